@@ -1,7 +1,8 @@
 //! Finds the folder with the sources and code objects, and lists the sources.
 //!
-//! Packages hold the folder as `kernels`, beside this script. In the repository that name is a link to the folder at the
-//! root; where links are not checked out as such (Windows), the folder itself is taken.
+//! Packages hold the folder as `kernels`, next to this script. In the repository, that name is a
+//! link to the folder at the root. If links are not checked out as links (Windows), the script uses
+//! the folder itself.
 
 use std::error::Error;
 use std::fmt::Write as _;

@@ -1,5 +1,6 @@
-//! Any bytes are assembled, for each target: it becomes a module that can be written and linked, or messages that point into
-//! it. Nothing hangs, and what a source can make is limited.
+//! Assembles arbitrary bytes for each target. The result is a module that can be written and
+//! linked, or messages that point into the source. Assembly does not hang, and the size of its
+//! output is limited.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
@@ -8,7 +9,7 @@ use wavemill_fuzz::text::mutate_text;
 use wavemill_isa::Target;
 use wavemill_object::write::{LinkError, link, write_relocatable};
 
-/// A report can be shown, and its fix applied.
+/// A report can be printed, and its fix applied.
 fn check(report: &Report) {
     let diagnostic = &report.diagnostic;
     assert!(!diagnostic.message.is_empty() && !diagnostic.message.contains('\n'), "{report:?}");
@@ -20,7 +21,7 @@ fn check(report: &Report) {
 }
 
 fuzz_target!(|data: &[u8]| {
-    // Sources may name another, which is refused then.
+    // Sources may name another target, which is then rejected.
     let target = Target::GCN[data.len() % Target::GCN.len()];
     let id = target.name().parse().expect("every target has a name");
     let file = |bytes: &[u8]| IncludedFile { path: "included".to_owned(), bytes: bytes.to_vec() };
@@ -34,7 +35,8 @@ fuzz_target!(|data: &[u8]| {
     let assembled = assemble_with(data, &options, &mut |_| lines += 1);
     assembled.reports.iter().chain(&assembled.warnings).for_each(check);
     if let Some(module) = assembled.module.as_ref().filter(|_| assembled.reports.is_empty()) {
-        // What is read without mistakes can be written, but for what no file can hold, which the errors say.
+        // A module without errors can be written, unless no file can hold it, which the error
+        // reports.
         let _ = write_relocatable(module);
         if let Err(LinkError::Problems(problems)) = link(module) {
             assembled.link_reports(&problems).iter().for_each(check);

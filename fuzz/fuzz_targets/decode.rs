@@ -1,4 +1,5 @@
-//! Any bytes decode to an instruction or an error, on every target; what decodes prints, and encodes to the same bytes.
+//! Arbitrary bytes decode to an instruction or an error, on every target; an instruction prints,
+//! and encodes to the same bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,6 @@
-//! Valid programs out of the rows, and what becomes of them when their bytes change: they run until they end, fault, or
-//! have used up their instructions, in all ways to the same registers and memory, and nothing that they do hurts the host.
+//! Runs valid programs generated from the rows, and mutations of their bytes. They run until they
+//! end, fault, or exhaust their instructions. All ways of running give the same registers and
+//! memory, and no program harms the host.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
@@ -18,13 +19,14 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
-/// Bytes of a new program, about.
+/// Approximate size of a new program in bytes.
 const BYTES: u64 = 160;
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     let mut random = SplitMix64::new(seed.into());
     let mut input = data[..size].to_vec();
-    // Changed bytes end most programs early, and the fuzzer goes on from what is left. New ones keep half of all running.
+    // Mutated bytes end most programs early, and the fuzzer continues from the survivors. New
+    // programs keep half of all inputs running.
     match random.below(16) {
         _ if size <= HEADER => input = fresh(&mut random),
         0..5 => input = fresh(&mut random),
@@ -44,7 +46,7 @@ fn fresh(random: &mut SplitMix64) -> Vec<u8> {
     input
 }
 
-/// Puts in, takes out, doubles or replaces an instruction.
+/// Inserts, removes, duplicates or replaces an instruction.
 fn change(input: &mut Vec<u8>, random: &mut SplitMix64) {
     let target = target(input);
     let starts = boundaries(target, &input[HEADER..]);

@@ -1,5 +1,5 @@
-//! Any launch file is planned or refused, for the kernels of the examples: reading, arguments, sizes, views and
-//! expectations. Nothing runs, and no buffer is made.
+//! Arbitrary launch files are planned or rejected, for the kernels of the examples: parsing,
+//! arguments, sizes, views and expectations. Nothing runs, and no buffer is allocated.
 #![no_main]
 
 use std::path::Path;
@@ -8,11 +8,11 @@ use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use wavemill_cli::check_launch_file;
 use wavemill_fuzz::text::mutate_text;
 
-/// Where the file is meant to be: the examples' code objects are found from there.
+/// The assumed path of the file: the examples' code objects are found relative to it.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/fuzzed.toml");
 
 fuzz_target!(|data: &[u8]| {
-    // What the host shows as files has no end, or waits for somebody.
+    // Special files of the host may be endless, or block.
     let text = String::from_utf8_lossy(data);
     if ["/dev", "/proc", "/sys"].iter().any(|folder| text.contains(folder)) {
         return;

@@ -1,4 +1,4 @@
-//! Any file is read or refused: containers, code objects, images, reports.
+//! Arbitrary files are read or rejected: containers, code objects, images, reports.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};

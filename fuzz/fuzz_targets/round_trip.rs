@@ -1,5 +1,6 @@
-//! Texts of instructions mean what they say: what a word prints as assembles to a word that prints the same, or is refused;
-//! and what any text assembles to prints as a text that assembles to the same bytes.
+//! Checks that the text of instructions is faithful. The text of a word assembles to a word with
+//! the same text, or is rejected. If an arbitrary text assembles, its bytes print as a text that
+//! assembles to the same bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -13,13 +14,13 @@ fn text(inst: &Inst) -> String {
     text
 }
 
-/// The bytes of an instruction, each field of it.
+/// The bytes of an instruction, encoded field by field.
 fn bytes(inst: &Inst) -> Vec<u8> {
     let (bytes, size) = inst.encode();
     bytes[..size].to_vec()
 }
 
-/// What a text assembles to prints as a text that assembles to the same.
+/// The bytes that a text assembles to print as a text that assembles to the same bytes.
 fn stable(target: Target, source: &str) {
     let Ok(inst) = parse(target, source) else { return };
     let printed = text(&inst);
@@ -28,7 +29,7 @@ fn stable(target: Target, source: &str) {
     assert_eq!(bytes(&inst), bytes(&again), "{target}: `{source}` prints as `{printed}`");
 }
 
-/// Whether a compressed export enables half of a register, which no text can say.
+/// Whether a compressed export enables half of a register, which no text can express.
 fn halves_of_exports(inst: &Inst) -> bool {
     let enabled = inst.words().first().map_or(0, |word| word & 0xF);
     let compressed = text(inst).contains(" compr");
@@ -37,7 +38,7 @@ fn halves_of_exports(inst: &Inst) -> bool {
         && [enabled & 3, enabled >> 2].iter().any(|pair| *pair != 0 && *pair != 3)
 }
 
-/// Whether a literal of 16 bits has an upper half, which LLVM does not print, and no text can say.
+/// Whether a 16-bit literal has an upper half, which LLVM does not print, and no text can express.
 fn upper_half_of_literal(inst: &Inst) -> bool {
     inst.operands().any(|(spec, operand)| match operand {
         Operand::Literal(value) => spec.ty.bits() == 16 && value >> 16 != 0,
@@ -45,8 +46,8 @@ fn upper_half_of_literal(inst: &Inst) -> bool {
     })
 }
 
-/// Whether the upper half of a 64-bit float is a literal that LLVM prints as an integer constant is printed: its text means the
-/// constant. Source texts have `.long` in its place.
+/// Whether the upper half of a 64-bit float is a literal that LLVM prints like an integer constant:
+/// its text means the constant. Source texts use `.long` instead.
 fn literal_like_integer(inst: &Inst) -> bool {
     inst.operands().any(|(spec, operand)| match operand {
         Operand::Literal(value) => spec.ty.bits() == 64 && spec.ty.elem.is_float() && value <= 64,
@@ -62,7 +63,7 @@ fuzz_target!(|data: &[u8]| {
         let sayable = |inst: &Inst| !unsayable(inst);
         if let Some(inst) = decode(target, data).ok().filter(sayable) {
             let printed = text(&inst);
-            // Words that no text makes: fields that are not looked at, and what the manuals forbid.
+            // Words that no text produces: ignored fields, and words that the manuals forbid.
             if let Ok(again) = parse(target, &printed) {
                 assert_eq!(printed, text(&again), "{target}: {:02x?}", bytes(&inst));
                 stable(target, &printed);

@@ -1,22 +1,23 @@
-//! An allocator that notices writes outside of guest memory.
+//! An allocator that detects writes outside guest memory.
 //!
-//! Register files, LDS and blocks of guest memory are what the host allocates with the alignments of vectors. Each gets a
-//! fence on both sides, and a fence that is not whole when the memory is freed ends the process.
+//! The host allocates register files, LDS and blocks of guest memory with the alignment of vectors.
+//! Each gets a fence on both sides. If a fence is damaged when the memory is freed, the process
+//! ends.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// Bytes of a fence, unless the alignment asks for more.
+/// Bytes of a fence, unless the alignment needs more.
 const FENCE: usize = 512;
-/// Alignment from which on memory has fences.
+/// Least alignment of memory with fences.
 const WATCHED: usize = 64;
-/// What fences are made of.
+/// The byte that fills fences.
 const PATTERN: u8 = 0xa5;
 
-/// The allocator. Install it by `#[global_allocator]`.
+/// The allocator. Install it with `#[global_allocator]`.
 #[derive(Debug)]
 pub struct Fenced;
 
-/// The layout with fences, and the bytes of the one in front.
+/// The layout with fences, and the size of the leading fence in bytes.
 fn fenced(layout: Layout) -> Option<(Layout, usize)> {
     if layout.align() < WATCHED {
         return None;
@@ -26,15 +27,17 @@ fn fenced(layout: Layout) -> Option<(Layout, usize)> {
     Some((Layout::from_size_align(size, layout.align()).ok()?, front))
 }
 
-// SAFETY: memory comes from the system's allocator. That of watched layouts is larger than asked for, and the pointer
-// handed out lies a multiple of the alignment behind its start; `dealloc` finds both again from the same layout.
+// SAFETY: the system's allocator provides the memory. Memory of watched layouts is larger than
+// requested, and the returned pointer is a multiple of the alignment after its start; `dealloc`
+// computes both again from the same layout.
 unsafe impl GlobalAlloc for Fenced {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some((whole, front)) = fenced(layout) else {
             // SAFETY: the caller's layout.
             return unsafe { System.alloc(layout) };
         };
-        // SAFETY: the layout is larger than the caller's, so not empty; both fences are inside of it.
+        // SAFETY: the layout is larger than the caller's, so it is not empty; both fences are
+        // inside it.
         unsafe {
             let start = System.alloc(whole);
             if start.is_null() {
@@ -51,7 +54,7 @@ unsafe impl GlobalAlloc for Fenced {
             // SAFETY: the caller's layout.
             return unsafe { System.dealloc(ptr, layout) };
         };
-        // SAFETY: allocated by `alloc` with this layout: the fences are where it wrote them.
+        // SAFETY: `alloc` allocated it with this layout and wrote the fences there.
         unsafe {
             let before = std::slice::from_raw_parts(ptr.sub(front), front);
             let behind = std::slice::from_raw_parts(ptr.add(layout.size()), FENCE);
@@ -67,7 +70,7 @@ unsafe impl GlobalAlloc for Fenced {
     }
 }
 
-/// Says what is wrong and ends the process: an allocator must not unwind.
+/// Reports the error and ends the process: an allocator must not unwind.
 fn ended(size: usize, place: &str, distance: usize) -> ! {
     eprintln!("host memory was written {distance} bytes {place} an allocation of {size} bytes");
     std::process::abort();

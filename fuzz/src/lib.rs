@@ -1,5 +1,5 @@
-//! What fuzz targets share: changes of files and text, random programs, machines that run them in
-//! several ways, and watched host memory.
+//! Shared code of the fuzz targets: mutations of files and text, random programs, machines that run
+//! them in several ways, and watched host memory.
 
 pub mod fences;
 pub mod files;

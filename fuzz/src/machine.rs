@@ -1,4 +1,4 @@
-//! Runs a program in several ways that must come to the same.
+//! Runs a program in several ways that must give the same result.
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -22,38 +22,40 @@ use crate::program::{ACCS, MODE, VGPRS};
 use crate::share::Reached;
 use crate::watch::Watching;
 
-/// Bytes in front of the program that say what it runs on.
+/// Bytes before the program that describe the machine it runs on.
 pub const HEADER: usize = 4;
 
 /// Guest address of the first instruction.
 const ENTRY: u64 = 0x4000;
-/// What stands in front of every program: the waves of both workgroups start before any goes on, so that it does not
-/// depend on host threads which one has which slot. The second one starts when the first one has had a second turn.
+/// The code before every program. The waves of both workgroups start before any of them continues,
+/// so that their slots do not depend on host threads. The second workgroup starts after the second
+/// turn of the first.
 const S_SLEEP_1: u32 = 0xbf8e_0001;
 const SLEEPS: usize = 2;
-/// Bytes of what stands in front of every program.
+/// Size in bytes of the code before every program.
 const BEFORE: u64 = 4 * SLEEPS as u64;
-/// How programs end: the report of the trap has the registers of the wave.
+/// The end of every program: the report of the trap contains the registers of the wave.
 const S_TRAP_2: u32 = 0xbf92_0002;
 const S_ENDPGM: u32 = 0xbf81_0000;
 
-/// Bytes of a workgroup's buffer, of constants, of LDS and of the private memory of a lane.
+/// Size in bytes of a workgroup's buffer, of constants, of LDS and of the private memory of a lane.
 const BUFFER: u64 = 4096;
 const CONSTANTS: u64 = 256;
 const LDS: u32 = 2048;
 const PRIVATE: u32 = 64;
-/// Workgroups have their buffers so far from each other that programs do not get from one to the other by chance.
+/// Distance of the workgroups' buffers: too large for programs to get from one to the other by
+/// chance.
 const APART: u64 = 1 << 41;
-/// Instructions of all waves together.
+/// Instruction limit of all waves together.
 const LIMIT: u64 = 4096;
 
-/// The target that an input is for.
+/// The target of an input.
 #[must_use]
 pub fn target(input: &[u8]) -> Target {
     Target::GCN[usize::from(input.first().copied().unwrap_or(0)) % Target::GCN.len()]
 }
 
-/// What an input says.
+/// A decoded input.
 #[derive(Clone, Debug)]
 pub struct Machine {
     target: Target,
@@ -70,15 +72,15 @@ pub struct Machine {
 #[derive(Clone, Copy, Debug)]
 struct Way {
     tier: Tier,
-    /// The reference engine runs it, apart from watched waves.
+    /// The reference engine runs it, except watched waves.
     reference: bool,
-    /// One instruction at a time instead of whole blocks.
+    /// Run one instruction at a time instead of whole blocks.
     single: bool,
-    /// Guest addresses are the host's; both have memory at the same ones.
+    /// Guest addresses are host addresses; both modes have memory at the same ones.
     identity: bool,
-    /// What the chip does not complain of is a fault.
+    /// Accesses that the chip does not report are faults.
     strict: bool,
-    /// Somebody watches all waves, and somebody else some of them.
+    /// One observer watches all waves, and another some of them.
     watched: bool,
     threads: usize,
     limit: u64,
@@ -95,31 +97,32 @@ enum Ended {
 }
 
 impl Ended {
-    /// Whether it is a fault that only strict runs have.
+    /// Whether it is a fault that only strict runs report.
     fn only_if_strict(&self) -> bool {
         let Ended::Fault(fault) = self else { return false };
         matches!(fault.cause, FaultCause::Memory { space: FaultSpace::Lds | FaultSpace::Buffer(_), .. })
     }
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, PartialEq, Debug)]
 struct Outcome {
     ended: Ended,
-    /// The buffers of the workgroups, as far as it does not depend on the order of workgroups what is in them.
+    /// The buffers of the workgroups, to the extent that their contents do not depend on the order
+    /// of workgroups.
     buffers: Vec<Vec<u8>>,
 }
 
-/// Where the memory is.
+/// The location of memory.
 #[derive(Clone, Debug, Default)]
 struct Places {
-    /// Of each workgroup.
+    /// One for each workgroup.
     buffers: Vec<u64>,
     constants: u64,
     scratch: u64,
 }
 
-/// What was seen of the program while it was lifted.
+/// Facts about the program, recorded while it was lifted.
 #[derive(Debug, Default)]
 struct Seen {
     instructions: Mutex<HashSet<u64>>,
@@ -127,7 +130,7 @@ struct Seen {
 }
 
 impl Machine {
-    /// Reads an input; `None` if it is too short to be one. Its program may be any bytes.
+    /// Decodes an input; `None` if it is too short. Its program may be arbitrary bytes.
     #[must_use]
     pub fn of(input: &[u8]) -> Option<Machine> {
         let ([_, shape, mode, seed], program) = input.split_first_chunk::<HEADER>()?;
@@ -151,7 +154,7 @@ impl Machine {
     /// Runs the program in all ways.
     ///
     /// # Panics
-    /// If two ways come to something else.
+    /// If two ways give different results.
     pub fn check(&self) -> Reached {
         let best = Tier::detect();
         let first = Way {
@@ -171,7 +174,7 @@ impl Machine {
             seen.iter().filter(|pc| (ENTRY + BEFORE..ENTRY + self.code.len() as u64 - 4).contains(pc)).count()
         };
         if wanted.ended == Ended::Limit {
-            // Where waves stop then depends on the way.
+            // Then the point at which waves stop depends on the way.
             let single = Way { single: true, ..first };
             let another = Way { identity: true, strict: true, watched: true, ..first };
             for way in [single, another] {
@@ -179,7 +182,7 @@ impl Machine {
             }
             return Reached { instructions: instructions(), compared: false };
         }
-        // Whoever ends does so after the same number of instructions.
+        // A run that ends does so after the same number of instructions.
         let others = Way { limit: 2 * LIMIT, ..first };
         let single = Way { single: true, ..others };
         let portable = Way { tier: Tier::Portable, ..others };
@@ -197,7 +200,8 @@ impl Machine {
             }
             self.compare(way, &wanted, &seen);
         }
-        // What the chip does not complain of ends a strict run early; else it is as the others are.
+        // A strict run ends early at accesses that the chip does not report; otherwise, it equals
+        // the others.
         let strict = Way { strict: true, ..others };
         let found = self.run(strict, &seen);
         if !found.ended.only_if_strict() {
@@ -215,14 +219,14 @@ impl Machine {
         Reached { instructions: instructions(), compared: true }
     }
 
-    /// Runs the program in another way, which must come to the same.
+    /// Runs the program in another way, which must give the same result.
     fn compare(&self, way: Way, wanted: &Outcome, seen: &Seen) {
         let found = self.run(way, seen);
         assert!(found == *wanted, "{way:?}: {}\n{self:?}", difference(&found, wanted));
     }
 
-    /// Makes the memory of a run: at the same addresses whatever the mode is. The places are what holds memory that is the
-    /// host's own.
+    /// Allocates the memory of a run, at the same addresses in both modes. The returned places own
+    /// memory that belongs to the host.
     fn memory(&self, identity: bool) -> (GuestMemory, Places, Vec<Place>) {
         let sandbox = GuestMemory::new(AddressMode::Sandbox);
         let mode = if identity { AddressMode::Identity } else { AddressMode::Sandbox };
@@ -233,7 +237,7 @@ impl Machine {
             if identity {
                 let address = sandbox.allocate(name, size, align).expect("some pages");
                 let place = Place::new(address, contents);
-                // SAFETY: the pages stay, and nobody else uses them.
+                // SAFETY: the pages stay mapped, and nothing else uses them.
                 let found = unsafe { memory.import(name, place.pointer(), size) };
                 assert_eq!(found, Ok(address));
                 own.push(place);
@@ -258,7 +262,7 @@ impl Machine {
         (memory, places, own)
     }
 
-    /// What the constants are.
+    /// The contents of the constants.
     fn constants(&self) -> Vec<u8> {
         (0..CONSTANTS).map(|n| contents(!self.seed, n)).collect()
     }
@@ -301,7 +305,7 @@ impl Machine {
         let some = Watching::some(ENTRY + BEFORE + 4..ENTRY + 64);
         let both = Several::new(vec![&all, &some]);
         let observer = way.watched.then_some(&both as &dyn Observer);
-        // How many workgroups have run to their end, or to the fault that is reported.
+        // Number of workgroups that have run to their end, or to the reported fault.
         let interpreter = Interpreter::on(way.tier);
         let engine: Box<dyn Engine> = match way.reference {
             true => Box::new(ReferenceEngine::with_close_looks(Box::new(interpreter))),
@@ -313,7 +317,7 @@ impl Machine {
                 assert!(!way.watched || told == stats.instructions, "told of {told} of {stats:?}\n{self:?}");
                 (Ended::Done(stats.instructions), self.groups)
             }
-            // What faulted behind a workgroup that the limit stopped is as good as the limit.
+            // A fault in a workgroup after one that the limit stopped counts as reaching the limit.
             Err(RunError::Fault(fault)) if control.workgroups_done() >= fault.workgroup[0].into() => {
                 let complete = fault.workgroup[0] + 1;
                 (Ended::Fault(*fault), complete)
@@ -334,7 +338,7 @@ impl Machine {
     }
 }
 
-/// Where two outcomes differ, in words short enough to be read.
+/// The difference between two outcomes, in words short enough to read.
 fn difference(found: &Outcome, wanted: &Outcome) -> String {
     match (&found.ended, &wanted.ended) {
         (Ended::Fault(a), Ended::Fault(b)) if (a.pc, &a.cause) == (b.pc, &b.cause) => {
@@ -355,9 +359,9 @@ fn difference(found: &Outcome, wanted: &Outcome) -> String {
     }
 }
 
-/// A byte of a buffer before it is used.
+/// The initial value of a byte of a buffer.
 fn contents(seed: u8, n: u64) -> u8 {
-    // Small integers, floats near 1, and addresses of nothing.
+    // Small integers, floats near 1, and invalid addresses.
     match n % 4 {
         3 if seed & 1 != 0 => 0x3f,
         2 if seed & 2 != 0 => 0x80,
@@ -442,7 +446,7 @@ impl WaveInit for Init<'_> {
         for n in u16::from(crate::program::FREE_VGPRS)..u16::from(VGPRS) {
             let word = 0x9e37_79b9u32.wrapping_mul(n.into());
             let value = |lane: u32| match n % 3 {
-                // Integers, floats around 1, anything.
+                // Integers, floats around 1, arbitrary bits.
                 0 => lane.wrapping_mul(n.into()).wrapping_sub(8),
                 1 => 0x3f00_0000 + (lane << 18) + u32::from(n),
                 _ => word.wrapping_mul(lane + 1),

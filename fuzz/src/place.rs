@@ -1,19 +1,19 @@
-//! Memory of the host at addresses of our choice, so that a run whose guest addresses are the host's can be compared with
-//! one whose addresses are our own.
+//! Host memory at chosen addresses, to compare a run whose guest addresses are host addresses with
+//! one whose addresses are synthetic.
 
 use std::collections::BTreeSet;
 use std::io::Error;
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes of a page; hosts with larger ones round to them.
+/// Bytes of a page; hosts with larger pages round to them.
 const PAGE: u64 = 4096;
-/// What pages hold around what was asked for.
+/// The byte that fills pages around the requested bytes.
 const PATTERN: u8 = 0x5c;
 
-/// First addresses of the pages that the process has by now. They stay.
+/// Start addresses of the pages that the process has mapped so far. They stay mapped.
 static PAGES: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
-/// Bytes at an address, with the pages that they are on for themselves.
+/// Bytes at an address, on their own pages.
 #[derive(Debug)]
 pub struct Place {
     address: u64,
@@ -24,7 +24,7 @@ impl Place {
     /// Memory that holds `contents`.
     ///
     /// # Panics
-    /// If the host has something else at those addresses.
+    /// If the host uses those addresses for something else.
     #[must_use]
     pub fn new(address: u64, contents: &[u8]) -> Place {
         let place = Place { address, size: contents.len() as u64 };
@@ -33,7 +33,7 @@ impl Place {
             let access = libc::PROT_READ | libc::PROT_WRITE;
             let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
             let wanted = std::ptr::without_provenance_mut(page as usize);
-            // SAFETY: it maps what nobody has, or nothing.
+            // SAFETY: it maps only unused addresses, or fails.
             let found = unsafe { libc::mmap(wanted, PAGE as usize, access, kind, -1, 0) };
             assert!(
                 found.expose_provenance() as u64 == page,
@@ -43,7 +43,7 @@ impl Place {
         }
         for address in place.pages() {
             let byte = address.checked_sub(place.address).and_then(|n| contents.get(n as usize));
-            // SAFETY: the page is there, and nobody else uses it.
+            // SAFETY: the page is mapped, and nothing else uses it.
             unsafe { pointer(address).write(*byte.unwrap_or(&PATTERN)) };
         }
         place
@@ -60,14 +60,14 @@ impl Place {
         self.address / PAGE * PAGE..(self.address + self.size).next_multiple_of(PAGE)
     }
 
-    /// Makes sure that nothing was written around it.
+    /// Checks that nothing was written around it.
     ///
     /// # Panics
-    /// If something was.
+    /// If something was written.
     pub fn check(&self) {
         for address in self.pages() {
             if !(self.address..self.address + self.size).contains(&address) {
-                // SAFETY: the page is there, and nobody else uses it.
+                // SAFETY: the page is mapped, and nothing else uses it.
                 let byte = unsafe { pointer(address).read() };
                 assert!(byte == PATTERN, "host memory was written at {address:#x}, outside of {self:x?}");
             }

@@ -1,7 +1,8 @@
-//! Valid programs out of the rows: instructions with random operands, loops, branches, accesses to memory and LDS.
+//! Generates valid programs from the rows: instructions with random operands, loops, branches,
+//! accesses to memory and LDS.
 //!
-//! A program relies on the registers that [`machine`](crate::machine) sets up, and leaves those below
-//! [`FREE_SGPRS`] and [`FREE_VGPRS`] alone, which hold addresses and loop counters.
+//! A program relies on the registers that [`machine`](crate::machine) sets up. It does not write
+//! the registers below [`FREE_SGPRS`] and [`FREE_VGPRS`], which hold addresses and loop counters.
 
 use std::sync::OnceLock;
 
@@ -16,16 +17,16 @@ use wavemill_oracle::SplitMix64;
 
 /// VGPRs and AccVGPRs of a wave.
 pub const VGPRS: u8 = 32;
-/// AccVGPRs of a wave, where there are some.
+/// AccVGPRs of a wave, if it has any.
 pub const ACCS: u8 = 8;
-/// First SGPR that instructions write; the loop counters are the four in front of it.
+/// First SGPR that instructions write; the loop counters are the four before it.
 pub const FREE_SGPRS: u8 = 20;
 /// First VGPR that instructions write.
 pub const FREE_VGPRS: u8 = 6;
 /// MODE of compute kernels: nearest even, denormals kept, DX10_CLAMP, IEEE.
 pub const MODE: u32 = 0x3f0;
 
-/// First loop counter, and how deep loops are nested at most.
+/// First loop counter, and the deepest nesting of loops.
 const COUNTERS: u32 = 16;
 const DEEPEST: u32 = 2;
 /// Operand codes of scalar sources (Vega ISA 5.2).
@@ -34,7 +35,7 @@ const EXEC: u32 = 126;
 const ZERO: u32 = 128;
 const LITERAL: u32 = 255;
 const VECTOR: u32 = 256;
-/// SADDR that names no register.
+/// The value of SADDR that names no register.
 const OFF: u32 = 0x7f;
 
 /// Makes programs for a target.
@@ -44,7 +45,7 @@ pub struct Generator {
     random: SplitMix64,
 }
 
-/// The formats that straight code is made of, and how often of 16.
+/// The formats of straight-line code, and their frequencies in sixteenths.
 const MIX: [(Format, u64); 14] = [
     (Format::Sop2, 1),
     (Format::Sop1, 1),
@@ -61,10 +62,10 @@ const MIX: [(Format, u64); 14] = [
     (Format::Global, 2),
     (Format::Mubuf, 2),
 ];
-/// Formats that take the place of global memory, some of the time.
+/// Formats that sometimes replace global memory.
 const RARE: [Format; 2] = [Format::Flat, Format::Scratch];
 
-/// The forms of a format that a target runs, apart from those that change where the wave goes on.
+/// The forms of a format that a target runs, except those that change the control flow.
 fn forms(target: Target, format: Format) -> &'static [&'static Form] {
     static ALL: OnceLock<Vec<Vec<&'static Form>>> = OnceLock::new();
     let all = ALL.get_or_init(|| {
@@ -78,7 +79,7 @@ fn forms(target: Target, format: Format) -> &'static [&'static Form] {
     &all[target.index() * Format::ALL.len() + format as usize]
 }
 
-/// Whether a wave always goes on behind the instruction.
+/// Whether a wave always continues after the instruction.
 fn is_straight(op: Op, target: Target) -> bool {
     let row = op.row();
     let leaves = [Flag::Jump, Flag::Branch, Flag::Endpgm].iter().any(|flag| row.has(*flag, target));
@@ -91,7 +92,7 @@ fn is_straight(op: Op, target: Target) -> bool {
 }
 
 impl Generator {
-    /// A generator whose programs follow from `seed`.
+    /// A generator whose programs depend only on `seed`.
     #[must_use]
     pub fn new(target: Target, seed: u64) -> Self {
         Generator { target, random: SplitMix64::new(seed) }
@@ -105,7 +106,7 @@ impl Generator {
         self.below(n) == 0
     }
 
-    /// A program without an end, of about that many bytes.
+    /// A program without its end, of approximately this size in bytes.
     pub fn program(&mut self, bytes: usize) -> Vec<u8> {
         let mut code = Vec::new();
         while code.len() < bytes {
@@ -114,7 +115,7 @@ impl Generator {
         code
     }
 
-    /// An instruction, a loop, or code that is jumped over on a condition.
+    /// An instruction, a loop, or code that a condition skips.
     fn item(&mut self, code: &mut Vec<u8>, depth: u32) {
         match self.below(12) {
             0 if depth < DEEPEST => self.repeated(code, depth),
@@ -134,7 +135,7 @@ impl Generator {
         body
     }
 
-    /// A loop of one to four rounds that counts in an SGPR of its own.
+    /// A loop of one to four rounds that counts in its own SGPR.
     fn repeated(&mut self, code: &mut Vec<u8>, depth: u32) {
         let counter = COUNTERS + depth;
         let rounds = 1 + self.below(4) as u32;
@@ -149,7 +150,7 @@ impl Generator {
         code.extend(self.fixed(Op::SCbranchScc1, &[(FieldId::Simm16, back as u16 as u32)]));
     }
 
-    /// Code that is jumped over on a condition.
+    /// Code that a condition skips.
     fn skipped(&mut self, code: &mut Vec<u8>, depth: u32) {
         let conditions = [
             Op::SCbranchScc0,
@@ -178,7 +179,7 @@ impl Generator {
         bits.to_le_bytes()[..usize::from(form.encoding.bytes())].to_vec()
     }
 
-    /// An instruction that the interpreter runs, with registers that there are.
+    /// An instruction that the interpreter runs, with registers that exist.
     pub fn instruction(&mut self) -> Vec<u8> {
         loop {
             let all: u64 = MIX.iter().map(|(_, weight)| weight).sum();
@@ -208,7 +209,7 @@ impl Generator {
         }
     }
 
-    /// The size of the instance if it is one that programs may have.
+    /// The size of the instance if programs may contain it.
     fn accepted(&self, form: &Form, bytes: &[u8; 16]) -> Option<usize> {
         let inst = decode(self.target, bytes).ok().filter(|inst| inst.form() == form)?;
         let reads = inst.reads();
@@ -242,18 +243,18 @@ impl Generator {
             && !operation_costs(&block, Tier::Portable).iter().any(|cost| cost.unsupported)
     }
 
-    /// An instance of the form with random operands; not each is legal.
+    /// An instance of the form with random operands; it may be illegal.
     fn fill(&mut self, form: &Form) -> u128 {
         let mut bits = form.value;
         let safe = !self.one_in(16);
-        // Modifiers are mostly left out.
+        // Modifiers are mostly omitted.
         let plain = self.one_in(2);
         let target = self.target;
         for field in form.encoding.fields().iter().filter(|field| field.targets.contains(target)) {
             let value = self.field(form, field.id, field.width, safe, plain);
             bits |= (u128::from(value) << field.lo) & field.mask() & !form.fixed & form.used;
         }
-        // A literal, if there is one.
+        // A literal, if the instruction has one.
         let literal = if self.one_in(2) { self.below(64) } else { self.random.next_u64() & 0xffff_ffff };
         let end = 8 * u32::from(form.encoding.bytes());
         if end < 96 { bits | u128::from(literal) << end } else { bits }
@@ -268,8 +269,9 @@ impl Generator {
         );
         match id {
             FieldId::Encoding | FieldId::Reserved | FieldId::Op => 0,
-            // Addresses first, as the machine has set them up: v0 counts lanes, v1 is 4 times that, v[2:3] the address of
-            // eight bytes for each lane, s[0:1] that of the buffer, s[2:3] of constants, s[4:7] describes the buffer.
+            // Addresses first, as the machine has set them up: v0 counts lanes, v1 is 4 times that,
+            // v[2:3] is the address of eight bytes for each lane, s[0:1] is the address of the
+            // buffer, s[2:3] of constants, s[4:7] describes the buffer.
             FieldId::Vaddr if safe && format == Format::Flat => 2,
             FieldId::Vaddr if safe && format == Format::Global => 2,
             FieldId::Saddr if safe && format == Format::Scratch => OFF,
@@ -343,7 +345,7 @@ fn is_scalar(format: Format) -> bool {
     matches!(format, Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp)
 }
 
-/// Where the instructions of a program begin, as far as it decodes: bytes that do not are taken for four.
+/// The start offsets of a program's instructions. Bytes that do not decode count as four.
 #[must_use]
 pub fn boundaries(target: Target, code: &[u8]) -> Vec<usize> {
     let mut starts = Vec::new();

@@ -1,4 +1,4 @@
-//! How many inputs got as far as they were meant to, told when fuzzing ends.
+//! Counts the inputs that reach execution, and reports the share when fuzzing ends.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,22 +9,22 @@ static INSTRUCTIONS: AtomicU64 = AtomicU64::new(0);
 static COMPARED: AtomicU64 = AtomicU64::new(0);
 static ATEXIT: Once = Once::new();
 
-/// What an input came to.
+/// The progress of an input.
 #[derive(Clone, Copy, Debug)]
 pub struct Reached {
-    /// Different instructions of the input that ran.
+    /// Number of different instructions of the input that ran.
     pub instructions: usize,
     /// Whether it ended, so that all ways of running it were compared.
     pub compared: bool,
 }
 
-/// Different instructions that an input must have run to count as one that reaches execution.
+/// Number of different instructions that an input must run to count as reaching execution.
 const ENOUGH: usize = 4;
 
-/// Notes an input.
+/// Records an input.
 pub fn note(reached: Reached) {
     ATEXIT.call_once(|| {
-        // SAFETY: the function neither unwinds nor uses anything that is gone by then.
+        // SAFETY: the function does not unwind, and uses nothing that is gone by then.
         unsafe { atexit(tell) };
     });
     INPUTS.fetch_add(1, Relaxed);
@@ -34,7 +34,7 @@ pub fn note(reached: Reached) {
 }
 
 unsafe extern "C" {
-    /// The C library's: libFuzzer ends the process by `exit`.
+    /// The C library's function: libFuzzer ends the process with `exit`.
     fn atexit(function: extern "C" fn()) -> i32;
 }
 

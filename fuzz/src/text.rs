@@ -1,4 +1,4 @@
-//! Changes of text that keep most of its form: numbers, words and lines.
+//! Mutations of text that keep most of its form: numbers, words and lines.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ const EDGES: [&str; 16] = [
     "0.5",
 ];
 
-/// Where the longest runs of bytes for which `belongs` holds are.
+/// The positions of the longest runs of bytes for which `belongs` holds.
 fn runs(text: &[u8], belongs: impl Fn(&u8) -> bool) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (at, _) in text.iter().enumerate().filter(|(_, byte)| belongs(byte)) {
@@ -37,7 +37,8 @@ fn runs(text: &[u8], belongs: impl Fn(&u8) -> bool) -> Vec<Range<usize>> {
     runs
 }
 
-/// The mutator of targets that take text: half of the time the fuzzer's own, else a change of text.
+/// The mutator of targets with text inputs: half of the time the fuzzer's own, otherwise a mutation
+/// of text.
 pub fn mutate_text(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = SplitMix64::new(seed.into());
     if random.below(2) == 0 {
@@ -50,7 +51,7 @@ pub fn mutate_text(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> 
     text.len()
 }
 
-/// Changes a number, a word or a line, if there is one.
+/// Mutates a number, a word or a line, if there is one.
 fn change_text(text: &mut Vec<u8>, random: &mut SplitMix64) {
     let mut pick = |places: &[Range<usize>]| {
         let n = random.below(places.len() as u64) as usize;

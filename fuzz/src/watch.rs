@@ -1,4 +1,4 @@
-//! Somebody who watches everything, so that a watched run can be compared with one that nobody watches.
+//! An observer of everything, to compare a watched run with an unwatched one.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -9,7 +9,7 @@ use wavemill_machine::{Instruction, Interests, Observer, Reporter, Watcher, Wave
 pub struct Watching {
     interests: Interests,
     odd: bool,
-    /// Instructions that it was told of.
+    /// Number of instruction events received.
     pub instructions: AtomicU64,
 }
 

@@ -43,7 +43,8 @@ pub(crate) fn mul<F: Format>([a, b, _]: [u64; 3], env: FpEnv) -> u64 {
     }
 }
 
-/// Whether the legacy product is zero because a factor is (DX9 rules: even times an infinity or a NaN).
+/// Whether a zero factor makes the legacy product zero (DX9 rules: even times an infinity or a
+/// NaN).
 fn legacy_zero<F: Format>(a: u64, b: u64, env: FpEnv) -> bool {
     quietly(|| F::is_zero(flush_in::<F>(a, env)) || F::is_zero(flush_in::<F>(b, env)))
 }
@@ -55,7 +56,8 @@ pub(crate) fn mul_legacy<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
 
 /// `a * b + c` rounded once, of values of any formats.
 ///
-/// `nan` is the NaN that the sources call for, if any; an infinity times zero goes before it.
+/// `nan` is the NaN that the sources call for, if any. Infinity times zero takes precedence over
+/// it.
 pub(crate) fn fma_values<D: Format>(a: Value, b: Value, c: Value, nan: Option<u64>, env: FpEnv) -> u64 {
     if (a.is_inf() && b.is_zero()) || (a.is_zero() && b.is_inf()) {
         return nan::invalid::<D>();
@@ -129,7 +131,7 @@ fn division_by_zero<F: Format>(neg: bool) -> u64 {
 
 /// The quotient of two numbers, neither zero.
 fn quotient(x: Number, y: Number) -> Exact {
-    // x.sig / y.sig lies in (1/2, 2): 63 bits below the point leave at least 63 bits of quotient.
+    // x.sig / y.sig is in (1/2, 2): 63 bits below the point leave at least 63 bits of quotient.
     let n = u128::from(x.sig) << 63;
     let d = u128::from(y.sig);
     let q = n / d;

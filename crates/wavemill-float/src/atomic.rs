@@ -1,4 +1,4 @@
-//! Read-modify-write operations on memory: what an atomic leaves there.
+//! Read-modify-write operations on memory: the values that atomics leave there.
 
 use wavemill_ir::{AtomicOp, CmpPred, FloatOp, FloatType, FpEnv, Width};
 
@@ -7,8 +7,9 @@ use crate::convert::convert;
 use crate::dispatch::float_op;
 use crate::format::{Bf16, F32};
 
-/// What an operation of a width leaves in memory, from the old value, the datum and the second datum, all zero-extended. The
-/// environment counts for operations on floats: what becomes of denormals; rounding is to nearest even.
+/// The value that an operation of a width leaves in memory, from the old value, the datum and the
+/// second datum, all zero-extended. Float operations flush denormals as the environment says and
+/// round to nearest even.
 #[must_use]
 pub fn atomic_op(op: AtomicOp, width: Width, [old, data, second]: [u64; 3], env: FpEnv) -> u64 {
     let (all, ty, unused) = match width {
@@ -59,8 +60,9 @@ pub fn atomic_op(op: AtomicOp, width: Width, [old, data, second]: [u64; 3], env:
     new & all
 }
 
-/// Sum of the bf16 in the low halves. f32 has more than twice the precision of bf16, so rounding twice is rounding once. Its
-/// denormals are those of bf16 too, so that only the way in and the last step flush them.
+/// Sum of the bf16 in the low halves. f32 has more than twice the precision of bf16, so rounding
+/// twice gives the same result as rounding once. Both formats have the same denormal range, so only
+/// the inputs and the final result are flushed.
 fn add_bf16(a: u64, b: u64, env: FpEnv) -> u64 {
     let (on_entry, on_exit) = (FpEnv { denorm_out: true, ..env }, FpEnv { denorm_in: true, ..env });
     let [a, b] = [a, b].map(|x| convert::<Bf16, F32>(x & 0xffff, on_entry));

@@ -33,7 +33,7 @@ fn inputs(s: [u64; 3], env: FpEnv) -> [u64; 3] {
     s.map(|x| flush_in::<F32>(x, env))
 }
 
-/// One of the coordinates as the result, negated if asked for.
+/// One of the coordinates as the result, negated if requested.
 fn coordinate(bits: u64, negate: bool, env: FpEnv) -> u64 {
     let bits = if negate { bits ^ F32::SIGN } else { bits };
     if F32::is_nan(bits) { nan::quiet::<F32>(bits) } else { flush_out::<F32>(bits, env) }

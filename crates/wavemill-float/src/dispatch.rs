@@ -39,7 +39,7 @@ fn rsq<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
     arith::rsq::<F>(s, elementary::reciprocal_env::<F>(env))
 }
 
-/// [`rcp`], of which only an integer division by zero is raised.
+/// [`rcp`], but raising only an integer division by zero.
 fn rcp_iflag<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
     let (result, raised) = watched(|| match F::BITS {
         32 => exceptional(s[0], elementary::rcp_f32),
@@ -69,8 +69,8 @@ fn exceptional(source: u64, f: impl Fn(u32) -> u32) -> u64 {
 /// that has a function of its own: [`div_scale`](crate::div_scale), [`div_fmas`](crate::div_fmas),
 /// [`fma_mix_f32`](crate::fma_mix_f32) and [`fma_mix_f16`](crate::fma_mix_f16).
 ///
-/// Look it up once and call it for each lane. Source modifiers are to be applied before,
-/// [`apply_output`](crate::apply_output) after.
+/// Look it up once and call it for each lane. Apply source modifiers before the call and
+/// [`apply_output`](crate::apply_output) after it.
 #[must_use]
 pub fn float_function(op: FloatOp, ty: FloatType) -> Option<LaneFunction> {
     /// From functions for the three scalar types (or `none`).

@@ -1,7 +1,8 @@
 //! The three helpers of the division sequences: V_DIV_SCALE, V_DIV_FMAS, V_DIV_FIXUP (Vega ISA 12.12).
 //!
-//! The manual's ladders of the first two cannot give correct quotients as printed. *Modelled*: the rules that were
-//! measured on later AMD parts, which do; for f64 with the corresponding constants.
+//! As printed, the manual's rules for the first two cannot give correct quotients. *Modelled*: the
+//! rules measured on later AMD parts, which do give correct quotients; f64 uses the corresponding
+//! constants.
 
 use wavemill_ir::{FloatType, FpEnv};
 
@@ -72,7 +73,7 @@ fn fmas_step<F: DivFormat>([a, b, c]: [u64; 3], mask: bool, env: FpEnv) -> u64 {
     let [va, vb, vc] = [a, b, c].map(|s| Value::unpack::<F>(s, env));
     if let (true, Value::Finite(x), Value::Finite(y), Value::Finite(z)) = (mask, va, vb, vc) {
         let mut sum = Exact::sum(Exact::product(x, y), z.exact(), env.round);
-        // Which way the operands have been scaled shows in the size of the quotient.
+        // The size of the quotient shows which way the operands were scaled.
         sum.exp += if F::exp_field(c) > F::BIAS { F::SCALE } else { -F::SCALE };
         return round::<F>(sum, env);
     }
@@ -102,9 +103,9 @@ pub fn div_fmas(ty: FloatType, s: [u64; 3], mask: bool, env: FpEnv) -> Option<u6
     }
 }
 
-/// V_DIV_FIXUP: special cases of the quotient `q` of numerator `n` and denominator `d`. The NaN of the numerator goes
-/// before that of the denominator. *Modelled*: a quotient far below the denormals is a zero, a NaN quotient that no
-/// special case explains becomes an infinity.
+/// V_DIV_FIXUP: special cases of the quotient `q` of numerator `n` and denominator `d`. A NaN
+/// numerator takes precedence over a NaN denominator. *Modelled*: a quotient far below the
+/// denormals is a zero, a NaN quotient that no special case explains becomes an infinity.
 pub(crate) fn div_fixup<F: Format>([q, d, n]: [u64; 3], env: FpEnv) -> u64 {
     let neg = (d ^ n) & F::SIGN != 0;
     if let Some(nan) = nan::propagate::<F>(&[n, d]) {

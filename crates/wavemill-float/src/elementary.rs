@@ -1,15 +1,17 @@
 //! Reciprocal, roots, powers, logarithms, sine and cosine of f32 and f16.
 //!
-//! Everything is straight-line f64 code made of `+ - * /` and `sqrt`, which IEEE 754 fixes bit for bit, and integer
-//! operations: no call of a host library, no fused multiply-add, no table. A loop over lanes vectorises. The f32
-//! functions are both the normal path of the engines and the reference.
+//! Everything is straight-line f64 code of `+ - * /` and `sqrt`, which IEEE 754 fixes bit for bit,
+//! and integer operations. There are no calls of a host library, no fused multiply-adds and no
+//! tables. A loop over lanes vectorises. The f32 functions are both the normal path of the engines
+//! and the reference.
 //!
 //! They ignore the mode (Vega ISA 12.8): f32 results round to nearest even; all but sine and cosine flush denormals
 //! on both sides, sine and cosine keep them; the f16 versions keep them too.
 //!
-//! Accuracy: all f32 functions are correctly rounded. For the reciprocal and the roots that is proved by the tests
-//! (all significands); the others have been compared on all 2^32 sources with arithmetic of 64-bit significands. The
-//! f16 functions are correctly rounded on all sources, which the tests check.
+//! Accuracy: all f32 functions are correctly rounded. The tests prove it for the reciprocal and the
+//! roots (all significands). The others have been compared on all 2^32 sources with arithmetic of
+//! 64-bit significands. The f16 functions are correctly rounded on all sources, which the tests
+//! check.
 
 use wavemill_ir::FpEnv;
 
@@ -19,7 +21,8 @@ use crate::format::{F16, F64, Format};
 use crate::nan;
 use crate::value::{flushing, keeping, nearest};
 
-/// Adding this number rounds an f64 below 2^51 to an integer, whose low bits then stand in the low mantissa bits.
+/// Adding this number rounds an f64 below 2^51 to an integer, whose low bits are then the low
+/// mantissa bits.
 const TO_INT: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
 
 const SIGN: u32 = 0x8000_0000;
@@ -33,7 +36,7 @@ const fn flush(bits: u32) -> u32 {
     if bits & INF == 0 { bits & SIGN } else { bits }
 }
 
-/// `result`, or the quieted source if that is a NaN: NaNs computed by the host are never let out.
+/// `result`, or the quieted source if that is a NaN: NaNs computed by the host are never returned.
 #[inline(always)]
 const fn unless_nan(source: u32, result: u32) -> u32 {
     if source & !SIGN > INF { source | 0x0040_0000 } else { result }
@@ -109,11 +112,12 @@ fn exp2_kernel(x: f64) -> f64 {
 #[must_use]
 pub fn exp2_f32(x: u32) -> u32 {
     let f = f64::from(f32::from_bits(x));
-    // The comparisons also take a NaN out of the way.
+    // The comparisons also replace a NaN.
     let f = if f > -256.0 { f } else { -256.0 };
     let f = if f < 256.0 { f } else { 256.0 };
     let y = (exp2_kernel(f) as f32).to_bits();
-    // The only two sources whose results lie so close to the middle of two neighbours that f64 does not tell.
+    // The only two sources whose results are too close to the midpoint of two neighbours for f64 to
+    // decide.
     let y = y + u32::from((x == 0x3b42_9d37) | (x == 0xbcf3_a937));
     unless_nan(x, flush(y))
 }
@@ -188,7 +192,7 @@ fn sine_kernel(x: f64, quarters: u64) -> f64 {
     let cos = polynomial(r * r, &COS);
     let size = if quadrant & 1 != 0 { cos } else { sin };
     let signed = f64::from_bits(size.to_bits() ^ (quadrant & 2) << 62);
-    // Makes +0 of -0.
+    // Turns -0 into +0.
     signed + 0.0
 }
 
@@ -210,7 +214,7 @@ pub fn cos_f32(x: u32) -> u32 {
     unless_nan(x, if x & !SIGN == INF { NAN } else { y })
 }
 
-/// An f16 function by way of f64: special sources are taken out by `special`, which is given the kept source.
+/// An f16 function computed in f64. `special` handles special sources that are not NaN.
 #[inline]
 fn through_f64(a: u64, env: FpEnv, special: impl Fn(u64) -> Option<u64>, f: impl Fn(f64) -> f64) -> u64 {
     if let Some(nan) = nan::propagate::<F16>(&[a]) {
@@ -222,7 +226,8 @@ fn through_f64(a: u64, env: FpEnv, special: impl Fn(u64) -> Option<u64>, f: impl
     let env = keeping(nearest(env));
     let wide = f64::from_bits(convert::<F16, F64>(a, env));
     let result = f(wide).to_bits();
-    // The f64 is not the exact result: whether it rounds says nothing. Overflow and underflow show all the same.
+    // The f64 is not the exact result, so inexactness here means nothing. Overflow and underflow
+    // are still right.
     let (result, raised) = watched(|| convert::<F64, F16>(result, env));
     raise(raised.without(Exceptions::INPUT_DENORMAL | Exceptions::INEXACT));
     result

@@ -1,17 +1,19 @@
 //! Floating-point exceptions: which of them an operation raises.
 //!
-//! The functions of this library return results only; what they raise is collected on the side, for the caller that asks
-//! with [`watched`], as the hardware collects it in TRAPSTS. Exceptions that are raised outside of [`watched`] are lost.
+//! The functions of this library return only results. [`watched`] collects the exceptions that they
+//! raise, as the hardware collects them in TRAPSTS. Exceptions raised outside of [`watched`] are
+//! lost.
 //!
-//! The Vega manual names the exceptions and says little about when they are raised, so that most of it is IEEE 754
-//! (*modelled*):
+//! The Vega manual names the exceptions but says little about when they are raised, so most of this
+//! is IEEE 754 (*modelled*):
 //! - invalid: a signalling NaN is a source, or the operation has no result and gives the default NaN, or a conversion to
 //!   an integer is out of its range;
 //! - input denormal: a denormal is a source and is not flushed;
 //! - division by zero: an exact infinity from finite sources;
 //! - overflow: the rounded result is beyond the largest finite number;
-//! - underflow: the result is not exact, and is a denormal or a zero; so is a denormal that is flushed;
-//! - inexact: the result is not the exact one. Conversions to integers raise it if told so (Vega ISA 12.8, CLAMP);
+//! - underflow: the result is inexact and a denormal or a zero, or a denormal result is flushed;
+//! - inexact: the result is not the exact one. Conversions to integers raise it if requested (Vega
+//!   ISA 12.8, CLAMP);
 //! - integer division by zero: `v_rcp_iflag_f32` of zero, which raises nothing else (Vega ISA 12.8).
 //!
 //! The f32 reciprocal, roots, powers, logarithms, sine and cosine, which are approximations on the hardware, raise invalid
@@ -54,7 +56,7 @@ impl Exceptions {
         self.0 & other.0 == other.0
     }
 
-    /// The set without those of `other`.
+    /// The set without the members of `other`.
     #[must_use]
     pub const fn without(self, other: Exceptions) -> Exceptions {
         Exceptions(self.0 & !other.0)
@@ -85,14 +87,15 @@ pub(crate) fn raise(exceptions: Exceptions) {
     RAISED.with(|raised| raised.set(raised.get() | exceptions.0));
 }
 
-/// What `f` returns, and which exceptions the operations in it raised.
+/// Returns the result of `f` and the exceptions that its operations raised.
 pub fn watched<T>(f: impl FnOnce() -> T) -> (T, Exceptions) {
     let before = RAISED.with(|raised| raised.replace(0));
     let value = f();
     (value, Exceptions(RAISED.with(|raised| raised.replace(before))))
 }
 
-/// What `f` returns; what it raises does not count: it is a means, not the operation.
+/// Returns the result of `f` without its exceptions: it is a step of an operation, not the
+/// operation.
 pub(crate) fn quietly<T>(f: impl FnOnce() -> T) -> T {
     watched(f).0
 }

@@ -52,8 +52,8 @@ fn widening_to<D: Format>(from: NumberFormat) -> Option<ElementFunction> {
     })
 }
 
-/// The function that converts an element; `None` if the conversion is not between a wide and a small format. Modifiers of
-/// the source are to be applied before, those of the output after.
+/// The function that converts an element; `None` if the conversion is not between a wide and a
+/// small format. Apply source modifiers before the call and output modifiers after it.
 #[must_use]
 pub fn element_function(cvt: FormatCvt) -> Option<ElementFunction> {
     match (cvt.from, cvt.to) {

@@ -1,10 +1,11 @@
 //! f16 arithmetic of the default mode in straight-line code that vectorises: nearest even, denormals kept,
 //! MODE.FP16_OVFL off. Patterns in the low 16 bits of dwords, as lanes hold them; higher source bits are ignored.
 //!
-//! The results are those of the exact path, by way of f64, where products of f16 are exact. The sum of a product (22
-//! bits, none below 2^-48) and an addend (11 bits, none below 2^-24) is exact too, unless the product lies more than 31
-//! places below the addend or the result overflows. In the first case the sum lies so close to the addend, itself an
-//! f16, that f64 and f16 both round it there: rounding twice does no harm.
+//! The results equal those of the exact path. The functions compute in f64, where products of f16
+//! are exact. The sum of a product (22 bits, none below 2^-48) and an addend (11 bits, none below
+//! 2^-24) is exact too, unless the product is more than 31 places below the addend or the result
+//! overflows. In the first case the sum is so close to the addend, itself an f16, that f64 and f16
+//! both round it there: rounding twice does no harm.
 
 use crate::format::{F16, F32, Format};
 
@@ -12,7 +13,8 @@ const SIGN: u32 = 0x8000;
 const INF: u32 = 0x7c00;
 const QUIET: u32 = 0x0200;
 
-/// The quieted NaN among the sources that goes first, else `result`, with the default NaN for a NaN of the host.
+/// The first NaN among the sources, quieted, else `result`, with the default NaN for a NaN of the
+/// host.
 #[inline(always)]
 fn settle<const N: usize>(sources: [u32; N], result: u32) -> u32 {
     let is_nan = |x: u32| x & 0x7fff > INF;
@@ -26,11 +28,11 @@ fn settle<const N: usize>(sources: [u32; N], result: u32) -> u32 {
 /// The value of an f16 as an f32; a NaN becomes some NaN.
 #[inline(always)]
 fn widen(x: u32) -> f32 {
-    /// What the exponent fields differ by.
+    /// Difference of the exponent biases, as an exponent field.
     const REBIAS: u32 = 112 << 23;
     let fields = (x & 0x7fff) << 13;
-    // A denormal in the place of a mantissa, less the one that is implied there. (Multiplying a denormal f32 would do,
-    // but hosts are slow at that.)
+    // Puts a denormal into a mantissa and subtracts the leading one that is implied there.
+    // (Multiplying a denormal f32 would do, but hosts are slow at that.)
     let denormal = f32::from_bits(fields + REBIAS + (1 << 23)) - f32::from_bits(REBIAS + (1 << 23));
     let scaled = if fields < 1 << 23 { denormal } else { f32::from_bits(fields + REBIAS) };
     let special = if x & 0x7fff >= INF { F32::INF as u32 } else { 0 };
@@ -44,12 +46,13 @@ fn narrow(x: f64) -> u32 {
     let sign = (bits >> 48) as u32 & SIGN;
     let magnitude = f64::from_bits(bits & !(1 << 63));
     let is_nan = x.is_nan();
-    // From here on everything is an infinity; the comparison also takes a NaN out of the way.
+    // From here on everything is an infinity. The comparison also replaces a NaN.
     let magnitude = if magnitude < 131_072.0 { magnitude } else { 131_072.0 };
-    // Biased exponent of the result's leading bit, that of the smallest normal number for denormals.
+    // Biased exponent of the result's leading bit; for denormals, the exponent of the smallest
+    // normal number.
     let field = magnitude.to_bits() >> 52;
     let field = if field > 1023 - 14 { field } else { 1023 - 14 };
-    // A number with its last place where that of the result is: adding it rounds.
+    // A number whose last place is the last place of the result: adding it rounds.
     let anchor = (field + 42) << 52;
     let units = (magnitude + f64::from_bits(anchor)).to_bits() - anchor;
     // The hidden bit and a carry go into the exponent field.
@@ -93,7 +96,8 @@ pub fn mul_f16(a: u32, b: u32) -> u32 {
 #[inline(always)]
 #[must_use]
 pub fn fma_f16(a: u32, b: u32, c: u32) -> u32 {
-    // The product is exact. If it is a NaN without a NaN factor it goes before a NaN addend.
+    // The product is exact. If it is a NaN without a NaN factor, it takes precedence over a NaN
+    // addend.
     let product = f64::from(widen(a)) * f64::from(widen(b));
     let numbers = (a & 0x7fff <= INF) & (b & 0x7fff <= INF);
     let y = settle([a, b, c], narrow(product + f64::from(widen(c))));

@@ -7,11 +7,11 @@ use wavemill_ir::{CmpPred, IntOp, IntType};
 pub struct IntResult {
     /// The value, in as many bits as the result has cells.
     pub value: u128,
-    /// The lane's bit of the mask beside it; false if the operation has none.
+    /// The lane's bit of the mask result; false if the operation has none.
     pub mask: bool,
 }
 
-/// Bits of a source as a number without sign.
+/// Bits of a source as an unsigned number.
 fn unsigned(x: u128, bits: u32) -> i128 {
     (x & ((1 << bits) - 1)) as i128
 }
@@ -22,7 +22,7 @@ fn signed(x: u128, bits: u32) -> i128 {
     if value >> (bits - 1) == 0 { value } else { value - (1 << bits) }
 }
 
-/// What a result of so many bits holds of an exact one.
+/// Wraps or saturates an exact result to `bits` bits.
 #[derive(Clone, Copy)]
 struct Fit {
     bits: u32,
@@ -41,12 +41,12 @@ impl Fit {
     }
 }
 
-/// Element `n` of so many bits.
+/// Element `n` of a value, each element `bits` wide.
 fn element(x: u128, n: u32, bits: u32) -> u128 {
     x >> (n * bits) & ((1 << bits) - 1)
 }
 
-/// Elements of so many bits, each from a function of its number.
+/// Packs elements of `bits` bits, each computed from its number.
 fn elements(count: u32, bits: u32, of: impl Fn(u32) -> u128) -> u128 {
     (0..count).fold(0, |all, n| all | of(n) << (n * bits))
 }
@@ -73,15 +73,15 @@ fn selected(bytes: u128, selector: u128) -> u128 {
     }
 }
 
-/// The middle one of three.
+/// The median of three.
 fn median(mut three: [i128; 3]) -> i128 {
     three.sort_unstable();
     three[1]
 }
 
-/// An operation on the sources of a lane, with the number of the lane among 64. A mask as a source is the lane's bit of it.
-/// Selects have been applied; `clamp` counts for operations that saturate
-/// ([`Signature::saturates`](wavemill_ir::Signature::saturates)).
+/// Performs an operation on the sources of a lane. `lane` is the number of the lane among 64. A
+/// mask as a source is the lane's bit of it. Selects have been applied. `clamp` matters for
+/// operations that saturate ([`Signature::saturates`](wavemill_ir::Signature::saturates)).
 #[must_use]
 pub fn int_op(op: IntOp, sources: [u128; 3], lane: u32, imm: i32, clamp: bool) -> IntResult {
     let [a, b, c] = sources;
@@ -96,7 +96,7 @@ pub fn int_op(op: IntOp, sources: [u128; 3], lane: u32, imm: i32, clamp: bool) -
     let dot = |count: u32, bits: u32, of: fn(u128, u32) -> i128| -> i128 {
         (0..count).map(|n| of(element(a, n, bits), bits) * of(element(b, n, bits), bits)).sum()
     };
-    // The mask beside a sum says whether it left the range.
+    // The mask result of a sum says whether the sum left the range.
     let carries = |exact: i128| IntResult { value: u32s.of(exact), mask: !(0..1 << 32).contains(&exact) };
     let four_sums = |bits: u32, masked: bool| {
         let counts = |byte: u128| !masked || byte != 0;
@@ -256,7 +256,7 @@ pub fn int_op(op: IntOp, sources: [u128; 3], lane: u32, imm: i32, clamp: bool) -
         IntOp::PkMinI16 => packed(u16s, &|[a, b, _]| ih(a).min(ih(b))),
         IntOp::PkMaxU16 => packed(u16s, &|[a, b, _]| uh(a).max(uh(b))),
         IntOp::PkMinU16 => packed(u16s, &|[a, b, _]| uh(a).min(uh(b))),
-        // The selects have left one dword of each.
+        // The selects have reduced each source to one dword.
         IntOp::PkMov => element(a, 0, 32) | element(b, 0, 32) << 32,
         IntOp::Dot2I16 => i32s.of(dot(2, 16, signed) + i(c)),
         IntOp::Dot2U16 => u32s.of(dot(2, 16, unsigned) + u(c)),
@@ -268,7 +268,7 @@ pub fn int_op(op: IntOp, sources: [u128; 3], lane: u32, imm: i32, clamp: bool) -
     IntResult { value, mask: false }
 }
 
-/// Whether a comparison of integers holds; never for predicates of floats alone.
+/// Whether a comparison of integers holds; always false for predicates that exist for floats only.
 #[must_use]
 pub fn int_compare(pred: CmpPred, ty: IntType, a: u64, b: u64) -> bool {
     let of = |x: u64| match ty {

@@ -1,4 +1,4 @@
-//! Rounding to integral values, fractions, and taking numbers apart and scaling them.
+//! Rounding to integral values, fractions, splitting into exponent and mantissa, and scaling.
 
 use wavemill_ir::{FpEnv, Round};
 

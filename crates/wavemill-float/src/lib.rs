@@ -1,27 +1,31 @@
-//! What the operations of the wave IR mean, for one element: bits in, bits out, exact and the same on every host.
+//! The meaning of the operations of the wave IR, for one element: bits in, bits out, exact and the
+//! same on every host.
 //!
-//! Integer and bit operations are [`int_op`], [`int_compare`] and [`scalar_op`], what atomics leave in memory is [`atomic_op`]: the
-//! yardstick of the engines' handlers. The rest is scalar floating point.
+//! Integer and bit operations are [`int_op`], [`int_compare`] and [`scalar_op`]. [`atomic_op`]
+//! computes the values that atomics leave in memory. Tests compare the engines' handlers with them.
+//! The rest is scalar floating point.
 //!
-//! Every float operation of the wave IR is here for one element: in all rounding modes, with and without denormals,
-//! with a fixed NaN policy. It is the slow path of the engines (modes other than the default, NaN lanes, f16, odd
-//! operations), the yardstick of their fast paths, and the fast path itself for the f32 reciprocal, roots, powers,
-//! logarithms, sine and cosine ([`rcp_f32`] and its siblings), and for f16 in the default mode ([`fma_f16`] and its
+//! Every float operation of the wave IR is here for one element: in all rounding modes, with and
+//! without denormals, with a fixed NaN policy. Engines use these functions as their slow path
+//! (modes other than the default, NaN lanes, f16, odd operations), and tests compare the fast paths
+//! with them. They are the fast path itself for the f32 reciprocal, roots, powers, logarithms, sine
+//! and cosine ([`rcp_f32`] and its siblings), and for f16 in the default mode ([`fma_f16`] and its
 //! siblings).
 //!
-//! How it works: sources are unpacked, the operation computes the exact result in integers (with a sticky bit for
-//! what is cut off), and one function rounds it into the format. Nothing depends on the host's floating-point unit
-//! except the functions named above, which use only operations that IEEE 754 defines bit for bit.
+//! How it works: the operation unpacks its sources and computes the exact result in integers (with
+//! a sticky bit for the bits that are cut off), and one function rounds the result into the format.
+//! Nothing depends on the host's floating-point unit except the functions named above, which use
+//! only operations that IEEE 754 defines bit for bit.
 //!
-//! Entry points: [`float_function`] and [`float_op`], [`convert_function`] and [`cvt`], [`compare`], [`class`],
-//! [`div_scale`], [`div_fmas`], [`fma_mix_f32`], [`fma_mix_f16`], [`apply_output`]; [`element_function`], and below it [`narrow`],
-//! [`narrow_stochastic`] and [`widen`], for the small formats.
+//! Entry points: [`float_function`] and [`float_op`], [`convert_function`] and [`cvt`],
+//! [`compare`], [`class`], [`div_scale`], [`div_fmas`], [`fma_mix_f32`], [`fma_mix_f16`],
+//! [`apply_output`]; [`element_function`], and below it [`narrow`], [`narrow_stochastic`] and
+//! [`widen`], for the small formats.
 //!
-//! What the manuals leave open is chosen here and marked *modelled* where it is chosen; the module `nan` holds the
-//! NaN policy:
-//! sources are looked at in order, the first NaN wins and is quieted with sign and payload kept; invalid operations
-//! give the negative quiet NaN without payload; in a fused multiply-add an infinity times zero goes before a NaN
-//! addend.
+//! Where the manuals leave something open, the code makes a choice and marks it *modelled*. The
+//! module `nan` holds the NaN policy. The first NaN in the order of the sources wins and is
+//! quieted, with sign and payload kept. Invalid operations give the negative quiet NaN without
+//! payload. In a fused multiply-add an infinity times zero takes precedence over a NaN addend.
 
 mod arith;
 mod atomic;
@@ -62,8 +66,14 @@ pub use output::{apply_output, apply_output_bits};
 pub use scalar::{ScalarResult, scalar_op};
 pub use small::{narrow, narrow_stochastic, scale_exponent, widen};
 
-/// `a / b`, correctly rounded: what a division sequence must arrive at. No single instruction does this.
+/// `a / b`, correctly rounded: the result that a division sequence must produce. No single
+/// instruction does this.
 #[must_use]
 pub fn divide<F: Format>(a: u64, b: u64, env: wavemill_ir::FpEnv) -> u64 {
     arith::div::<F>([a, b, 0], env)
 }
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

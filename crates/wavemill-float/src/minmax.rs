@@ -1,6 +1,6 @@
 //! Minimum, maximum and median.
 //!
-//! Denormals are flushed as the mode says, like everywhere on GFX9.
+//! Denormals are flushed as the mode says, as everywhere on GFX9.
 
 use std::cmp::Ordering;
 
@@ -23,7 +23,7 @@ fn pick<F: Format>(a: u64, b: u64, which: Extreme) -> u64 {
     let a_less = match order::<F>(a, b) {
         Some(Ordering::Less) => true,
         Some(Ordering::Greater) => false,
-        // Equal numbers have equal bits, zeros excepted.
+        // Equal numbers have equal bits, except zeros.
         _ => a & F::SIGN != 0,
     };
     if a_less == (which == Extreme::Least) { a } else { b }
@@ -75,8 +75,9 @@ pub(crate) fn max3<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
     flush_out::<F>(extreme::<F>(ab, c, Extreme::Greatest, env), env)
 }
 
-/// Median of three; the minimum if there is a NaN. Zeros of both signs are told apart only as far as the manual's
-/// ladder does (Vega ISA 12.12, V_MED3_F32): it compares the maximum with the sources as numbers.
+/// Median of three; the minimum if there is a NaN. It distinguishes +0 and -0 only where the
+/// manual's steps do (Vega ISA 12.12, V_MED3_F32): they compare the maximum with the sources as
+/// numbers.
 pub(crate) fn med3<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
     if s.iter().any(|&x| F::is_nan(x)) {
         nan::signal::<F>(&s);

@@ -13,13 +13,13 @@ use crate::value::{Value, flush_in, flushing, keeping};
 pub enum MixSource {
     /// Bits of an f32.
     F32(u32),
-    /// Bits of an f16, of which denormals are kept.
+    /// Bits of an f16, denormals included.
     F16(u16),
 }
 
 impl MixSource {
-    /// An f16, of which a denormal reads as a zero of its sign unless it is kept. Other denormal bits of MODE say so
-    /// than for an f32 (Vega ISA 6.4).
+    /// An f16; a denormal reads as a zero of its sign unless `keeps_denormals`. MODE has separate
+    /// denormal bits for f16 and f32 (Vega ISA 6.4).
     #[must_use]
     pub fn half(bits: u16, keeps_denormals: bool) -> MixSource {
         let flushed = FpEnv { denorm_in: keeps_denormals, ..FpEnv::DEFAULT };

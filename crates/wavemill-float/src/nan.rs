@@ -1,8 +1,9 @@
 //! The NaN policy, in one place.
 //!
 //! The manuals fix little of it, so most of it is a *modelled* choice (measured on later AMD parts):
-//! - Sources are looked at in the order src0, src1, src2. The first NaN is the result, quieted, with its sign and
-//!   payload. Source modifiers have been applied before: a subtraction negates its second source first.
+//! - Sources are checked in the order src0, src1, src2. The first NaN is the result, quieted, with
+//!   its sign and payload. Source modifiers have been applied before: a subtraction negates its
+//!   second source first.
 //! - An invalid operation gives [`Format::DEFAULT_NAN`], which is negative and quiet (Vega ISA 12.8, the examples of
 //!   `v_log_f32`, `v_rsq_f32`, `v_sqrt_f32`, `v_sin_f32`).
 //! - In a fused multiply-add an infinity times a zero gives the default NaN even if the addend is a NaN.
@@ -12,7 +13,7 @@
 use crate::exceptions::{Exceptions, raise};
 use crate::format::{Format, Specials};
 
-/// The NaN made quiet; other patterns are not to be passed.
+/// Quiets a NaN. The pattern must be a NaN.
 #[inline]
 pub(crate) fn quiet<F: Format>(bits: u64) -> u64 {
     match F::SPECIALS {
@@ -56,7 +57,7 @@ pub(crate) fn convert<S: Format, D: Format>(bits: u64) -> u64 {
             sign | D::INF | D::QUIET | payload
         }
         (_, Specials::NanAllOnes) => (if bits & S::SIGN != 0 { D::SIGN } else { 0 }) | D::MAGNITUDE,
-        // A NaN of a small format has no payload; those with a sign keep it.
+        // A NaN of such a format has no payload. Its sign is kept.
         (Specials::NanAllOnes, Specials::Ieee) => {
             (if bits & S::SIGN != 0 { D::SIGN } else { 0 }) | D::INF | D::QUIET
         }

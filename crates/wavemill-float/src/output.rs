@@ -7,8 +7,9 @@ use crate::integral::scale;
 
 /// Applies the output modifier and then the clamp to a rounded result.
 ///
-/// *Modelled* (the GFX9 manuals are silent; LLVM and the manuals of GCN3 agree): the output modifier has no effect
-/// while MODE.IEEE is set or output denormals are kept; where it has one, a zero result loses its sign.
+/// *Modelled* (the GFX9 manuals are silent; LLVM and the manuals of GCN3 agree): the output
+/// modifier has no effect while MODE.IEEE is set or output denormals are kept. Where it has an
+/// effect, a zero result loses its sign.
 #[must_use]
 pub fn apply_output_bits<F: Format>(result: u64, omod: Omod, clamp: bool, env: FpEnv) -> u64 {
     let result = apply_omod::<F>(result, omod, env);
@@ -41,7 +42,8 @@ fn apply_clamp<F: Format>(result: u64, env: FpEnv) -> u64 {
     }
 }
 
-/// [`apply_output_bits`] for a result of the type, each element of a packed one by itself.
+/// [`apply_output_bits`] for a result of the type; each element of a packed one is handled
+/// separately.
 #[must_use]
 pub fn apply_output(ty: FloatType, result: u64, omod: Omod, clamp: bool, env: FpEnv) -> u64 {
     match ty {

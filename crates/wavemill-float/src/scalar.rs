@@ -1,4 +1,4 @@
-//! Operations on uniform values: the exact result, of which the width keeps the low bits.
+//! Operations on uniform values: the exact result, cut to the low bits that the width keeps.
 
 use wavemill_ir::{ScalarOp, Width};
 
@@ -11,7 +11,8 @@ pub struct ScalarResult {
     pub scc: Option<bool>,
 }
 
-/// An operation of a width on sources of the widths that its line names, zero-extended.
+/// Performs an operation of a width. Sources have the widths that the operation's line names,
+/// zero-extended.
 #[must_use]
 pub fn scalar_op(op: ScalarOp, width: Width, sources: [u64; 3], imm: i32) -> ScalarResult {
     let n = 32 * u32::from(width.dwords());
@@ -21,7 +22,7 @@ pub fn scalar_op(op: ScalarOp, width: Width, sources: [u64; 3], imm: i32) -> Sca
     let amount = |x: i128| x & i128::from(n - 1);
     let bits = |x: i128| (0..n).filter(move |k| x >> k & 1 != 0);
     let made = |of: &dyn Fn(u32) -> bool| (0..n).filter(|k| of(*k)).fold(0i128, |all, k| all | 1 << k);
-    // Most set the flag if the result is not zero.
+    // Most operations set the flag if the result is not zero.
     let nonzero = |exact: i128| ScalarResult { value: (exact & all) as u64, scc: Some(exact & all != 0) };
     let with = |exact: i128, scc: bool| ScalarResult { value: (exact & all) as u64, scc: Some(scc) };
     let plain = |exact: i128| ScalarResult { value: (exact & all) as u64, scc: None };
@@ -62,7 +63,7 @@ pub fn scalar_op(op: ScalarOp, width: Width, sources: [u64; 3], imm: i32) -> Sca
         ScalarOp::MulHiU => plain(((a as u128 * b as u128) >> n) as i128),
         ScalarOp::MulHiI => plain((signed(a) * signed(b)) >> n),
         ScalarOp::BfeU | ScalarOp::BfeI => {
-            // A field may be wider than what is left of the source, and than the source.
+            // A field may be wider than the rest of the source, and wider than the source.
             let (offset, length) = (amount(b), b >> 16 & 0x7f);
             let source = if op == ScalarOp::BfeI { signed(a) } else { a };
             let field = source >> offset;

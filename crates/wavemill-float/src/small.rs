@@ -31,16 +31,17 @@ pub fn widen<S: Format, D: Format>(bits: u64, scale: i32, env: FpEnv) -> u64 {
 
 /// The value of a wide float divided by `2^scale`, rounded to nearest even in the small format.
 ///
-/// Out of range (CDNA4 ISA 7.3): with MODE.FP16_OVFL infinities and overflows become the largest number; without it
-/// they become an infinity, or a NaN in a format that has none. FP6, BF6 and FP4 always saturate; a NaN becomes their
-/// largest number with its sign (*modelled*).
+/// Out of range (CDNA4 ISA 7.3): with MODE.FP16_OVFL infinities and overflows become the largest
+/// number; without it they become an infinity, or a NaN in a format that has no infinity. FP6, BF6
+/// and FP4 always saturate; a NaN becomes their largest number with its sign (*modelled*).
 #[must_use]
 pub fn narrow<S: Format, D: Format>(bits: u64, scale: i32, env: FpEnv) -> u64 {
     narrow_with::<S, D>(bits, scale, env, |v| round_magnitude::<D>(v, Round::NearestEven))
 }
 
-/// [`narrow`] with stochastic rounding: `random` is added to the bits that are dropped, taken as a fraction of 32
-/// bits, and the sum is cut (*modelled*: the manual contradicts itself; this is what AMD's headers do).
+/// [`narrow`] with stochastic rounding: `random` is added to the dropped bits, taken as a fraction
+/// of 32 bits, and the sum is truncated (*modelled*: the manual contradicts itself; AMD's headers
+/// do it this way).
 #[must_use]
 pub fn narrow_stochastic<S: Format, D: Format>(bits: u64, random: u32, scale: i32, env: FpEnv) -> u64 {
     narrow_with::<S, D>(bits, scale, env, |v| stochastic_magnitude::<D>(v, random))

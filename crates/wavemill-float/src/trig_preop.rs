@@ -28,12 +28,14 @@ const TWO_OVER_PI: [u64; 19] = [
     0x56033046fc7b6bab,
 ];
 
-/// Segments that begin here or further down are zero. *Modelled*: the manual speaks of 1201 bits, LLVM's constant
-/// folding (which claims to follow the hardware) ends a little earlier; no argument reduction gets there.
+/// Segments that begin here or further down are zero. *Modelled*: the manual speaks of 1201 bits,
+/// LLVM's constant folding (which claims to follow the hardware) ends a little earlier. No argument
+/// reduction reaches this.
 const END: u32 = 1120;
 
-/// 53 bits of 2/pi for the argument `a`, from segment `b[4:0]` on, as an f64 of their weight. Arguments that are so
-/// large that the weight would be denormal get it scaled up by 2^128 (Vega ISA 12.12, V_TRIG_PREOP_F64).
+/// 53 bits of 2/pi for the argument `a`, starting at segment `b[4:0]`, as an f64 of their weight.
+/// For arguments so large that the weight would be denormal, the result is scaled up by 2^128 (Vega
+/// ISA 12.12, V_TRIG_PREOP_F64).
 pub(crate) fn trig_preop([a, b, _]: [u64; 3], env: FpEnv) -> u64 {
     let exp = F64::exp_field(a);
     let shift = 53 * (b & 31) as u32 + (exp - 1077).max(0) as u32;

@@ -36,7 +36,7 @@ pub(crate) fn flush_in<F: Format>(bits: u64, env: FpEnv) -> u64 {
     }
 }
 
-/// The result as the environment lets it out: a denormal becomes zero if it flushes outputs.
+/// The result after output flushing: a denormal becomes zero if the environment flushes outputs.
 #[inline]
 pub(crate) fn flush_out<F: Format>(bits: u64, env: FpEnv) -> u64 {
     if !env.denorm_out && F::is_denormal(bits) {
@@ -47,10 +47,10 @@ pub(crate) fn flush_out<F: Format>(bits: u64, env: FpEnv) -> u64 {
     }
 }
 
-/// A source value taken apart.
+/// A decoded source value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Value {
-    /// A NaN; who needs its bits has them.
+    /// A NaN; callers that need its bits keep the pattern.
     Nan,
     /// An infinity.
     Inf {
@@ -62,7 +62,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// Takes a pattern apart, after flushing.
+    /// Decodes a pattern, after flushing.
     #[inline]
     pub(crate) fn unpack<F: Format>(bits: u64, env: FpEnv) -> Value {
         if F::is_nan(bits) {
@@ -109,7 +109,7 @@ pub(crate) struct Number {
 }
 
 impl Number {
-    /// Takes a finite pattern apart.
+    /// Decodes a finite pattern.
     #[inline]
     pub(crate) fn unpack<F: Format>(bits: u64) -> Number {
         let neg = bits & F::SIGN != 0;
@@ -120,7 +120,7 @@ impl Number {
             return Number { neg, exp: 0, sig: 0 };
         }
         let up = sig.leading_zeros();
-        // The leading one of a normal number stands at bit MAN.
+        // The leading one of a normal number is at bit MAN.
         Number { neg, exp: exp + (63 - F::MAN as i32) - up as i32, sig: sig << up }
     }
 
@@ -218,7 +218,8 @@ impl Exact {
         if big.neg == small.neg {
             return Exact { neg: big.neg, exp, sig: big_sig + small_sig, sticky };
         }
-        // What was cut off the smaller term is taken from the difference: one less, and a positive rest.
+        // The bits cut off the smaller term also reduce the difference: one less, and a positive
+        // rest.
         let sig = big_sig - small_sig - u128::from(sticky);
         if sig == 0 {
             return Exact::zero(round == Round::MinusInf);
@@ -227,8 +228,9 @@ impl Exact {
     }
 }
 
-/// Whether a magnitude that lies between two neighbours goes to the larger one. `half`: it is at least half way,
-/// `rest`: something beyond the half way point (or beyond the smaller one) is left, `odd`: the smaller one is odd.
+/// Whether a magnitude between two neighbours rounds to the larger one. `half`: it is at or above
+/// the midpoint; `rest`: something beyond the midpoint (or beyond the smaller one) is left; `odd`:
+/// the smaller one is odd.
 #[inline]
 fn rounds_up(round: Round, neg: bool, half: bool, rest: bool, odd: bool) -> bool {
     match round {
@@ -249,7 +251,7 @@ pub(crate) fn round_to_unit(v: Exact, unit: i32, round: Round) -> u128 {
     multiple
 }
 
-/// What [`round_to_unit`] gives, and whether it is inexact.
+/// The result of [`round_to_unit`], and whether it is inexact.
 #[inline]
 fn multiple_of_unit(v: Exact, unit: i32, round: Round) -> (u128, bool) {
     if v.sig == 0 {
@@ -282,7 +284,7 @@ pub(crate) fn round_magnitude<F: Format>(v: Exact, round: Round) -> Option<u64> 
     Some(magnitude)
 }
 
-/// What [`round_magnitude`] gives, and whether it is inexact.
+/// The result of [`round_magnitude`], and whether it is inexact.
 #[inline]
 fn magnitude_of<F: Format>(v: Exact, round: Round) -> Option<(u64, bool)> {
     if v.sig == 0 {
@@ -317,7 +319,8 @@ pub(crate) fn overflow<F: Format>(neg: bool, env: FpEnv) -> u64 {
     sign | if stays_finite || clamps || !has_inf { F::MAX } else { F::INF }
 }
 
-/// Rounds once into the format, with overflow and output flushing. A result is denormal if it is so after rounding.
+/// Rounds once into the format, with overflow and output flushing. A result counts as denormal if
+/// it is denormal after rounding.
 #[inline]
 pub(crate) fn round<F: Format>(v: Exact, env: FpEnv) -> u64 {
     let sign = if v.neg { F::SIGN } else { 0 };

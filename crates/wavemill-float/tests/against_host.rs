@@ -6,7 +6,7 @@ use wavemill_ir::{CvtOp, FloatOp, FloatType, FpEnv};
 
 const ENV: FpEnv = FpEnv::DEFAULT;
 
-/// Sources and what the operations must give; NaN results are the matter of other tests.
+/// Checks the operations on the sources; other tests cover NaN results.
 fn check<F: Format>(ty: FloatType, s: [u64; 3], host: &[(FloatOp, u64)]) {
     for &(op, want) in host {
         let got = float_function(op, ty).unwrap()(s, ENV);

@@ -1,4 +1,4 @@
-//! What atomics leave in memory, on edge values.
+//! The values that atomics leave in memory, on edge values.
 
 use wavemill_float::atomic_op;
 use wavemill_ir::{AtomicOp, FpEnv, Width};
@@ -10,7 +10,7 @@ const ALL32: u64 = 0xffff_ffff;
 #[test]
 fn integers_on_both_widths() {
     use AtomicOp::*;
-    // Old value, datum, second datum, what is left in 32 bits, what is left in 64.
+    // Old value, datum, second datum, result in 32 bits, result in 64 bits.
     for (op, [old, data, second], narrow, wide) in [
         (Swap, [1, 2, 0], 2, 2),
         (CmpSwap, [5, 9, 5], 9, 9),

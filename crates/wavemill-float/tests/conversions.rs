@@ -62,7 +62,7 @@ fn floats_become_integers_as_on_the_host() {
         check(CvtOp::I32F32, u64::from(f as i32 as u32));
         check(CvtOp::U32F32, u64::from(f as u32));
         check(CvtOp::FlrI32F32, u64::from(wide.floor() as i32 as u32));
-        // f64 holds the sum exactly unless the source is tiny, where the floor is that of the sign.
+        // f64 holds the sum exactly unless the source is tiny; its result is 0 then.
         let half_up = if wide.abs() < 1e-9 { 0 } else { (wide + 0.5).floor() as i32 };
         check(CvtOp::RpiI32F32, u64::from(half_up as u32));
         let s = [random.pattern::<F64>(), 0, 0];
@@ -137,7 +137,8 @@ fn textbook<D: Format>(bits: u64) -> Option<f64> {
     Some(if bits & D::SIGN != 0 { -size } else { size })
 }
 
-/// All patterns of a small format there and back, and sums of neighbours down the middle.
+/// Round trips of all patterns of a small format, and rounding at and around the midpoints of
+/// neighbours.
 fn small_format<D: Format>(largest: f64, smallest_normal: f64, smallest: f64) {
     assert_eq!(textbook::<D>(D::MAX), Some(largest));
     assert_eq!(textbook::<D>(D::HIDDEN), Some(smallest_normal));
@@ -156,7 +157,7 @@ fn small_format<D: Format>(largest: f64, smallest_normal: f64, smallest: f64) {
         same(narrow::<Bf16, D>(converted::<F32, Bf16>(wide), 0, ENV), bits, "round trip by bf16", &[bits]);
         // Scaled by 2^9 both ways.
         same(narrow::<F32, D>(widen::<D, F32>(bits, 9, ENV), 9, ENV), bits, "scaled", &[bits]);
-        // No random bits: cut; all of them: up unless exact.
+        // No random bits: truncates. All of them: rounds up unless exact.
         same(narrow_stochastic::<F32, D>(wide, u32::MAX, 0, ENV), bits, "stochastic", &[bits]);
         if bits & D::MAGNITUDE < D::MAX {
             let next = textbook::<D>((bits & D::MAGNITUDE) + 1).unwrap();

@@ -17,8 +17,9 @@ fn f32_sequence(n: u64, d: u64) -> u64 {
     f32_sequence_in(n, d, ENV)
 }
 
-/// The f32 sequence: one Newton step for the reciprocal, one for the quotient, then the scaled last one. The steps
-/// between V_RCP and V_DIV_FMAS always keep denormals, if need be by a switch of the mode.
+/// The f32 sequence: one Newton step for the reciprocal, one for the quotient, then the scaled last
+/// one. The steps between V_RCP and V_DIV_FMAS always keep denormals, by switching the mode if
+/// needed.
 fn f32_sequence_in(n: u64, d: u64, env: FpEnv) -> u64 {
     let ty = FloatType::F32;
     let neg = |x: u64| x ^ F32::SIGN;
@@ -81,7 +82,7 @@ fn pairs<F: Format>(seed: u64, sequence: fn(u64, u64) -> u64) {
     for _ in 0..cases(200_000) {
         let (n, d) = (random.pattern::<F>(), random.pattern::<F>());
         check(n, d);
-        // Quotients that come out near the middle of two neighbours, near overflow and near underflow.
+        // Quotients near the midpoint of two neighbours, near overflow and near underflow.
         if F::is_nan(n) || F::is_nan(d) {
             continue;
         }

@@ -111,7 +111,7 @@ fn rounded<F: Format>(exact: &Rational, flush: bool) -> u64 {
     if flush && F::is_denormal(bits) { bits & F::SIGN } else { bits }
 }
 
-/// A random f32 whose exponent lies in the range.
+/// A random f32 whose exponent is in the range.
 fn between(random: &mut Random, low: i32, high: i32) -> u64 {
     let exp = low + random.below((high - low) as u64 + 1) as i32 + 127;
     (random.next() & (F32::SIGN | F32::MANTISSA)) | (exp as u64) << 23
@@ -300,7 +300,7 @@ fn special_sources_give_what_the_manual_says() {
             }
         }
     }
-    // An overflow is clamped, a division by zero is not one.
+    // An overflow is clamped; a division by zero is not an overflow.
     let clamp = FpEnv { fp16_ovfl: true, ..FpEnv::DEFAULT };
     same(float_op(FloatOp::Exp2, FloatType::F16, [0x7bff, 0, 0], clamp).unwrap(), 0x7bff, "exp2", &[]);
     same(float_op(FloatOp::Rcp, FloatType::F16, [0x0001, 0, 0], clamp).unwrap(), 0x7bff, "rcp", &[]);

@@ -8,7 +8,7 @@ use wavemill_reference::Env;
 fn conversions_are_exact() {
     for x in 0..=0xffffu32 {
         same(f32_from_f16(x).into(), converted::<F16, F32>(x.into()), "f32 from f16", &[x.into()]);
-        // Every f16, the middles between two, and what lies beside those.
+        // Every f16, the midpoints of neighbours, and the values next to midpoints.
         for offset in [0, 0x0fff, 0x1000, 0x1001, 0x1fff] {
             let wide = f32_from_f16(x).wrapping_add(offset);
             same(

@@ -97,15 +97,15 @@ impl Kind {
     }
 }
 
-/// One operation: how LLVM spells it (`%` stands for the comma-separated sources, `%0` and so on for single ones),
-/// its types, and what we say.
+/// One operation: how LLVM spells it (`%` stands for the comma-separated sources, `%0` and so on
+/// for single ones), its types, and our result.
 struct Row {
     name: &'static str,
     ir: &'static str,
     sources: &'static [Source],
     result: Kind,
     ours: fn([u64; 3]) -> u64,
-    /// Sources that are left out, because LLVM does not speak of the hardware there.
+    /// Omits sources for which LLVM does not model the hardware.
     skip: fn([u64; 3]) -> bool,
 }
 
@@ -242,7 +242,7 @@ fn rows() -> Vec<Row> {
             Kind::Float,
             float!(CubeMa, F32),
         ),
-        // LLVM passes a NaN on; the manual looks at the exponent only.
+        // LLVM passes a NaN on; the manual checks only the exponent.
         unless(
             row(
                 "preop",
@@ -294,7 +294,7 @@ fn function(row: &Row, index: usize, s: [u64; 3], module: &mut String) {
     };
 }
 
-/// The integers that the functions of a module return, as far as LLVM folds them.
+/// The integers that the functions of a module return, where LLVM folds them.
 fn fold(module: String, count: usize) -> Result<Vec<Option<i64>>, Failed> {
     let mut child = Command::new(OPT.path()?)
         .args(["-S", "-passes=instcombine", "-o", "-", "-"])
@@ -350,7 +350,7 @@ fn check(row: &Row, seed: u64) -> Result<(), Failed> {
             return Err(format!("{} of {s:x?}: ours {ours:#x}, LLVM's {theirs:#x}", row.name).into());
         }
     }
-    // LLVM leaves some NaN cases alone, no more.
+    // LLVM leaves only some NaN cases unfolded.
     if folded < CASES / 4 {
         return Err(format!("{}: LLVM folds only {folded} of {CASES}", row.name).into());
     }

@@ -14,7 +14,8 @@ fn signalling<F: Format>(i: u64) -> u64 {
     F::INF | (5 + i) | if i == 1 { F::SIGN } else { 0 }
 }
 
-/// Number of sources of the operations that propagate NaNs from all of them in order; 0 for those with own rules.
+/// Number of sources of the operations that propagate NaNs from all of them in order; 0 for
+/// operations with rules of their own.
 fn arity(op: FloatOp) -> usize {
     use FloatOp::*;
     match op {
@@ -85,7 +86,7 @@ fn invalid_operations<F: Format>(ty: FloatType) {
         ("exponent of a NaN", op(FloatOp::FrexpExp, [nan, 0, 0]), 0),
         ("exponent of inf", op(FloatOp::FrexpExp, [inf, 0, 0]), 0),
         ("mantissa of -inf", op(FloatOp::FrexpMant, [minus_inf, 0, 0]), minus_inf),
-        // Quotient, denominator, numerator: the numerator's NaN goes first.
+        // Quotient, denominator, numerator: the numerator's NaN takes precedence.
         ("fixup of NaN / NaN", op(FloatOp::DivFixup, [F::ONE, signalling::<F>(1), nan]), quiet),
         ("fixup of 1 / NaN", op(FloatOp::DivFixup, [F::ONE, nan, F::ONE]), quiet),
         ("fixup of 0 / 0", op(FloatOp::DivFixup, [F::ONE, 0, F::SIGN]), F::DEFAULT_NAN),

@@ -46,7 +46,7 @@ fn comparisons_are_those_of_the_host() {
         check(a, random.pattern::<F64>());
         check(a, a ^ random.below(4));
     }
-    // A flushed denormal equals zero; the other widths look at their own bits only.
+    // A flushed denormal equals zero; the other widths use only their own bits.
     assert!(compare(Gt, FloatType::F32, 1, 0x8000_0000, ENV));
     assert!(compare(Eq, FloatType::F32, 1, 0x8000_0000, FLUSH));
     assert!(compare(Lt, FloatType::F16, 0x1_3c00, 0x4000, ENV));
@@ -185,7 +185,7 @@ fn dot_products_round_after_each_sum() {
     assert_eq!(dot(FloatOp::Dot2F16, [f16(1.0), f16(4096.0)], [f16(1.0), f16(-4096.0)], big), 0.0);
     assert_eq!(dot(FloatOp::Dot2Bf16, [bf16(1.0), bf16(4096.0)], [bf16(1.0), bf16(-4096.0)], big), 1.0);
     assert_eq!(dot(FloatOp::Dot2cBf16, [bf16(1.0), bf16(4096.0)], [bf16(1.0), bf16(-4096.0)], big), 0.0);
-    // Denormal halves are kept if the environment says so, and it says no more than that: other denormals are zeros.
+    // The environment decides only whether denormal halves are kept: other denormals are zeros.
     let flushing = FpEnv { denorm_in: false, ..ENV };
     let other = FpEnv { denorm_out: false, round: wavemill_ir::Round::Zero, ..ENV };
     for (env, want) in [(ENV, 0.000_061_035_156), (other, 0.000_061_035_156), (flushing, 0.0)] {

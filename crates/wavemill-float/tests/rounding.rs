@@ -10,7 +10,7 @@ use wavemill_float::{
 use wavemill_ir::{FloatOp, FloatType, FpEnv, Round};
 use wavemill_reference::{Cube, Dot, Env, Extreme, Format, Wide};
 
-/// What an operation must give; nothing for those that are not exact and those with tests of their own.
+/// The expected result; `None` for operations that are not exact and those with tests of their own.
 fn expected(op: FloatOp, f: Format, s: [u64; 3], env: FpEnv) -> Option<u64> {
     use wavemill_reference as exact;
     let env = env_of(env);
@@ -115,7 +115,7 @@ fn f64_operations_are_exact_in_all_modes() {
     operations::<F64>(FloatType::F64, 13);
 }
 
-/// The steps of division, and the quotient that they are to arrive at.
+/// The steps of division, and the quotient that they must produce.
 fn division<F: wavemill_float::Format>(ty: FloatType, seed: u64) {
     let mut random = Random::new(seed);
     let f = format_of::<F>();
@@ -148,7 +148,7 @@ fn conversion<S: wavemill_float::Format, D: wavemill_float::Format>(seed: u64) {
         let env = environment(&mut random);
         let mut a = random.pattern::<S>();
         if random.below(2) == 0 {
-            // Near the range of the narrower format, where things happen.
+            // Near the range of the narrower format, where the edge cases are.
             a = converted::<D, S>(random.pattern::<D>()) ^ random.below(4);
         }
         let want = wavemill_reference::float_to_float(format_of::<S>(), format_of::<D>(), a, env_of(env));
@@ -228,7 +228,8 @@ fn dot_products_are_exact_in_all_modes() {
     }
 }
 
-/// The square of the rounded root against the source: the neighbours' middle must lie on the right side.
+/// The square of the rounded root against the source: the midpoint to each neighbour must be on the
+/// right side.
 fn roots<F: wavemill_float::Format>(ty: FloatType, seed: u64) {
     use std::cmp::Ordering;
     let (sqrt, rsq) = (float_function(FloatOp::Sqrt, ty).unwrap(), float_function(FloatOp::Rsq, ty).unwrap());

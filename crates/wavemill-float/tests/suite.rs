@@ -1,4 +1,4 @@
-//! Exact meanings of float operations. One binary: what it links is there once.
+//! Exact meanings of float operations. One binary, so that its dependencies are linked only once.
 
 mod against_host;
 mod atomics;

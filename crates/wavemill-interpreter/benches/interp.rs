@@ -1,7 +1,7 @@
 //! Wave-instructions per second of the interpreter on hand-made loops, for each tier of this host, on one thread.
 //!
-//! The figure that criterion prints as elements per second is guest instructions of a wave, each for 64 lanes. The
-//! loops are the cores of three kernels; everything outside them is left out.
+//! The figure that criterion prints as elements per second is guest instructions of a wave, each
+//! for 64 lanes. The loops are the cores of three kernels, without the code around them.
 
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -23,7 +23,7 @@ use wavemill_machine::{
 
 /// Address of the loop.
 const BODY: u64 = 0x1000;
-/// Address behind it.
+/// Address after it.
 const AFTER: u64 = 0x9000;
 /// Iterations of a loop.
 const ITERATIONS: u32 = 20_000;
@@ -38,7 +38,7 @@ struct Loop {
 
 impl BlockSource for Loop {
     fn block(&self, pc: u64, _: u32) -> Arc<Block> {
-        // The blocks whole, or what follows an instruction inside of one.
+        // Whole blocks, or the rest of one that starts inside.
         for block in [&self.body, &self.after] {
             if pc == block.start {
                 return block.clone();
@@ -189,7 +189,7 @@ impl WaveInit for Init {
     }
 }
 
-/// Processor time of the thread: what else runs on the machine does not count.
+/// Processor time of the thread, so that other load on the machine does not count.
 struct OwnTime;
 
 impl Measurement for OwnTime {

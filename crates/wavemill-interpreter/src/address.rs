@@ -1,8 +1,8 @@
-//! Where the lanes of a memory operation point to in host memory.
+//! Finds the host memory that the lanes of a memory operation access.
 //!
-//! Every access is checked here before anything is touched: first against the allocation that the operation touched
-//! last, then against all of them. Lanes that are refused are collected for the fault report, and no lane's access
-//! takes effect if any is refused.
+//! Every access is checked here before memory is touched: first against the allocation that the
+//! operation touched last, then against all of them. Refused lanes are collected for the fault
+//! report, and no lane's access takes effect if any lane is refused.
 
 use super::body::{lane_mask, scalar32, scalar64};
 use super::control::leave;
@@ -33,7 +33,7 @@ pub(super) struct LanePtr {
     pub own: bool,
 }
 
-/// `misaligned` of an access that is not.
+/// Value of `misaligned` for an aligned access.
 pub(super) const ALIGNED: u32 = u32::MAX;
 
 /// Bytes that out-of-range loads read and out-of-range stores write.
@@ -56,8 +56,9 @@ impl Sink {
     }
 }
 
-/// Host pointer of `size` bytes at a guest address through the operation's site cache, or null. The access is the same
-/// for every run of an operation, so what the cache holds was checked for it.
+/// Host pointer of `size` bytes at a guest address through the operation's site cache, or null. The
+/// kind of access is the same for every run of an operation, so the cached allocation was checked
+/// for it.
 #[inline(always)]
 pub(super) unsafe fn global(
     ctx: *mut Ctx,
@@ -67,7 +68,7 @@ pub(super) unsafe fn global(
     access: Access,
 ) -> *mut u8 {
     if !CHECKS_ACCESSES {
-        // What flat accesses have in LDS and private memory is found elsewhere.
+        // Parts of flat accesses in LDS and private memory are resolved elsewhere.
         let own = address >= LDS_APERTURE;
         return if own {
             std::ptr::null_mut()
@@ -146,8 +147,8 @@ fn all_equal(lanes: &[u32; LANES]) -> bool {
     diff == 0
 }
 
-/// Host memory of all 64 lanes when all are active and access consecutive pieces of `stride` bytes; null otherwise
-/// (then the general way must be taken, which also reports faults).
+/// Host memory of all 64 lanes when all are active and access consecutive pieces of `stride` bytes.
+/// Null otherwise; the caller then takes the general path, which also reports faults.
 #[inline(always)]
 pub(super) unsafe fn contiguous<const SPACE: u8>(
     ctx: *mut Ctx,
@@ -176,7 +177,8 @@ pub(super) unsafe fn contiguous<const SPACE: u8>(
                 (*ctx).lds.add(first as usize)
             }
             space::SCRATCH => {
-                // The same dword of all lanes is one row. What the lanes add to it is looked at elsewhere.
+                // The same dword of all lanes is one row. The offsets that lanes add are handled
+                // elsewhere.
                 if !is_absent(op, 0) || stride != 4 {
                     return null;
                 }
@@ -216,22 +218,23 @@ pub(super) unsafe fn contiguous<const SPACE: u8>(
     }
 }
 
-/// Offsets of the lanes of an access from a host pointer that is good for all active ones. It begins at a cache line, with the
-/// offsets: vectors of them lie in two lines otherwise, wherever the stack of the caller happens to be.
+/// Offsets of the lanes of an access from a host pointer that is valid for all active lanes. The
+/// struct begins at a cache line, with the offsets: otherwise vectors of them would cross cache
+/// lines, depending on the caller's stack.
 #[repr(C, align(64))]
 pub(super) struct Span {
-    /// Byte offset of each lane; those of inactive lanes mean nothing.
+    /// Byte offset of each lane; offsets of inactive lanes are meaningless.
     pub offsets: [u32; LANES],
-    /// Host pointer; null if the general way must be taken (which also reports faults).
+    /// Host pointer; null if the caller must take the general path (which also reports faults).
     pub base: *mut u8,
 }
 
 impl Span {
-    /// Whether the chunk of lanes from `first` on is active and accesses consecutive dwords, as the rows of a tile in
-    /// two dimensions do.
+    /// Whether the chunk of lanes starting at `first` is active and accesses consecutive dwords, as
+    /// the rows of a two-dimensional tile do.
     #[inline(always)]
     pub(super) fn is_consecutive(&self, mask: u64, first: usize) -> bool {
-        // Offsets that wrap around are no consecutive memory.
+        // Offsets that wrap around are not consecutive memory.
         let rises = self.offsets[first] <= u32::MAX - 4 * CHUNK as u32;
         if !rises || mask >> first & 0xffff != 0xffff {
             return false;
@@ -265,7 +268,8 @@ fn extremes(lanes: &[u32; LANES], mask: u64) -> (u32, u32) {
     (low, high)
 }
 
-/// Checks all active lanes of an access of `size` bytes at once: they lie in LDS, or in one allocation.
+/// Checks all active lanes of an access of `size` bytes at once: they are in LDS, or in one
+/// allocation.
 #[inline(always)]
 pub(super) unsafe fn span<const SPACE: u8>(
     ctx: *mut Ctx,
@@ -369,11 +373,13 @@ pub(super) fn aperture<const SPACE: u8>(address: u64) -> (bool, bool) {
     }
 }
 
-/// Whether an access of `size` bytes stays in the LDS that the workgroup has. Out of range loads read 0, and stores are dropped
-/// (Vega ISA 3.6.1). Counts accesses that leave what the workgroup asked for.
+/// Whether an access of `size` bytes stays in the workgroup's LDS. Out-of-range loads read 0, and
+/// stores are dropped (Vega ISA 3.6.1). Counts accesses that leave the bytes that the workgroup
+/// requested.
 ///
-/// *Modelled*: LDS is allocated in granules (Vega ISA 3.6.5), and no manual says that the hardware knows a finer limit. So what
-/// lies between the bytes that the workgroup asked for and the end of the last granule can be read and written.
+/// *Modelled*: LDS is allocated in granules (Vega ISA 3.6.5), and no manual says that the hardware
+/// checks a finer limit. So the bytes between the requested size and the end of the last granule
+/// can be read and written.
 #[inline(always)]
 pub(super) unsafe fn is_in_lds(ctx: *mut Ctx, offset: u64, size: u32) -> bool {
     #[cold]
@@ -483,7 +489,7 @@ pub(super) unsafe fn resolve<const SPACE: u8>(
     }
 }
 
-/// Notes a refused lane.
+/// Records a refused lane.
 #[cold]
 #[inline(never)]
 pub(super) unsafe fn refuse(

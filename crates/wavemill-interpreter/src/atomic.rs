@@ -23,7 +23,8 @@ use wavemill_machine::raw;
 use wavemill_machine::registers::{DUMP, ROW_BYTES};
 use wavemill_machine::{Access, FaultSpace};
 
-/// What an atomic stores, from the old value, its datum, and its second datum (comparand or addend).
+/// Computes the value that an atomic stores, from the old value, its datum, and its second datum
+/// (comparand or addend).
 trait AtomicFn: 'static {
     /// Whether the operation reads a second datum.
     const SECOND: bool = false;
@@ -33,20 +34,21 @@ trait AtomicFn: 'static {
     fn narrow(old: u32, data: u32, second: u32, env: FpEnv) -> u32;
     /// On 64 bits.
     fn wide(old: u64, data: u64, second: u64, env: FpEnv) -> u64;
-    /// The host's own instruction on 32 bits, if it has one: the old value.
+    /// Performs the operation by the host's own 32-bit instruction and returns the old value;
+    /// `None` if the host has no such instruction.
     #[inline(always)]
     fn host_narrow(_cell: &AtomicU32, _data: u32) -> Option<u32> {
         None
     }
-    /// The host's own instruction on 64 bits.
+    /// The same for the host's own 64-bit instruction.
     #[inline(always)]
     fn host_wide(_cell: &AtomicU64, _data: u64) -> Option<u64> {
         None
     }
 }
 
-/// Declares integer operations that mean the same on both widths; `second` where there is a second datum, `host` with
-/// the method of host atomics that does it.
+/// Declares integer operations with the same meaning on both widths. `second` marks a second datum;
+/// `host` names the method of host atomics that performs the operation.
 macro_rules! integer_fns {
     ($($name:ident ($($second:ident)?) $(host $method:ident)? |$old:ident, $data:ident, $next:ident, $Int:ident, $Signed:ident| $code:expr;)*) => {$(
         struct $name;
@@ -137,8 +139,9 @@ float_fns! {
     };
     PkAddF16 () |ty, old, data, next, env| float(FloatOp::Add, FloatType::PkF16, old, data, env);
     PkAddBf16 () |ty, old, data, next, env| {
-        // f32 has more than twice the precision of bf16: rounding twice is rounding once. Its denormals are those of
-        // bf16 too, so that only the way in and the last step flush them.
+        // f32 has more than twice the precision of bf16, so rounding twice gives the same result as
+        // rounding once. Both have the same denormal range, so only the inputs and the final result
+        // are flushed.
         let (on_entry, on_exit) = (FpEnv { denorm_out: true, ..env }, FpEnv { denorm_in: true, ..env });
         let half = |shift: u32| {
             let [a, b] = [old, data]
@@ -200,7 +203,7 @@ unsafe fn shared<F: AtomicFn, const WIDE: bool>(p: *mut u8, data: u64, second: u
     }
 }
 
-/// A lane's datum in source `i`, `skip` cells behind its first one.
+/// A lane's datum in source `i`, `skip` cells after the first one.
 #[inline(always)]
 unsafe fn datum<const WIDE: bool>(ctx: *mut Ctx, op: *mut HostOp, i: usize, skip: usize, lane: usize) -> u64 {
     // SAFETY: the contract of handlers.
@@ -218,7 +221,7 @@ unsafe fn datum<const WIDE: bool>(ctx: *mut Ctx, op: *mut HostOp, i: usize, skip
     }
 }
 
-/// Where a lane's atomic goes.
+/// The memory of a lane's atomic.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     ptr: *mut u8,
@@ -229,7 +232,7 @@ pub(super) struct Place {
 enum PlaceKind {
     /// Out of the range of LDS or of a buffer: nothing happens, the old value is 0.
     Nowhere,
-    /// LDS or private memory, with so many bytes between the dwords.
+    /// LDS or private memory, with this many bytes between the dwords.
     Own(u32),
     /// Global memory.
     Shared,
@@ -245,26 +248,26 @@ impl Place {
     }
 }
 
-/// Where the atomics of a row go.
+/// The memory of the atomics of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Places<'a> {
-    /// At offsets from a place in LDS.
+    /// At offsets from an address in LDS.
     Lds(*mut u8, &'a Offsets),
-    /// At offsets from a place in global memory.
+    /// At offsets from an address in global memory.
     Global(*mut u8, &'a Offsets),
-    /// Each where it says.
+    /// Each lane at its own place.
     Each(&'a [Place; LANES]),
 }
 
 /// Offsets of the lanes.
 pub(super) type Offsets = [u32; LANES];
 
-/// Which sources the data of an atomic are.
+/// The sources that hold the data of an atomic.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Data {
     /// The source with the datum.
     pub source: usize,
-    /// How many cells behind the first one of source 3 the second datum is.
+    /// Number of cells from the first one of source 3 to the second datum.
     pub follows: usize,
 }
 
@@ -272,14 +275,15 @@ pub(super) struct Data {
 /// for the access's size.
 pub(super) type Perform = unsafe fn(*mut Ctx, *mut HostOp, Data, Places<'_>, u64);
 
-/// The floating-point mode of an operation; of no meaning for those that are not on floats.
+/// The floating-point mode of an operation; meaningless for operations that are not on floats.
 #[inline(always)]
 unsafe fn mode<F: AtomicFn>(op: *mut HostOp) -> FpEnv {
     // SAFETY: the contract of handlers: what the operation points to lives as long as it.
     unsafe { if F::FLOAT && !(*op).float.is_null() { (*(*op).float).attrs.fp } else { FpEnv::DEFAULT } }
 }
 
-/// Performs the operation of a lane by `access`, which takes the datum and the second one and returns the old value.
+/// Performs the operation of a lane by `access`, which receives the datum and the second one and
+/// returns the old value.
 #[inline(always)]
 unsafe fn lane<F: AtomicFn, const WIDE: bool>(
     ctx: *mut Ctx,
@@ -303,7 +307,7 @@ unsafe fn lane<F: AtomicFn, const WIDE: bool>(
     }
 }
 
-/// What histograms do: dwords of LDS, the data in a row, often without a result.
+/// The case of histograms: dwords of LDS, the data in a row, often without a result.
 #[inline(always)]
 unsafe fn dwords_in_lds<F: AtomicFn>(
     ctx: *mut Ctx,
@@ -436,7 +440,7 @@ pub(super) unsafe fn run<const WIDE: bool, const SPACE: u8>(ctx: *mut Ctx, op: *
         for_lanes(mask, |lane| {
             let p = lanes[lane];
             if !sink.holds(p) {
-                // What is left is aligned to the size.
+                // The remaining addresses are aligned to the size.
                 let kind = if p.own { PlaceKind::Own(p.step) } else { PlaceKind::Shared };
                 places[lane] = Place { ptr: p.ptr, kind };
             }
@@ -446,7 +450,7 @@ pub(super) unsafe fn run<const WIDE: bool, const SPACE: u8>(ctx: *mut Ctx, op: *
     }
 }
 
-/// What performs an operation.
+/// The function that performs an operation.
 pub(super) fn performer(op: AtomicOp, width: Width) -> Perform {
     macro_rules! table {
         ($($name:ident)*) => {
@@ -462,7 +466,7 @@ pub(super) fn performer(op: AtomicOp, width: Width) -> Perform {
     }
 }
 
-/// The handler of an atomic; it wants [`performer`] beside it.
+/// The handler of an atomic; it needs [`performer`] with it.
 pub(super) fn handler(s: Space, w: Width, tier: Tier) -> Option<Handler> {
     Some(match (s, w) {
         (Space::Global, Width::W32) => run::<false, { space::GLOBAL }>,
@@ -471,7 +475,7 @@ pub(super) fn handler(s: Space, w: Width, tier: Tier) -> Option<Handler> {
         (Space::Flat, Width::W64) => run::<true, { space::FLAT }>,
         (Space::Lds, Width::W32) => lds::atomic_handler(tier),
         (Space::Lds, Width::W64) => run::<true, { space::LDS }>,
-        // No target has them.
+        // No target has these.
         (Space::Scratch, _) => return None,
     })
 }
@@ -483,7 +487,7 @@ pub(super) unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
     unsafe { u64::from(scalar32(ctx, op, 0) & 0xffff).wrapping_add_signed(i64::from((*op).imm)) & !3 }
 }
 
-/// Refuses bytes that LDS lacks, for the first active lane.
+/// Refuses bytes beyond the workgroup's LDS, for the first active lane.
 unsafe fn check(ctx: *mut Ctx, op: *mut HostOp, at: u64, bytes: u32) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
@@ -555,7 +559,7 @@ pub(super) unsafe fn direct_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp
     // SAFETY: the contract of handlers.
     unsafe {
         let (at, _, bytes) = element(ctx, op);
-        // Of a reserved type nothing is read.
+        // A reserved type reads nothing.
         if bytes == 0 {
             return HostOp::next(op);
         }
@@ -569,7 +573,7 @@ unsafe fn direct(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     unsafe {
         let (at, ty, bytes) = element(ctx, op);
         let mut value = 0;
-        // Of a reserved type nothing is read.
+        // A reserved type reads nothing.
         if bytes > 0 && is_in_lds(ctx, at.into(), bytes) {
             for n in 0..bytes {
                 value |= u32::from(raw::load_u8((*ctx).lds.add((at + n) as usize))) << (8 * n);

@@ -1,8 +1,8 @@
-//! From the meaning of an operation on one chunk to a handler for a row, on every tier.
+//! Builds a handler for a row, on every tier, from the code of an operation for one chunk.
 //!
-//! A [`Body`] is the generic code of a handler; [`handler`] instantiates it for a tier inside a function that is
-//! compiled with the tier's instructions. Everything on the way is `#[inline(always)]`, so that the vector operations
-//! end up in that function.
+//! A [`Body`] is the generic code of a handler. [`handler`] instantiates it for a tier inside a
+//! function that is compiled with the tier's instructions. Everything in between is
+//! `#[inline(always)]`, so that the vector operations end up in that function.
 
 use std::mem::MaybeUninit;
 
@@ -44,8 +44,8 @@ pub(super) fn rare_handler<B: Body>() -> Handler {
     portable_entry::<B>
 }
 
-/// The handler with the body's code for the tier. Unit tests have portable code alone: the other tiers take minutes to
-/// compile, and the tests in `tests/` run them.
+/// The handler with the body's code for the tier. Unit tests have portable code only: the other
+/// tiers take minutes to compile, and the tests in `tests/` run them.
 pub(super) fn handler<B: Body>(tier: Tier) -> Handler {
     match tier {
         Tier::Portable => portable_entry::<B>,
@@ -123,7 +123,7 @@ impl Chunks {
     }
 }
 
-/// Dword `dword` of source `i`, whatever it is. With `ROWS` the caller promises that it is a row.
+/// Dword `dword` of source `i`, of any kind. With `ROWS` the caller promises that it is a row.
 #[inline(always)]
 pub(super) unsafe fn chunks<S: Simd, const ROWS: bool>(
     ctx: *mut Ctx,
@@ -141,7 +141,8 @@ pub(super) unsafe fn chunks<S: Simd, const ROWS: bool>(
             let value = if o & UNIFORM != 0 {
                 ((*ctx).base.add((o & !FLAGS) as usize + 4 * dword) as *const u32).read()
             } else {
-                // It has two dwords; blocks with constants where there are more are not well formed.
+                // Constants have two dwords; blocks with constants where more are needed are not
+                // well formed.
                 (*op).k[i].checked_shr(32 * dword as u32).unwrap_or(0) as u32
             };
             let p = splat.0.as_mut_ptr() as *mut u8;
@@ -165,10 +166,11 @@ pub(super) unsafe fn store_chunk<S: Simd>(dst: *mut u8, c: usize, mask: u64, v: 
     }
 }
 
-/// Runs the body for all chunks, with code of its own for a full mask, so that the full case has no masking.
+/// Runs the body for all chunks. A full mask has separate code without masking.
 ///
-/// A macro and not a function that takes a closure: a closure that the compiler does not inline is compiled without
-/// the tier's instructions, and then every vector operation in it is a call.
+/// This is a macro, not a function that takes a closure: a closure that the compiler does not
+/// inline is compiled without the tier's instructions, and then every vector operation in it is a
+/// call.
 macro_rules! each_chunk {
     ($S:ident, $lanes:expr, |$i:ident, $mask:ident| $body:block) => {{
         let lanes: u64 = $lanes;
@@ -185,7 +187,7 @@ pub(super) use each_chunk;
 
 /// A function of up to three 32-bit operands on a chunk.
 pub(super) trait ChunkFn: 'static {
-    /// Sources that it reads.
+    /// Number of sources that it reads.
     const SOURCES: usize;
     /// Applies it.
     ///
@@ -240,7 +242,7 @@ impl Shaped {
     }
 }
 
-/// A source whose kind is known as far as `SHAPE` says: chunks of a row, or a scalar that stays in a register.
+/// A source; `SHAPE` may determine its kind: chunks of a row, or a scalar that stays in a register.
 #[derive(Clone, Copy)]
 pub(super) struct Source<S: Simd> {
     chunks: Chunks,

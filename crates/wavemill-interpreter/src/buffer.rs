@@ -1,11 +1,12 @@
 //! Accesses through buffer resources (Vega ISA 8.1).
 //!
-//! The resource is four uniform cells; each lane's offset and index are checked against it dword by dword: a load out
-//! of range reads 0, a store or atomic out of range does nothing. What is in range must also lie in an allocation, or
-//! the access faults.
+//! The resource is four uniform cells. Each lane's offset and index are checked against it dword by
+//! dword: an out-of-range load reads 0, an out-of-range store or atomic does nothing. Memory in
+//! range must also be in an allocation, or the access faults.
 //!
-//! *Modelled*: the formulas of the manual (Vega ISA 8.1.5) leave the uniform offset and the size of the access out of the
-//! range check. Both count here. The evidence is in `wavemill-lift/tests/memory/buffer_range.rs`.
+//! *Modelled*: the formulas of the manual (Vega ISA 8.1.5) leave the uniform offset and the size of
+//! the access out of the range check. Here both count. The evidence is in
+//! `wavemill-lift/tests/memory/buffer_range.rs`.
 
 use wavemill_ir::{BufferAddr, MemType, Width};
 
@@ -30,18 +31,18 @@ const ELEMENT: u64 = 4;
 /// How offsets are checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Range {
-    /// They are not: private memory.
+    /// They are not checked: private memory.
     Unchecked,
-    /// The end of each component against the number of bytes behind the uniform offset.
+    /// The end of each component against the number of bytes after the uniform offset.
     Bytes(u64),
     /// The index against the number of records.
     Records(u64),
 }
 
-/// A buffer resource, decoded (Vega ISA 8.1.5), with what the instruction adds for all lanes.
+/// A buffer resource, decoded (Vega ISA 8.1.5), including the uniform additions of the instruction.
 #[derive(Clone, Copy, Debug)]
 struct Resource {
-    /// Base and uniform offset.
+    /// Base plus uniform offset.
     base: u64,
     stride: u64,
     /// Lanes of a stripe, if the buffer is swizzled.
@@ -49,17 +50,18 @@ struct Resource {
     /// Each lane adds its number to the index.
     add_lane: bool,
     range: Range,
-    /// It lies in the launch's private memory: what it may access is that of the wave.
+    /// It is in the launch's private memory, so an access must stay in the private memory of the
+    /// wave.
     private: bool,
 }
 
 impl Resource {
-    /// Decodes the four dwords for an access with or without an index, with a uniform offset, which is not yet part of the
-    /// base.
+    /// Decodes the four dwords for an access with or without an index, with a uniform offset that
+    /// is not yet part of the base.
     ///
-    /// *Modelled*, as the module says: a resource that adds the lane is never checked, and the index only where the
-    /// instruction has one and the resource a stride. The manual leaves the combinations undefined that are neither private
-    /// memory nor raw nor structured.
+    /// *Modelled*, as the module says: a resource that adds the lane is never checked, and the
+    /// index is checked only if the instruction has an index and the resource a stride. The manual
+    /// leaves combinations undefined that are neither private memory nor raw nor structured.
     fn decode(words: [u32; 4], idxen: bool, uniform: u32) -> Resource {
         let base = u64::from(words[0]) | u64::from(words[1] & 0xffff) << 32;
         let add_lane = words[3] >> 23 & 1 != 0;
@@ -104,9 +106,10 @@ impl Resource {
         Some(self.base.wrapping_add(displacement))
     }
 
-    /// Whether a component of `size` bytes lies in two elements of a swizzled buffer, which are not next to each other.
-    /// The manual rounds addresses of dwords down unless the chip allows unaligned accesses, as it does for compute
-    /// kernels; LLVM relies on that (its feature `unaligned-access-mode`).
+    /// Whether a component of `size` bytes is in two elements of a swizzled buffer, which are not
+    /// next to each other. The manual rounds addresses of dwords down unless the chip allows
+    /// unaligned accesses, as it does for compute kernels; LLVM relies on that (its feature
+    /// `unaligned-access-mode`).
     #[inline(always)]
     fn straddles(&self, offset: u64, size: u64) -> bool {
         self.swizzle.is_some() && offset % ELEMENT + size.min(ELEMENT) > ELEMENT
@@ -163,8 +166,8 @@ unsafe fn indices<const OFFEN: bool, const IDXEN: bool>(
     }
 }
 
-/// Host memory of a component that is in range, or where it was refused and in which space: what a resource for private
-/// memory reaches is that of the wave.
+/// Host memory of a component that is in range, or the refused address and its space. A resource
+/// for private memory reaches only the private memory of the wave.
 #[inline(always)]
 unsafe fn host(
     ctx: *mut Ctx,
@@ -196,8 +199,8 @@ unsafe fn note(ctx: *mut Ctx, lanes: u64) {
 /// Host memory of the components of all lanes; null where they are out of range.
 type Components<const N: usize> = [[*mut u8; N]; LANES];
 
-/// Finds the memory of all active lanes: `N` components of `size` bytes each. `false`: some lane was refused, and the
-/// exit is set.
+/// Finds the memory of all active lanes: `N` components of `size` bytes each. `false` means that
+/// some lane was refused and the exit is set.
 #[inline(always)]
 unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
     ctx: *mut Ctx,
@@ -230,7 +233,8 @@ unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
             leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size });
             return false;
         }
-        // In a loop of its own, so that private memory, which is never out of range, does not wait for it.
+        // A separate loop, so that private memory, which is never out of range, does not wait for
+        // it.
         if r.range != Range::Unchecked {
             let mut out_of_range = 0;
             for_lanes(lane_mask(ctx, op), |lane| {
@@ -242,7 +246,7 @@ unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
     }
 }
 
-/// Whether a component of some active lane lies in two elements.
+/// Whether a component of some active lane is in two elements.
 #[inline(always)]
 unsafe fn straddles<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp, size: u32) -> bool {
     // SAFETY: the contract of handlers.
@@ -267,8 +271,8 @@ unsafe fn straddles<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mu
     }
 }
 
-/// Calls `f` for everything in range that the active lanes access, `n` components of `size` bytes each: lane, guest
-/// address, bytes, and the offset in what the lane has if it is private memory.
+/// Calls `f` for every in-range piece that the active lanes access, `n` components of `size`
+/// bytes each: lane, guest address, bytes, and for private memory the offset in the lane's part.
 pub(super) unsafe fn for_components<const OFFEN: bool, const IDXEN: bool>(
     ctx: *mut Ctx,
     op: *mut HostOp,
@@ -299,11 +303,12 @@ pub(super) unsafe fn for_components<const OFFEN: bool, const IDXEN: bool>(
     }
 }
 
-/// Bytes of the components of all lanes, one behind the other.
+/// Bytes of the components of all lanes, one after the other.
 type Pieces = [[u8; 16]; LANES];
 
-/// Moves the bytes of `n` components of `size` bytes in all active lanes, each byte by itself. What is out of range is 0,
-/// or stays. `false`: some lane was refused, nothing has moved, and the exit is set.
+/// Moves the bytes of `n` components of `size` bytes in all active lanes, byte by byte.
+/// Out-of-range bytes are loaded as 0 and never stored. `false` means that some lane was refused,
+/// nothing has moved, and the exit is set.
 #[cold]
 #[inline(never)]
 unsafe fn move_bytes<const OFFEN: bool, const IDXEN: bool>(
@@ -355,8 +360,9 @@ unsafe fn move_bytes<const OFFEN: bool, const IDXEN: bool>(
     }
 }
 
-/// Host memory of a whole row when all lanes are active and access consecutive dwords; null otherwise. This is how
-/// private memory is spilled to: the same offset in all lanes of a resource that is swizzled over 64 lanes.
+/// Host memory of a whole row when all lanes are active and access consecutive dwords; null
+/// otherwise. Spills to private memory take this form: the same offset in all lanes of a resource
+/// that is swizzled over 64 lanes.
 #[inline(always)]
 unsafe fn contiguous<const OFFEN: bool, const IDXEN: bool>(
     ctx: *mut Ctx,
@@ -391,7 +397,7 @@ unsafe fn contiguous<const OFFEN: bool, const IDXEN: bool>(
         }
         let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, 0);
         let size = if linear { 256 } else { 4 };
-        // Nor do they with what the instruction adds.
+        // The additions of the instruction do not wrap either.
         if offset & 3 != 0 || (linear && offset > u64::from(u32::MAX) - 256) {
             return std::ptr::null_mut();
         }
@@ -409,7 +415,7 @@ fn pointer(p: *mut u8) -> LanePtr {
     LanePtr { ptr: p, step: 4, misaligned: ALIGNED, own: false }
 }
 
-/// How many components from the first on are in range and consecutive dwords: they move as one access.
+/// Number of leading components that are in range and consecutive dwords: they move as one access.
 #[inline(always)]
 fn consecutive<const N: usize>(places: &[*mut u8; N]) -> usize {
     if places[0].is_null() {
@@ -418,7 +424,7 @@ fn consecutive<const N: usize>(places: &[*mut u8; N]) -> usize {
     1 + places.windows(2).take_while(|p| std::ptr::eq(p[0].wrapping_add(4), p[1])).count()
 }
 
-/// What a load out of range reads.
+/// Value of out-of-range loads.
 static ZERO: [u8; 4] = [0; 4];
 
 /// The components of an access of a type: dwords, or one narrow value.
@@ -477,7 +483,7 @@ unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
                 return std::ptr::null_mut();
             }
             let mask = lane_mask(ctx, op);
-            // What all lanes read at one place is read once.
+            // If all lanes read the same memory, it is read once.
             let once = have_one_place(mask, |a, b| lanes[a] == lanes[b]);
             let (mut read, mut values) = (false, [0; N]);
             let (mut copy, mut narrow) = (0, pointer(ZERO.as_ptr().cast_mut()));
@@ -639,7 +645,7 @@ unsafe fn atomic<const WIDE: bool, const OFFEN: bool, const IDXEN: bool>(
     }
 }
 
-/// Refuses what is out of the resource's range.
+/// Refuses accesses out of the resource's range.
 unsafe fn check<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
@@ -648,7 +654,7 @@ unsafe fn check<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut Ho
         let ([.., records, _], uniform) = words(ctx, op);
         let range = match r.range {
             Range::Unchecked => return HostOp::next(op),
-            // What is left behind the uniform offset does not say how many there are.
+            // The bytes left after the uniform offset do not give the total.
             Range::Bytes(_) => BufferRange::Bytes(records.into()),
             Range::Records(n) => BufferRange::Records(n),
         };
@@ -667,7 +673,7 @@ unsafe fn check<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut Ho
     }
 }
 
-/// The handler of the check in front of a buffer operation.
+/// The handler of the check before a buffer operation.
 pub(super) fn check_handler(addr: BufferAddr) -> Handler {
     match (addr.offen, addr.idxen) {
         (false, false) => check::<false, false>,
@@ -699,7 +705,7 @@ pub(super) fn store_handler(t: MemType, addr: BufferAddr) -> Handler {
     with_address!(addr, t, store)
 }
 
-/// The handler of a buffer atomic; it wants [`super::atomic::performer`] beside it.
+/// The handler of a buffer atomic; it needs [`super::atomic::performer`] with it.
 pub(super) fn atomic_handler(width: Width, addr: BufferAddr) -> Handler {
     match (width, addr.offen, addr.idxen) {
         (Width::W32, false, false) => atomic::<false, false, false>,

@@ -1,4 +1,4 @@
-//! Comparisons of integers, of varying values lane by lane.
+//! Integer comparisons of varying values, lane by lane.
 
 use wavemill_ir::{CmpPred, IntType};
 
@@ -7,7 +7,7 @@ use super::body::{Body, ChunkCmp, Compare, Splat, chunks, handler, lane_mask, wr
 use super::hostop::{Ctx, Handler, HostOp};
 use super::simd::{CHUNK, CHUNKS, Simd};
 
-/// Comparisons on chunks; the negated half is made by `Not` and by exchanged operands.
+/// Comparisons on chunks. `Not` and exchanged operands give the negated half.
 macro_rules! cmp_fns {
     ($($name:ident |$a:ident, $b:ident| $code:expr;)*) => {$(
         struct $name;
@@ -73,7 +73,7 @@ impl<const TYPE: u8> Body for CompareOther<TYPE> {
                     let same = S::eq(xh, yh);
                     (high | same & S::lt_u(x, y), same & S::eq(x, y))
                 } else {
-                    // The halves on top compare as the dwords do.
+                    // With the halves on top, dword comparison gives the right order.
                     let (x, y) = (S::shl(x, S::splat(16)), S::shl(y, S::splat(16)));
                     (if TYPE == 0 { S::lt_i(x, y) } else { S::lt_u(x, y) }, S::eq(x, y))
                 };
@@ -96,7 +96,7 @@ impl<const TYPE: u8> Body for CompareOther<TYPE> {
     }
 }
 
-/// The handler of an integer comparison, and the immediate that it wants.
+/// The handler of an integer comparison, and the immediate that it needs.
 pub(super) fn cmp_handler(pred: CmpPred, ty: IntType, tier: Tier, rows: bool) -> (Handler, i32) {
     fn pick<F: ChunkCmp>(tier: Tier, rows: bool) -> Handler {
         if rows { handler::<Compare<F, true>>(tier) } else { handler::<Compare<F, false>>(tier) }

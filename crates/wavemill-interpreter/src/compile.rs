@@ -1,8 +1,8 @@
-//! From the IR of a block to host operations.
+//! Compiles the IR of a block to host operations.
 //!
-//! Most IR operations become one host operation. Attributes that a handler does not know become steps of their own
-//! around it: source selects, lane permutations and modifiers into rows of the interpreter before it, output modifiers and
-//! sub-dword writes behind it.
+//! Most IR operations become one host operation. Attributes that a handler does not support become
+//! separate steps: source selects, lane permutations and modifiers become steps before it, into
+//! rows of the interpreter; output modifiers and sub-dword writes become steps after it.
 
 mod end;
 mod probes;
@@ -28,28 +28,28 @@ use wavemill_machine::registers::{ALL_LANES, DUMP, LOST, RegisterCounts, uni_off
 #[derive(Debug)]
 pub(super) struct Code {
     pub ops: Vec<HostOp>,
-    /// What float operations point to; boxed one by one so that their addresses stay.
+    /// Data that float operations point to; each is boxed, so that its address stays the same.
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
     infos: Vec<Box<FloatInfo>>,
-    /// What probes point to.
+    /// Data that probes point to.
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
     sites: Vec<Box<Site>>,
-    /// What lane permutations point to.
+    /// Data that lane permutations point to.
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
     patterns: Vec<Box<[u8; LANES]>>,
-    /// Numbers of guest instructions with the operations in front of them that count; `None` where the block is compiled from
-    /// behind that on.
+    /// Numbers of guest instructions with the operations before them that count; `None` for
+    /// instructions before the point where compilation starts.
     counters: Vec<(u32, Option<usize>)>,
     /// Whether there is no instruction where the block begins.
     pub nowhere: bool,
 }
 
 impl Code {
-    /// How often the block was entered, if it was compiled to count that, and the active lanes from guest instructions on,
-    /// summed up over all entries.
+    /// How often the block was entered, if it was compiled to count that, and the active lanes at
+    /// guest instructions, summed over all entries.
     pub(super) fn counts(&self) -> (u64, Vec<(u32, u64)>) {
         let counted = |at: Option<usize>| at.map_or((0, 0), |at| (self.ops[at].k[0], self.ops[at].k[1]));
         let entered = self.counters.first().map_or(0, |(_, at)| counted(*at).0);
@@ -69,13 +69,13 @@ struct Compiler<'a> {
     infos: Vec<Box<FloatInfo>>,
     /// Guest address of the operation being compiled.
     pc: u64,
-    /// Rows of the interpreter that the operation uses already.
+    /// Number of interpreter rows that the operation already uses.
     step_rows: u32,
     /// The first cell of a result of the guest instruction that the wave lacks.
     dropped_result: Option<Uni>,
-    /// Whether something in the operation goes lane by lane through scalar code.
+    /// Whether some part of the operation goes lane by lane through scalar code.
     opaque: bool,
-    /// What somebody wants to know of waves that run the block.
+    /// The reports that watchers want from waves that run the block.
     interests: Option<&'a Interests>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     sites: Vec<Box<Site>>,
@@ -87,7 +87,7 @@ struct Compiler<'a> {
 /// Reasons why an operation cannot be compiled.
 struct Unsupported;
 
-/// What a block is compiled for.
+/// Purpose and parameters of a compilation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Purpose<'a> {
     /// Vector hardware of the host.
@@ -98,21 +98,23 @@ pub(super) struct Purpose<'a> {
     pub counting: bool,
     /// The cell where float operations collect the exceptions that they raise.
     pub exceptions: Option<Uni>,
-    /// Accesses that are faults although the chip says nothing.
+    /// Treat these accesses as faults although the chip ignores them.
     pub strict: Strict,
-    /// Probes report these; only for waves that are watched.
+    /// Probes report these; set only for watched waves.
     pub interests: Option<&'a Interests>,
 }
 
-/// Compiles a block from the operation with that number on; 0 is the whole block. What the operations before it did is not
-/// done again, nor reported or counted.
+/// Compiles a block, starting at an operation number; 0 compiles the whole block. Earlier
+/// operations are not run, reported or counted again.
 ///
-/// Handlers look at operands unchecked, and blocks come from anywhere: what would lead out of the register file is unsupported.
-/// The rest of [`wavemill_ir::verify`] costs a third of what compiling does, so that it is not looked at here.
+/// Handlers use operands unchecked, and blocks come from anywhere: operations that would leave the
+/// register file are unsupported. The rest of [`wavemill_ir::verify`] costs a third of the compile
+/// time, so it is not checked here.
 pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code {
     let mut c = Compiler::new(block, purpose);
     let empty = block.insts.is_empty() && block.guest.len() <= 1;
-    // Who comes to where there is no code does not enter a block: nothing is counted, and nothing reported.
+    // A wave that gets to an address without code does not enter a block: nothing is counted or
+    // reported.
     if empty && block.terminator == Terminator::Fault(FaultKind::NoCode) {
         c.terminator(None);
         return Code { nowhere: true, ..c.finished() };
@@ -120,18 +122,18 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
     let nowhere = empty && block.terminator == Terminator::Fault(FaultKind::IllegalInstruction);
     let mut rest = &block.insts[..];
     let mut lanes_known = false;
-    // Guest instructions without operations count too; a block without any has its end only.
+    // Guest instructions without operations count too; a block without any has only its end.
     let count = block.guest.len().max(1);
     let first =
         if from == 0 { 0 } else { block.insts.get(from).map_or(count - 1, |inst| inst.guest as usize) };
     for n in 0..count {
         let is_last = n + 1 == count;
         let (guest, behind) = rest.split_at(rest.partition_point(|inst| inst.guest as usize <= n));
-        // How many of its operations have run.
+        // Number of its operations that have run.
         let done = from.saturating_sub(block.insts.len() - rest.len()).min(guest.len());
         rest = behind;
         c.pc = block.position(n);
-        // Who begins a guest instruction counts it and announces it.
+        // The engine that begins a guest instruction counts it and announces it.
         let begun = n < first || done > 0;
         if purpose.counting && !lanes_known {
             c.count(n, begun);
@@ -142,7 +144,7 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
         }
         let end = is_last.then_some(block.terminator);
         let site = c.site(guest, end, begun);
-        // Of one that has begun elsewhere, the changes from here on are reported.
+        // For an instruction that began elsewhere, only the changes from here on are reported.
         c.probe_before(site);
         if !c.counts.nullifies(guest) {
             c.dropped_result = None;
@@ -156,7 +158,8 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
                     failed
                 });
             if failed {
-                // The registers at the fault are those before the guest instruction, however many operations it is.
+                // At the fault, registers are as they were before the guest instruction, even if it
+                // has several operations.
                 c.refuse(mark, n);
                 return c.finished();
             }
@@ -175,8 +178,8 @@ fn changes_active_lanes(inst: &Inst) -> bool {
     inst.writes().any(|cell| cell == Uni::ACTIVE.into() || cell == Uni::ACTIVE.plus(1).into())
 }
 
-/// Whether the operation stays inside of the register file. Behind the first cell or row of an operand there is room for the
-/// widest one: there are the rows of the interpreter.
+/// Whether the operation stays inside the register file. After the first cell or row of an operand
+/// there is room for the widest operand: the rows of the interpreter are there.
 fn stays_inside(inst: &Inst) -> bool {
     let exists = |operand: &Operand| match operand {
         Operand::Uni(cell) => cell.0 < Uni::COUNT,
@@ -196,7 +199,7 @@ fn stays_inside(inst: &Inst) -> bool {
     has_rows && inst.op.is_defined() && inst.dst.iter().all(exists) && inst.src.iter().all(exists)
 }
 
-/// What each operation of a block compiles to.
+/// The cost of each compiled operation of a block.
 pub(super) fn costs(block: &Block, tier: Tier, counts: RegisterCounts) -> Vec<OperationCost> {
     let strict = Strict::default();
     let purpose = Purpose { tier, counts, counting: false, exceptions: None, strict, interests: None };
@@ -243,7 +246,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// A fault in place of what guest instruction `n` was compiled to from operation `mark` on.
+    /// Replaces the code of guest instruction `n`, which starts at operation `mark`, with a fault.
     fn refuse(&mut self, mark: usize, n: usize) {
         self.ops.truncate(mark);
         let mut op = self.host(control::unsupported);
@@ -251,7 +254,7 @@ impl<'a> Compiler<'a> {
         self.ops.push(op);
     }
 
-    /// Counts the active lanes in front of a guest instruction, unless another engine has begun it.
+    /// Counts the active lanes before a guest instruction, unless another engine has begun it.
     fn count(&mut self, guest: usize, begun: bool) {
         self.counters.push((guest as u32, (!begun).then_some(self.ops.len())));
         if !begun {
@@ -296,7 +299,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// An operation with all operands of the IR operation as they are.
+    /// An operation with the unchanged operands of the IR operation.
     fn plain(&self, inst: &Inst, run: Handler) -> HostOp {
         let mut op = self.host(run);
         for (i, s) in inst.src.iter().enumerate() {
@@ -321,7 +324,7 @@ impl<'a> Compiler<'a> {
         Ok(self.counts.step_row(first))
     }
 
-    /// One operation and what must be done before it; `index` is its number in the guest instruction.
+    /// One operation and the steps before it; `index` is its number in the guest instruction.
     fn operation(&mut self, inst: &Inst, index: usize, site: Option<*const Site>) -> Result<(), Unsupported> {
         if !stays_inside(inst) {
             return Err(Unsupported);
@@ -333,13 +336,13 @@ impl<'a> Compiler<'a> {
         let inst = self.with_existing_sources(inst)?;
         self.probe_operation(&inst, index, site);
         self.inst(&inst)?;
-        // Later operations of the guest instruction find it all the same.
+        // Later operations of the guest instruction still see this result.
         self.dropped_result = self.counts.lacking_result(&inst).or(self.dropped_result);
         Ok(())
     }
 
-    /// The checks of a strict run in front of a guest instruction: of that nothing has taken effect when one of its
-    /// accesses is refused.
+    /// The checks of a strict run before a guest instruction: if one of its accesses is refused, no
+    /// part of it has taken effect.
     fn checks(&mut self, guest: &[Inst]) -> Result<(), Unsupported> {
         if self.strict == Strict::default() {
             return Ok(());
@@ -352,7 +355,8 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Whether a check in front of the operation has to wait for what comes before it in the guest instruction.
+    /// Whether a check before the operation must wait for earlier operations of the guest
+    /// instruction.
     fn waits_for_address(&self, inst: &Inst) -> bool {
         self.strict != Strict::default()
             && inst.src[..3].iter().any(|s| match s {
@@ -362,7 +366,7 @@ impl<'a> Compiler<'a> {
             })
     }
 
-    /// The check of a strict run in front of an operation, if there is one.
+    /// The check of a strict run before an operation, if there is one.
     fn check(&mut self, inst: &Inst) -> Result<(), Unsupported> {
         let Some((run, checked)) = strict::handler(inst.op, self.strict) else { return Ok(()) };
         if !stays_inside(inst) {
@@ -378,10 +382,11 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// The operation with copies in place of sources of several registers which the wave has only in part.
+    /// The operation, with sources of several registers which the wave has only in part replaced by
+    /// copies.
     fn with_existing_sources(&mut self, inst: &Inst) -> Result<Inst, Unsupported> {
         let mut inst = *inst;
-        // What a read by index finds in place of rows that the wave lacks, shows when it runs.
+        // For a read by index, missing rows are known only at run time.
         if matches!(inst.op, Op::IndexedRead(_)) || !inst.src.iter().any(|s| matches!(s, Operand::Row(_))) {
             return Ok(inst);
         }
@@ -423,7 +428,7 @@ impl<'a> Compiler<'a> {
             Op::ScalarStore(n) => self.ops.push(self.plain(inst, smem::store_handler(n))),
             Op::MoveRelSource(w, cells) => {
                 let mut h = self.plain(inst, indexed::move_rel_source(w));
-                // Whether the wave has what the index leads to, shows when it runs.
+                // For a read by index, missing cells are known only at run time.
                 if let Operand::Uni(base) = inst.src[0] {
                     h.src[0] = UNIFORM | uni_offset(base);
                 }
@@ -460,7 +465,8 @@ impl<'a> Compiler<'a> {
             Op::Fence(scope) => self.ops.push(self.plain(inst, status::fence_handler(scope))),
             Op::ReadStatus(which) => {
                 let mut h = self.plain(inst, status::read_handler(which));
-                // Instructions of the block are paid for at its end; a clock counts those in front of it.
+                // Instructions of the block are charged at its end; a clock also counts the
+                // instructions before it.
                 h.k[1] = inst.guest.into();
                 self.ops.push(h);
             }
@@ -502,12 +508,12 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// A move of `n` rows from or to those of a bank, by index from `base` on.
+    /// A move of `n` rows from or to a bank, indexed from `base`.
     fn indexed(&self, inst: &Inst, base: Operand, n: u8, run: Handler) -> Result<HostOp, Unsupported> {
         let Operand::Row(base) = base else { return Err(Unsupported) };
         let (bank, number) = base.bank().ok_or(Unsupported)?;
         let mut h = self.plain(inst, run);
-        // What source 1 has, if it is a constant, stands in `k[1]`.
+        // A constant source 1 is in `k[1]`.
         let first = Row(bank as u16 * Row::BANK);
         h.k[0] = self.counts.offset(first).ok_or(Unsupported)?.into();
         h.k[2] = u64::from(number) | u64::from(self.counts.rows[bank]) << 32;
@@ -515,7 +521,8 @@ impl<'a> Compiler<'a> {
         Ok(h)
     }
 
-    /// Where an index may lead: offsets of the first cell and of the one behind the last one that the wave has.
+    /// Bounds of the index: offsets of the first cell and of the end of the cells that the wave
+    /// has.
     fn bound(&self, h: &mut HostOp, cells: CellRange) {
         let end = (cells.first.0..cells.end.0).map(Uni).find(|cell| self.counts.lacks(*cell));
         h.k[2] = uni_offset(cells.first).into();
@@ -529,7 +536,7 @@ impl<'a> Compiler<'a> {
         self.patterns.last().map_or(std::ptr::null(), |lanes| &raw const **lanes)
     }
 
-    /// Which of the first `n` sources are rows; all of them must be there.
+    /// Which of the first `n` sources are rows. All of the sources must be present.
     fn shape(&self, op: &HostOp, n: usize) -> Result<Shape, Unsupported> {
         if op.src[..n].contains(&ABSENT) {
             return Err(Unsupported);
@@ -542,7 +549,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// Keeps what a float operation points to.
+    /// Stores the data that a float operation points to.
     fn info(&mut self, info: FloatInfo) -> *const FloatInfo {
         self.infos.push(Box::new(info));
         self.infos.last().map_or(std::ptr::null(), |i| &raw const **i)

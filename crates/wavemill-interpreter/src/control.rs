@@ -23,7 +23,8 @@ unsafe fn active(ctx: *mut Ctx) -> u64 {
     unsafe { ((*ctx).base.add(uni_offset(Uni::ACTIVE) as usize) as *const u64).read() }
 }
 
-/// The address of the branch that ends a block and leads to `pc`; `None` where the program only goes on behind the block.
+/// The address of the branch that ends a block and leads to `pc`; `None` if the program continues
+/// after the block in order.
 pub(super) unsafe fn branch_to(op: *mut HostOp, pc: u64) -> Option<u64> {
     // SAFETY: the contract of handlers.
     unsafe { ((*op).k[BEHIND] != pc).then_some((*op).pc) }
@@ -44,8 +45,8 @@ unsafe fn go(ctx: *mut Ctx, op: *mut HostOp, slot: usize) -> *mut HostOp {
     }
 }
 
-/// Counts how often it is passed, in `k[0]`, and the active lanes meanwhile, in `k[1]`; stands in front of a block, and
-/// behind what changes them, when a run counts.
+/// Counts passes in `k[0]` and the active lanes in `k[1]`. In a counting run it is at the start of
+/// a block and after each change of the active lanes.
 pub(super) unsafe fn count(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {

@@ -1,34 +1,36 @@
-//! What operations cost the interpreter, for statistics.
+//! The cost of operations in the interpreter, for statistics.
 
 use wavemill_ir::{Block, Op, Row};
 
 use super::{Tier, compile, lane};
 use wavemill_machine::registers::RegisterCounts;
 
-/// What the interpreter makes of one operation of the IR.
+/// The code that the interpreter generates for one operation of the IR.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OperationCost {
-    /// Operations of the interpreter: the operation itself and the steps around it that its attributes ask for.
+    /// Operations of the interpreter: the operation itself and the steps that its attributes
+    /// require.
     pub host_operations: u32,
-    /// Whether its lanes go one by one through scalar code or library calls: float operations and modes without a
-    /// vector form, conversions between small float formats, permutations of lanes, atomics.
+    /// Whether its lanes go one by one through scalar code or library calls: float operations and
+    /// modes without a vector form, conversions between small float formats, permutations of lanes,
+    /// atomics.
     ///
-    /// Plain loads and stores do not count, though those whose lanes lie apart in memory go lane by lane too; nor do
-    /// NaN lanes, which the scalar library repairs behind vector code.
+    /// Plain loads and stores do not count, although they go lane by lane if lanes access scattered
+    /// memory. NaN lanes, which the scalar library repairs after vector code, do not count either.
     pub opaque: bool,
     /// Whether the interpreter refuses it: reaching it is a fault.
     pub unsupported: bool,
 }
 
-/// What each operation of a block costs on a tier, in order, for a wave that has all registers. Terminators, of which
-/// each block has one, are always one operation and never opaque.
+/// Cost of each operation of a block on a tier, in order, for a wave that has all registers.
+/// Terminators, one for each block, are always one operation and never opaque.
 #[must_use]
 pub fn operation_costs(block: &Block, tier: Tier) -> Vec<OperationCost> {
     let tier = if tier.is_available() { tier } else { Tier::Portable };
     compile::costs(block, tier, RegisterCounts::of_rows([Row::BANK; Row::BANKS]))
 }
 
-/// Whether all handlers of the operation go lane by lane, whatever its attributes are.
+/// Whether all handlers of the operation go lane by lane, with any attributes.
 pub(super) fn goes_lane_by_lane(op: Op) -> bool {
     match op {
         Op::Lane(op) => lane::goes_lane_by_lane(op),

@@ -1,7 +1,7 @@
 //! Conversions on the host's vector arithmetic.
 //!
-//! Rust's `as` is what the hardware does: nearest even towards floats, and towards integers cut off, saturated, with
-//! NaN giving 0.
+//! Rust's `as` does the same as the hardware. Towards floats it rounds to nearest even. Towards
+//! integers it truncates and saturates, and a NaN gives 0.
 
 use wavemill_ir::{CvtOp, FpEnv, Round};
 
@@ -42,15 +42,16 @@ fn f32_from_f16(h: u32) -> u32 {
     sign | if h & 0x7c00 == 0x7c00 { special } else { scaled }
 }
 
-/// f16 nearest to an f32; a NaN gives something that must be repaired.
+/// f16 nearest to an f32; the result for a NaN must be repaired.
 #[inline(always)]
 fn f16_from_f32(x: u32) -> u32 {
     let sign = x >> 16 & 0x8000;
     let magnitude = x & 0x7fff_ffff;
-    // Normal results: the bias changes, and what falls off rounds to nearest even; a carry may reach infinity.
+    // Normal results: the bias changes, and the dropped bits round to nearest even; a carry may
+    // give infinity.
     let odd = magnitude >> 13 & 1;
     let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + odd) >> 13;
-    // Denormal results: adding a number whose last place has their weight rounds.
+    // Denormal results: adding a number with the same last place rounds.
     let magic = 126u32 << 23;
     let denormal = (f32::from_bits(magnitude) + f32::from_bits(magic)).to_bits().wrapping_sub(magic);
     let r = if magnitude < 113 << 23 { denormal } else { normal };
@@ -105,7 +106,7 @@ pub(super) fn fast(op: CvtOp, env: FpEnv, tier: Tier) -> Option<Fast> {
     let keeps = env.denorm_in && env.denorm_out;
     let nearest = env.round == Round::NearestEven;
     Some(match op {
-        // Exact, and denormals play no part.
+        // Exact, and independent of denormals.
         CvtOp::F32Ubyte0 => fast_single::<F32Ubyte0>(tier),
         CvtOp::F32Ubyte1 => fast_single::<F32Ubyte1>(tier),
         CvtOp::F32Ubyte2 => fast_single::<F32Ubyte2>(tier),

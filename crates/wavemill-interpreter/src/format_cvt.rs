@@ -59,7 +59,8 @@ unsafe fn cell(ctx: *mut Ctx, op: *mut HostOp, i: usize, dword: u32, lane: usize
         } else if dword == 0 {
             scalar32(ctx, op, i)
         } else {
-            // A scalar has two dwords; blocks with scalars where there are more are not well formed.
+            // A scalar has two dwords; blocks with scalars where more are needed are not well
+            // formed.
             scalar64(ctx, op, i).checked_shr(32 * dword).unwrap_or(0) as u32
         }
     }

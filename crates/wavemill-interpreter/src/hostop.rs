@@ -1,4 +1,4 @@
-//! The interpreter's own form of an operation: a handler with everything it needs beside it.
+//! The interpreter's own form of an operation: a handler with its data.
 
 use std::ptr;
 
@@ -13,21 +13,22 @@ use wavemill_machine::engine::{Events, PrivateMemory};
 use wavemill_machine::registers::Registers;
 use wavemill_machine::{Access, FaultSpace};
 
-/// A handler: does one operation on the current wave and returns the next one, or null to leave the interpreter
-/// (then [`Ctx::exit`] says why).
+/// A handler: performs one operation on the current wave and returns the next one, or null to leave
+/// the interpreter (then [`Ctx::exit`] gives the reason).
 pub(super) type Handler = unsafe fn(*mut Ctx, *mut HostOp) -> *mut HostOp;
 
-/// Which of [`HostOp::k`] holds the address behind the block, in operations that end one and go on.
+/// Index in [`HostOp::k`] of the address after the block, for operations that end a block and
+/// continue.
 pub(super) const BEHIND: usize = 3;
 
-/// In place of a lane: none.
+/// Lane number that means no lane.
 pub(super) const NO_LANE: u8 = 64;
 
 /// Operand offset flag: a constant in [`HostOp::k`].
 pub(super) const CONST: u32 = 1 << 31;
 /// Operand offset flag: a uniform cell.
 pub(super) const UNIFORM: u32 = 1 << 30;
-/// Operand offset flag: nothing there.
+/// Operand offset flag: no operand.
 pub(super) const ABSENT: u32 = 1 << 29;
 /// All flags.
 pub(super) const FLAGS: u32 = CONST | UNIFORM | ABSENT;
@@ -65,37 +66,37 @@ pub(super) struct HostOp {
     pub imm: i32,
     /// Constants of the sources.
     pub k: [u64; 4],
-    /// What float handlers need beside the operands.
+    /// Data that float handlers need in addition to the operands.
     pub float: *const FloatInfo,
     /// Guest address of the instruction.
     pub pc: u64,
-    /// What memory operations and terminators have, each its own.
+    /// Data of memory operations and terminators, specific to each kind.
     pub own: Own,
 }
 
-/// The part of an operation that depends on its kind. Keeps operations at two cache lines.
+/// The part of an operation that depends on its kind. It keeps operations at two cache lines.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) union Own {
-    /// Of a memory operation: the last allocation.
+    /// For a memory operation: the last allocation.
     pub site: SiteCache,
-    /// Of an atomic.
+    /// For an atomic.
     pub atomic: Atomic,
-    /// Of a terminator: where control flow goes.
+    /// For a terminator: its targets.
     pub jump: Jump,
-    /// Of a probe: what it knows of its instruction.
+    /// For a probe: the data of its instruction.
     pub probe: *const Site,
-    /// Of a lane permutation: the lane that feeds each, [`NO_LANE`] where none does.
+    /// For a lane permutation: the lane that feeds each lane, [`NO_LANE`] if none does.
     pub lanes: *const [u8; LANES],
-    /// Of a step that collects exceptions: offset of the cell.
+    /// For a step that collects exceptions: offset of the cell.
     pub cell: u32,
 }
 
-/// What an atomic has.
+/// Data of an atomic.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Atomic {
-    /// The last allocation: where other memory operations have it.
+    /// The last allocation, at the same offset as in other memory operations.
     pub site: SiteCache,
     /// The operation itself.
     pub perform: Perform,
@@ -107,7 +108,7 @@ impl std::fmt::Debug for Own {
     }
 }
 
-/// Where control flow goes.
+/// Targets of a terminator.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Jump {
@@ -133,17 +134,18 @@ const _: () = assert!(size_of::<HostOp>() == 128);
 pub(super) enum Exit {
     /// A block at `pc` is needed; its first operation goes into `target[slot]` of the operation.
     NeedBlock { pc: u64, patch: *mut HostOp, slot: usize },
-    /// The instruction budget is used up; goes on at `pc`, where the branch at `from` led, if one did.
+    /// The instruction budget is used up. The wave continues at `pc`; `from` is the branch that led
+    /// there, if any.
     Preempted { pc: u64, from: Option<u64> },
-    /// Waits at the barrier with the address `at`; goes on at `pc`.
+    /// Waits at the barrier with the address `at`; continues at `pc`.
     Barrier { pc: u64, at: u64 },
-    /// Lets others run; goes on at `pc`.
+    /// Lets others run; continues at `pc`.
     Yield { pc: u64 },
-    /// Code has changed; goes on at `pc`.
+    /// Code has changed; continues at `pc`.
     InvalidateCode { pc: u64 },
     /// The wave ended.
     End,
-    /// The program asked for a fault.
+    /// The program requested a fault.
     Trap { pc: u64, id: u8 },
     /// The context changes.
     SetContext { value: u32, next: u64 },
@@ -157,7 +159,7 @@ pub(super) enum Exit {
     EndOfRun { pc: u64 },
 }
 
-/// What handlers see of the world.
+/// The state that handlers work with.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Ctx {
@@ -167,9 +169,9 @@ pub(super) struct Ctx {
     pub budget: i64,
     /// LDS of its workgroup.
     pub lds: *mut u8,
-    /// Bytes of LDS that the workgroup asked for.
+    /// Bytes of LDS that the workgroup requested.
     pub lds_size: u32,
-    /// Bytes of LDS that it has: up to the end of the last granule.
+    /// Bytes of LDS that are allocated to it, up to the end of the last granule.
     pub lds_allocated: u32,
     /// Bytes of private memory per lane.
     pub scratch_size: u32,
@@ -189,25 +191,25 @@ pub(super) struct Ctx {
     pub private_base: u32,
     /// The context under which blocks are lifted.
     pub context: u32,
-    /// What clocks count.
+    /// The source of clock values.
     pub clock: Clock,
     /// For probes: the registers at `base`, and where events go (null for a wave that is not watched).
     pub registers: *const Registers,
     pub events: *mut Events<'static>,
 }
 
-/// What clocks count.
+/// The source of clock values.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
     /// Clocks count retired instructions instead of host time.
     pub deterministic: bool,
-    /// Guest instructions that the wave had started before this run of the interpreter, plus its budget; minus the
-    /// budget left this is the number of retired instructions.
+    /// Guest instructions that the wave had started before this run of the interpreter, plus its
+    /// budget. Subtracting the remaining budget gives the number of retired instructions.
     pub retired_base: i64,
 }
 
 impl HostOp {
-    /// The operation behind this one.
+    /// The operation after this one.
     ///
     /// # Safety
     /// `op` is not the last one of its block.

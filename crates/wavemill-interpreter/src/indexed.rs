@@ -1,4 +1,4 @@
-//! Registers by index.
+//! Access to registers by index.
 
 use wavemill_ir::{LANES, Width};
 
@@ -8,8 +8,9 @@ use wavemill_machine::registers::ROW_BYTES;
 
 type Row = [u32; LANES];
 
-/// Offset of the cell an index behind the one at `offset`, if the `N` cells from there on are in the range between `k[2]` and
-/// `k[3]`. Pairs may start at odd cells (*modelled*: the manual wants them even).
+/// Offset of the indexed cell, counted from the one at `offset`, if its `N` cells are in the range
+/// between `k[2]` and `k[3]`. Pairs may start at odd cells (*modelled*: the manual requires even
+/// ones).
 unsafe fn indexed<const N: u64>(ctx: *mut Ctx, op: *mut HostOp, offset: u32) -> Option<u32> {
     // SAFETY: the contract of handlers.
     let index = unsafe { scalar32(ctx, op, 1) };
@@ -22,7 +23,7 @@ unsafe fn indexed<const N: u64>(ctx: *mut Ctx, op: *mut HostOp, offset: u32) -> 
 unsafe fn move_source<const N: u64>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers: the range is inside the register file.
     unsafe {
-        // Out of range is the first cell of all (Vega ISA 3.6.1).
+        // Out of range, the first cell of the wave is read (Vega ISA 3.6.1).
         let from = indexed::<N>(ctx, op, (*op).src[0] & !FLAGS).unwrap_or(0);
         let p = (*ctx).base.add(from as usize);
         if N == 2 {
@@ -37,7 +38,7 @@ unsafe fn move_source<const N: u64>(ctx: *mut Ctx, op: *mut HostOp) -> *mut Host
 unsafe fn move_dest<const N: u64>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers: the range is inside the register file.
     unsafe {
-        // Out of range nothing is written (Vega ISA 3.6.1).
+        // Out of range, nothing is written (Vega ISA 3.6.1).
         match indexed::<N>(ctx, op, (*op).dst) {
             Some(to) if N == 2 => write64(ctx, to, scalar64(ctx, op, 0)),
             Some(to) => write32(ctx, to, scalar32(ctx, op, 0)),
@@ -63,15 +64,15 @@ pub(super) fn move_rel_dest(w: Width) -> Handler {
     }
 }
 
-/// Rows of a bank that an operation moves by index.
+/// The rows of a bank that an operation moves by index.
 struct Rows {
     /// Offset of the bank.
     bank: u64,
     /// Number of the first row.
     first: u64,
-    /// How many there are.
+    /// Number of rows.
     count: u64,
-    /// How many the wave has of the bank.
+    /// Number of rows of the bank that the wave has.
     allocated: u64,
 }
 
@@ -93,7 +94,8 @@ impl Rows {
 }
 
 unsafe fn read_rows(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-    // SAFETY: the contract of handlers: the results are rows, and so is what the wave has of a bank.
+    // SAFETY: the contract of handlers: the results are rows, and the wave's part of a bank
+    // consists of rows.
     unsafe {
         let rows = Rows::of(ctx, op);
         let base = (*ctx).base;

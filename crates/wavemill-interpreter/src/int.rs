@@ -1,7 +1,7 @@
 //! Varying integer operations.
 //!
-//! Each operation's meaning is written once, on a chunk of 16 lanes: with vector operations where the host has them,
-//! lane by lane elsewhere.
+//! Each operation is written once, on a chunk of 16 lanes: with vector operations where the host
+//! has them, otherwise lane by lane.
 
 use wavemill_ir::IntOp;
 
@@ -67,7 +67,7 @@ pub(super) fn masked_sad8(a: u32, b: u32) -> u32 {
     (0..4).filter(|i| b[*i] != 0).map(|i| a[i].abs_diff(b[i])).sum()
 }
 
-/// Both halves of a cell through a function of 16-bit values.
+/// Applies a function of 16-bit values to both halves of a cell.
 #[inline(always)]
 fn halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
@@ -374,7 +374,8 @@ mod saturating {
     }
 }
 
-/// Addition and subtraction with a carry mask in and out; with `CLAMP` a lane that carries gets the nearest value.
+/// Addition and subtraction with a carry mask in and out; with `CLAMP` a lane that carries
+/// saturates.
 struct Carry<const SUB: bool, const IN: bool, const CLAMP: bool>;
 
 impl<const SUB: bool, const IN: bool, const CLAMP: bool> Body for Carry<SUB, IN, CLAMP> {
@@ -396,7 +397,7 @@ impl<const SUB: bool, const IN: bool, const CLAMP: bool> Body for Carry<SUB, IN,
                 let (v, carry) = if SUB {
                     let d = S::sub(x, y);
                     let v = if IN { S::sub(d, one) } else { d };
-                    // A borrow in turns equal operands into a borrow out.
+                    // A borrow-in turns equal operands into a borrow-out.
                     (v, S::lt_u(x, y) | if IN { S::eq(x, y) & cin } else { 0 })
                 } else {
                     let s = S::add(x, y);
@@ -468,12 +469,13 @@ fn elementwise<F: ChunkFn>(tier: Tier) -> Handler {
     handler::<Elementwise<F, { kinds::ANY }>>(tier)
 }
 
-/// The handler of an operation that is too rare to have more than one.
+/// The handler of an operation that is too rare for more than one handler.
 fn rare<F: ChunkFn>() -> Handler {
     rare_handler::<Elementwise<F, { kinds::ANY }>>()
 }
 
-/// The handlers of a frequent operation, with some for rows alone and for one scalar among them.
+/// The handlers of a frequent operation, including special ones for rows only and for one scalar
+/// among rows.
 fn frequent<F: ChunkFn>(tier: Tier) -> Shaped {
     let any = handler::<Elementwise<F, { kinds::ANY }>>(tier);
     let first = handler::<Elementwise<F, 0>>(tier);

@@ -113,7 +113,7 @@ unsafe fn swizzle(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// The handler of a permutation by a pattern, which stands beside it.
+/// The handler of a permutation by a pattern; the operation points to the pattern.
 pub(super) fn swizzle_handler() -> Handler {
     swizzle
 }
@@ -148,10 +148,10 @@ unsafe fn permlane_swap<const WIDTH: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *
     }
 }
 
-/// Lanes of a matrix that is transposed.
+/// Number of lanes that hold one transposed matrix.
 const GROUP: usize = 16;
 
-/// Transposes elements of `BITS` bits, of which a lane has those of `ROWS` rows.
+/// Transposes elements of `BITS` bits; each lane holds its elements in `ROWS` rows.
 unsafe fn transpose<const BITS: usize, const ROWS: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers: sources and results are rows.
     unsafe {
@@ -181,7 +181,7 @@ unsafe fn transpose<const BITS: usize, const ROWS: usize>(ctx: *mut Ctx, op: *mu
     }
 }
 
-/// The handler that transposes elements of so many bits.
+/// The handler that transposes elements of `bits` bits.
 pub(super) fn transpose_handler(bits: u8) -> Option<Handler> {
     Some(match bits {
         4 => transpose::<4, 2>,

@@ -1,8 +1,8 @@
 //! Loads, stores and integer atomics of LDS, chunk by chunk.
 //!
-//! LDS belongs to waves that run on one host thread at a time, so plain vector accesses will do. The lanes of a chunk
-//! often read one address, or neighbouring ones: both are told from the addresses alone. Whatever is out of range or
-//! unusual goes the general way.
+//! LDS belongs to waves that run on one host thread at a time, so plain vector accesses are enough.
+//! The lanes of a chunk often read one address, or neighbouring ones; the addresses alone show both
+//! cases. Out-of-range and unusual accesses take the general path.
 
 use wavemill_ir::MemType;
 
@@ -25,8 +25,8 @@ struct Addresses<S: Simd> {
 }
 
 impl<S: Simd> Addresses<S> {
-    /// The addresses of an access of `size` bytes, unless some active lane's is out of range, or the address is no
-    /// row.
+    /// The addresses of an access of `size` bytes; `None` if some active lane's address is out of
+    /// range, or the address is not a row.
     #[inline(always)]
     unsafe fn new(ctx: *mut Ctx, op: *mut HostOp, size: u32) -> Option<Self> {
         // SAFETY: the contract of `Body`.
@@ -51,7 +51,7 @@ impl<S: Simd> Addresses<S> {
         }
     }
 
-    /// Whether those of all active lanes are multiples of 4.
+    /// Whether the addresses of all active lanes are multiples of 4.
     #[inline(always)]
     unsafe fn aligned(&self) -> bool {
         let mut off = 0;
@@ -72,7 +72,7 @@ impl<S: Simd> Addresses<S> {
     }
 }
 
-/// How the addresses of a chunk lie.
+/// Pattern of the addresses of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pattern {
     /// All active lanes have the address.
@@ -100,7 +100,8 @@ static STEPS: Aligned = {
     Aligned(steps)
 };
 
-/// The pattern of a chunk's addresses: `first` is that of the first active lane, `second` that of lane 1.
+/// The pattern of a chunk's addresses: `first` is the address of the first active lane, `second`
+/// the address of lane 1.
 #[inline(always)]
 unsafe fn pattern<S: Simd>(a: S::V, active: u32, first: u32, second: u32) -> Pattern {
     // SAFETY: the contract of `Simd`; the table's rows are chunks.
@@ -124,13 +125,14 @@ unsafe fn pattern<S: Simd>(a: S::V, active: u32, first: u32, second: u32) -> Pat
     }
 }
 
-/// Loads; those of less than a dword go the general way.
+/// Loads; loads of less than a dword take the general path.
 struct Load<const TYPE: u8>;
 
 impl<const TYPE: u8> Body for Load<TYPE> {
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-        // SAFETY: the contract of `Body`; all addresses are in range, and LDS has room for a chunk behind it.
+        // SAFETY: the contract of `Body`; all addresses are in range, and LDS has room for a chunk
+        // after its end.
         unsafe {
             let at = if TYPE >= ty::DWORD1 { Addresses::<S>::new(ctx, op, bytes(TYPE)) } else { None };
             let Some(at) = at else {
@@ -181,7 +183,7 @@ impl<const TYPE: u8> Body for Load<TYPE> {
     }
 }
 
-/// Stores; those of less than a dword go the general way.
+/// Stores; stores of less than a dword take the general path.
 struct Store<const TYPE: u8>;
 
 impl<const TYPE: u8> Body for Store<TYPE> {
@@ -254,7 +256,7 @@ pub(super) fn atomic_handler(tier: Tier) -> Handler {
 }
 
 fn tiered_load<const TYPE: u8>(tier: Tier) -> Handler {
-    // Less than a dword goes the general way, which has no vector code.
+    // Accesses of less than a dword take the general path, which has no vector code.
     if const { TYPE < ty::DWORD1 } { rare_handler::<Load<TYPE>>() } else { handler::<Load<TYPE>>(tier) }
 }
 

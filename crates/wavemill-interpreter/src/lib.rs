@@ -2,8 +2,9 @@
 //!
 //! [`Interpreter`] is the engine that a machine runs waves with.
 //!
-//! A host operation (`hostop.rs`) points to what its handlers need beside the operands, such as `FloatInfo`, `Perform` and
-//! `Site`, and handlers take host operations. So the files of handlers and `hostop.rs` name each other.
+//! A host operation (`hostop.rs`) points to the data that its handlers need in addition to the
+//! operands, such as `FloatInfo`, `Perform` and `Site`, and handlers receive host operations. So
+//! the files of handlers and `hostop.rs` refer to each other.
 
 #![allow(clippy::needless_range_loop, reason = "a lane is the same index into several arrays")]
 

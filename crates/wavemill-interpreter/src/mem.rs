@@ -55,12 +55,12 @@ pub(super) const fn memory_type(t: u8) -> MemType {
     TYPES[t as usize]
 }
 
-/// Bytes of a memory type.
+/// Size of a memory type in bytes.
 pub(super) const fn bytes(t: u8) -> u32 {
     memory_type(t).bytes()
 }
 
-/// Cells of a memory type.
+/// Number of cells of a memory type.
 pub(super) const fn dwords(t: u8) -> usize {
     memory_type(t).dwords() as usize
 }
@@ -135,8 +135,8 @@ unsafe fn fetch<const TYPE: u8>(cell: *mut u8, p: *const u8) {
     }
 }
 
-/// Moves what all active lanes read at one place into their cells: it is read once, as code may count on it that all have
-/// the same, whatever others write meanwhile.
+/// Reads memory that all active lanes access once and writes the value to all their cells: code may
+/// rely on all lanes getting the same value, whatever others write meanwhile.
 #[inline(always)]
 unsafe fn fetch_once<const TYPE: u8>(dst: *mut u8, mask: u64, p: *const u8) {
     let mut dwords = [0; 4];
@@ -157,7 +157,7 @@ unsafe fn fetch_once<const TYPE: u8>(dst: *mut u8, mask: u64, p: *const u8) {
     }
 }
 
-/// The byte or the half at one place, which [`read_narrow`] then finds in `copy`.
+/// Reads the byte or the half at one address; [`read_narrow`] then finds it in `copy`.
 #[inline(always)]
 pub(super) unsafe fn copy_narrow<const TYPE: u8>(p: LanePtr, copy: &mut u32) -> LanePtr {
     // SAFETY: resolved for the access's size.
@@ -195,7 +195,7 @@ unsafe fn put<const TYPE: u8>(p: *mut u8, cell: *const u8) {
     }
 }
 
-/// Whether the dwords of a lane's access follow each other in memory.
+/// Whether the dwords of a lane's access are contiguous in memory.
 #[inline(always)]
 fn is_whole(p: LanePtr) -> bool {
     p.step == 4 && p.misaligned == ALIGNED
@@ -234,7 +234,7 @@ pub(super) unsafe fn read_narrow<const TYPE: u8>(p: LanePtr, old: u32) -> u32 {
     }
 }
 
-/// Stores the part of a cell that a narrow type means.
+/// Stores the part of a cell that a narrow type selects.
 #[inline(always)]
 pub(super) unsafe fn write_narrow<const TYPE: u8>(p: LanePtr, value: u32) {
     // SAFETY: resolved for the access's size.
@@ -278,14 +278,14 @@ pub(super) fn for_lanes(mut mask: u64, mut f: impl FnMut(usize)) {
     }
 }
 
-/// Whether there are several active lanes, and all of them go to one place.
+/// Whether there are several active lanes, and all of them access the same memory.
 #[inline(always)]
 pub(super) fn have_one_place(mask: u64, same: impl Fn(usize, usize) -> bool) -> bool {
     if mask & mask.wrapping_sub(1) == 0 {
         return false;
     }
     let (first, last) = (mask.trailing_zeros() as usize, mask.ilog2() as usize);
-    // Most that go to several places differ here.
+    // Most accesses to several addresses differ here.
     if !same(first, last) {
         return false;
     }
@@ -294,9 +294,9 @@ pub(super) fn have_one_place(mask: u64, same: impl Fn(usize, usize) -> bool) -> 
     all
 }
 
-/// Calls `f` for the active lanes of a part that write, in ascending order: of active lanes behind one another that go to
-/// one place it is the last. Those before it would be overwritten, and must not be: another wave may see what they wrote,
-/// and answer it.
+/// Calls `f` for the active lanes of a part that write, in ascending order: among consecutive
+/// active lanes that access the same memory, only the last one writes. The others must not write
+/// values that would be overwritten: another wave could see them and respond.
 #[inline(always)]
 pub(super) fn for_last_lanes(
     mask: u64,
@@ -402,7 +402,7 @@ unsafe fn load_lanes<const TYPE: u8>(ctx: *mut Ctx, op: *mut HostOp, lanes: &[La
     }
 }
 
-/// Accesses memory that is not in one piece: each lane is resolved for itself.
+/// Accesses memory that is not in one piece: each lane is resolved separately.
 #[inline(never)]
 unsafe fn apart<const SPACE: u8>(
     ctx: *mut Ctx,
@@ -588,7 +588,7 @@ mod tests {
         assert_eq!(storing(!0, !0, same), 1 << 63);
         assert_eq!(storing(0b1011_0100, !0, same), 1 << 7);
         assert_eq!((storing(0, !0, same), storing(1, !0, same), storing(1 << 63, !0, same)), (0, 1, 1 << 63));
-        // What comes behind the part counts.
+        // Lanes after the part count too.
         assert_eq!((storing(!0, 0xffff, same), storing(0xffff, 0xffff, same)), (0, 1 << 15));
         let halves = |a: usize, b: usize| a / 32 == b / 32;
         assert_eq!(storing(!0, !0, halves), 1 << 63 | 1 << 31);

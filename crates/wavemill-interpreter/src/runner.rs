@@ -1,4 +1,4 @@
-//! Runs waves: blocks are compiled when a wave comes to them, and chained.
+//! Runs waves: compiles blocks when a wave reaches them, and chains them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::compile::{Code, Purpose, compile};
 use crate::hostop::{self, Clock, Ctx, Exit};
 use crate::{Tier, control};
 
-/// Host operations that a thread keeps (64 MiB of them); with more than that it starts anew.
+/// Host operations that a thread keeps (64 MiB of them); beyond it, the thread drops all blocks.
 const MAX_OPS: usize = 1 << 19;
 
 /// Compiled code of one host thread.
@@ -22,20 +22,21 @@ pub(crate) struct Runner<'a> {
     /// The bits of contexts that matter to the source.
     context_key: u32,
     blocks: HashMap<(u64, u32), Box<Code>>,
-    /// The block that was looked up last, with its first operation: most often a kernel's first block.
+    /// The last block that was looked up, with its first operation; usually a kernel's first block.
     last: Option<((u64, u32), *mut hostop::HostOp)>,
-    /// Host operations of all blocks, and how many there may be.
+    /// Number of host operations of all blocks, and its limit.
     ops: usize,
     max_ops: usize,
-    /// The source's generation that the blocks are of.
+    /// The generation of the source that the blocks come from.
     generation: u64,
-    /// How often all blocks were dropped: pointers to operations are good as long as this stays.
+    /// How often all blocks were dropped; pointers to operations are valid while this number stays
+    /// the same.
     dropped: u64,
     /// Blocks compiled so far.
     compiled: usize,
     /// Counts of blocks that were dropped.
     counted: HashMap<(u64, u32), BlockCount>,
-    /// Accesses out of range of all waves that it ran.
+    /// Out-of-range accesses of all waves that it ran.
     out_of_range: OutOfRange,
 }
 
@@ -66,7 +67,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Forgets all compiled code. No pointer to an operation may be used afterwards.
+    /// Drops all compiled code. No pointer to an operation may be used afterwards.
     fn drop_blocks(&mut self) {
         for (key, code) in std::mem::take(&mut self.blocks) {
             self.keep_counts(key, &code);
@@ -76,7 +77,7 @@ impl<'a> Runner<'a> {
         self.dropped += 1;
     }
 
-    /// Forgets all compiled code if the source's code has changed.
+    /// Drops all compiled code if the source's code has changed.
     fn follow_source(&mut self) {
         let generation = self.source.generation();
         if generation != self.generation {
@@ -85,7 +86,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The first operation at an address. All other pointers to operations are void if [`Runner::dropped`] changes.
+    /// The first operation at an address. All other pointers to operations are invalid if
+    /// [`Runner::dropped`] changes.
     fn entry(&mut self, pc: u64, context: u32) -> *mut hostop::HostOp {
         let key = (pc, context & self.context_key);
         if let Some((_, op)) = self.last.filter(|(last, _)| *last == key) {
@@ -108,12 +110,13 @@ impl<'a> Runner<'a> {
         op
     }
 
-    /// What is left of a block, compiled for this one time: a wave is seldom left at the same operation twice.
+    /// The rest of a block, compiled for a single use: waves are seldom left at the same operation
+    /// twice.
     fn rest(&self, inside: &Inside) -> Box<Code> {
         Box::new(compile(&inside.block, self.purpose, inside.operation))
     }
 
-    /// Keeps what code has counted that goes.
+    /// Keeps the counts of code that is dropped.
     fn keep_counts(&mut self, key: (u64, u32), code: &Code) {
         if self.purpose.counting {
             let counted = block_count(key, code);
@@ -156,9 +159,9 @@ impl Executor for Runner<'_> {
             events: events.map_or(std::ptr::null_mut(), |events| (&raw mut *events).cast()),
         };
         self.follow_source();
-        // The last branch that needed a block, and where it led.
+        // The last branch that needed a block, and its destination.
         let mut branch = wave.from.take().map(|from| (from, wave.pc));
-        // Compiled code that no other wave will come to; it must outlive the loop.
+        // Compiled code that no other wave reaches; it must outlive the loop.
         let mut rest = wave.inside.take().map(|inside| {
             debug_assert_eq!(inside.block.start, wave.pc, "the block begins where the wave stands");
             ((wave.pc, wave.context & self.context_key), self.rest(&inside))
@@ -168,9 +171,9 @@ impl Executor for Runner<'_> {
             None => self.entry(wave.pc, wave.context),
         };
         let exit = loop {
-            // SAFETY: compiled code belongs to this interpreter, which frees it only between handlers and then goes on
-            // with a fresh `op`; its offsets are inside a register file with these counts, which `wave` has; handlers fit
-            // the tier, which the host has.
+            // SAFETY: compiled code belongs to this interpreter, which frees it only between
+            // handlers and then continues with a new `op`; its offsets are inside a register file
+            // with these counts, which `wave` has; handlers match the tier, which the host has.
             unsafe {
                 loop {
                     op = ((*op).run)(&raw mut ctx, op);
@@ -182,16 +185,19 @@ impl Executor for Runner<'_> {
             match ctx.exit {
                 Exit::NeedBlock { pc, patch, slot } => {
                     let dropped = self.dropped;
-                    // SAFETY: `patch` is an operation of this interpreter's code, which is there before blocks are dropped.
+                    // SAFETY: `patch` is an operation of this interpreter's code, which exists
+                    // until blocks are dropped.
                     branch = unsafe { control::branch_to(patch, pc) }.map(|from| (from, pc));
                     op = self.entry(pc, ctx.context);
-                    // A branch to nowhere comes by here each time, for the report.
+                    // A branch to an address without code is not chained, so that each one is
+                    // reported.
                     let nowhere = self
                         .blocks
                         .get(&(pc, ctx.context & self.context_key))
                         .is_some_and(|code| code.nowhere);
                     if self.dropped == dropped && !nowhere {
-                        // SAFETY: `patch` is an operation of this interpreter's code, which is still there.
+                        // SAFETY: `patch` is an operation of this interpreter's code, which still
+                        // exists.
                         unsafe { (*patch).own.jump.target[slot] = op };
                     }
                 }
@@ -230,7 +236,8 @@ impl Executor for Runner<'_> {
                     break WaveExit::Fault { pc, cause: FaultCause::Trap(id) };
                 }
                 Exit::EndOfRun { pc } => {
-                    // SAFETY: probes run for watched waves only, whose events nobody else touches meanwhile.
+                    // SAFETY: probes run only for watched waves, and nothing else accesses their
+                    // events meanwhile.
                     let events = unsafe { ctx.events.as_ref() };
                     let end = events.and_then(|events| events.end_of_run(pc));
                     break end.expect("a probe has just seen that the watcher ended the run");
@@ -351,7 +358,7 @@ mod tests {
             assert_eq!(wave.regs.uni(Uni(0)), 10 * n);
             assert!(runner.blocks.len() <= 20, "{} blocks", runner.blocks.len());
         }
-        // Nothing that was counted is lost.
+        // No counts are lost.
         let mut entered = HashMap::new();
         for c in runner.block_counts() {
             *entered.entry(c.pc).or_insert(0) += c.entered;

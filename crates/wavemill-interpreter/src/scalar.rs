@@ -12,9 +12,9 @@ use super::hostop::{Ctx, Handler, HostOp};
 trait ScalarFn: 'static {
     /// Whether sources 0 and 1 have the operation's width (shift amounts and the like are always 32-bit).
     const WIDE: [bool; 2] = [true, true];
-    /// Whether the result is 32-bit whatever the width.
+    /// Whether the result is 32-bit for every width.
     const NARROW_RESULT: bool = false;
-    /// Whether the result is 64-bit whatever the width.
+    /// Whether the result is 64-bit for every width.
     const WIDE_RESULT: bool = false;
     fn apply<const BITS: u32>(a: u64, b: u64, c: u64, imm: i32) -> (u64, bool);
 }
@@ -46,7 +46,7 @@ fn trunc<const BITS: u32>(a: u64) -> u64 {
     if BITS == 32 { u64::from(a as u32) } else { a }
 }
 
-/// A value with whether it is not zero.
+/// A value, and whether it is not zero.
 fn nz<const BITS: u32>(a: u64) -> (u64, bool) {
     let a = trunc::<BITS>(a);
     (a, a != 0)
@@ -215,7 +215,7 @@ pub(super) fn scalar_handler(op: ScalarOp, width: Width) -> Handler {
     }
 }
 
-/// A scalar comparison; predicates as numbers so that each gets a handler of its own.
+/// A scalar comparison; predicates are numbers so that each has its own handler.
 unsafe fn compare<const PRED: u8, const TYPE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {

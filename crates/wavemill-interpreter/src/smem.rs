@@ -9,7 +9,7 @@ use wavemill_machine::engine::scalar_address;
 use wavemill_machine::raw;
 use wavemill_machine::{Access, BufferRange, FaultSpace};
 
-/// Register and constant.
+/// The register part and the constant part of an offset.
 #[inline(always)]
 unsafe fn components(ctx: *mut Ctx, op: *mut HostOp) -> (u64, i64) {
     // SAFETY: the contract of handlers.
@@ -19,7 +19,8 @@ unsafe fn components(ctx: *mut Ctx, op: *mut HostOp) -> (u64, i64) {
     }
 }
 
-/// Offset in a buffer: there the manuals say it of the base and of the final address (Vega ISA 7.2.1, CDNA4 ISA 8.2.1.1).
+/// Offset in a buffer. The manuals clear the low bits only of the base and of the final address
+/// here (Vega ISA 7.2.1, CDNA4 ISA 8.2.1.1).
 #[inline(always)]
 unsafe fn buffer_offset(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
     // SAFETY: the contract of handlers.
@@ -37,7 +38,8 @@ unsafe fn refuse(ctx: *mut Ctx, op: *mut HostOp, address: u64, access: Access, s
     }
 }
 
-/// Writes what a scalar load got; nothing was written before, so that a refused load leaves the registers alone.
+/// Writes the result of a scalar load. Nothing is written before, so a refused load leaves the
+/// registers unchanged.
 #[inline(always)]
 unsafe fn write_data(ctx: *mut Ctx, op: *mut HostOp, data: &[u32]) {
     for (i, value) in data.iter().enumerate() {
@@ -73,7 +75,8 @@ unsafe fn load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// Base, and bytes that may be accessed, of the buffer resource in the four cells of source 0 (Vega ISA 7.2, 8.1.5).
+/// Base and accessible bytes of the buffer resource in the four cells of source 0 (Vega ISA 7.2,
+/// 8.1.5).
 unsafe fn resource(ctx: *mut Ctx, op: *mut HostOp) -> (u64, u64) {
     // SAFETY: the contract of handlers.
     unsafe {
@@ -86,8 +89,8 @@ unsafe fn resource(ctx: *mut Ctx, op: *mut HostOp) -> (u64, u64) {
     }
 }
 
-/// Address of a scalar load of `n` dwords through a buffer resource, and how many of them are in range: the first ones.
-/// The others read 0.
+/// Address of a scalar load of `n` dwords through a buffer resource, and the number of leading
+/// dwords that are in range. The others read 0.
 #[inline(always)]
 pub(super) unsafe fn buffer_address(ctx: *mut Ctx, op: *mut HostOp, n: u64) -> (u64, u64) {
     // SAFETY: the contract of handlers.
@@ -119,7 +122,7 @@ unsafe fn buffer_load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut Ho
     }
 }
 
-/// Refuses what is out of the resource's range.
+/// Refuses accesses out of the resource's range.
 pub(super) unsafe fn buffer_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {

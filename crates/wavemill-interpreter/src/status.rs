@@ -1,4 +1,4 @@
-//! Fences, clocks, and what the machine says of itself.
+//! Fences, clocks, and the status of the machine.
 
 use std::sync::atomic::{Ordering, fence};
 
@@ -30,18 +30,20 @@ unsafe fn fence_wave(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
 /// The handler of a fence.
 pub(super) fn fence_handler(scope: FenceScope) -> Handler {
     match scope {
-        // Write-backs and invalidations of caches order nothing that a wait does not, and host threads share memory.
+        // Cache write-backs and invalidations order nothing beyond a wait, because host threads
+        // share memory.
         FenceScope::Wave | FenceScope::Agent => fence_wave,
     }
 }
 
-/// What a clock shows.
+/// The value of a clock.
 unsafe fn ticks(ctx: *mut Ctx, op: *mut HostOp, nanoseconds: u64) -> u64 {
     // SAFETY: the contract of handlers.
     unsafe {
         let clock = &(*ctx).clock;
         if clock.deterministic {
-            // Instructions of the block are paid for at its end: `k[1]` are those in front of this one.
+            // Instructions of the block are charged at its end: `k[1]` counts those before this
+            // one.
             (clock.retired_base - (*ctx).budget).max(0) as u64 + (*op).k[1]
         } else {
             host_nanoseconds() / nanoseconds
@@ -49,7 +51,7 @@ unsafe fn ticks(ctx: *mut Ctx, op: *mut HostOp, nanoseconds: u64) -> u64 {
     }
 }
 
-/// Handlers that read what they name.
+/// Declares handlers that read a status.
 macro_rules! reads {
     ($($name:ident |$ctx:ident, $op:ident| $value:expr;)*) => {$(
         unsafe fn $name($ctx: *mut Ctx, $op: *mut HostOp) -> *mut HostOp {

@@ -1,4 +1,4 @@
-//! Steps around an operation: what its attributes ask for and its handler does not do.
+//! Steps around an operation, for attributes that its handler does not apply.
 
 use wavemill_ir::{DstUnused, FloatType, SubDword};
 
@@ -14,7 +14,7 @@ fn part_code(sel: SubDword) -> i32 {
     (shift | width << 8) as i32
 }
 
-/// Takes a part of a dword: shift in bits 7:0, width in bits 15:8, sign extension in bit 16.
+/// Extracts a part of a dword: shift in bits 7:0, width in bits 15:8, sign extension in bit 16.
 struct Extract;
 
 impl ChunkFn for Extract {
@@ -36,8 +36,8 @@ pub(super) fn extract(sel: SubDword, sext: bool, tier: Tier) -> (Handler, i32) {
     (handler::<Elementwise<Extract, { shape::ANY }>>(tier), part_code(sel) | i32::from(sext) << 16)
 }
 
-/// Puts a value (source 1) into a part of the destination (source 0): part as in [`Extract`], what happens to the
-/// other bits in bits 17:16.
+/// Inserts a value (source 1) into a part of the destination (source 0): the part as in
+/// [`Extract`], the effect on the other bits in bits 17:16.
 struct Insert;
 
 impl ChunkFn for Insert {
@@ -87,7 +87,8 @@ pub(super) fn copy(tier: Tier) -> Handler {
     handler::<Elementwise<Copy, { shape::ROWS }>>(tier)
 }
 
-/// Arranges the halves of a packed source: bit 0: the low result is fed by the high half, bit 1: so is the high one.
+/// Arranges the halves of a packed source. Bit 0: the high half feeds the low result. Bit 1: the
+/// high half feeds the high result.
 struct Arrange;
 
 impl ChunkFn for Arrange {
@@ -174,8 +175,9 @@ pub(super) fn float_mods(ty: FloatType, tier: Tier) -> Handler {
     }
 }
 
-/// Permutes a row of the wave by the lanes beside it and leaves the mask of the lanes that the operation behind it writes: of those in
-/// `k[0]`, the ones that an active lane feeds, and with the immediate 1 the others too, which get 0.
+/// Permutes a row of the wave by the lanes that it points to, and leaves the mask of the lanes that
+/// the next operation writes: the lanes of `k[0]` that an active lane feeds; with the immediate 1
+/// also the others, which get 0.
 unsafe fn permute(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers: the source is a row; lanes live as long as the code that points to them.
     unsafe {

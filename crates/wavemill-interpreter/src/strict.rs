@@ -1,7 +1,7 @@
-//! Checks of strict runs: accesses that the chip answers with zeros, or drops, without a word.
+//! Checks of strict runs: accesses that the chip silently answers with zeros or drops.
 //!
-//! Each is an operation of its own in front of a memory operation. So a run that is not strict has nothing of it, and of an
-//! instruction that is refused nothing has taken effect.
+//! Each check is a separate operation before a memory operation. So runs that are not strict have
+//! no overhead, and a refused instruction has not taken any effect.
 
 use wavemill_ir::{Op, Space};
 
@@ -14,7 +14,7 @@ use super::{atomic, buffer, smem};
 use wavemill_machine::LDS_APERTURE;
 use wavemill_machine::{Access, FaultSpace, Strict};
 
-/// What is checked: components of so many bytes, one behind the other.
+/// The checked access: consecutive components of `size` bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Checked {
     pub size: u32,
@@ -23,7 +23,7 @@ pub(super) struct Checked {
 }
 
 impl Checked {
-    /// For [`HostOp::k`] of a source that is no constant.
+    /// The form for [`HostOp::k`] of a source that is not a constant.
     fn pack(self) -> u64 {
         let access = match self.access {
             Access::Load => 0,
@@ -33,7 +33,7 @@ impl Checked {
         u64::from(self.size) | u64::from(self.count) << 16 | access << 32
     }
 
-    /// What the operation checks.
+    /// The access that the operation checks.
     pub(super) unsafe fn of(op: *mut HostOp) -> Checked {
         // SAFETY: the contract of handlers.
         let packed = unsafe { (*op).k[3] };
@@ -46,7 +46,7 @@ impl Checked {
     }
 }
 
-/// Goes on, or leaves if lanes were refused an access of `size` bytes.
+/// Continues, or leaves if lanes were refused an access of `size` bytes.
 pub(super) unsafe fn verdict(
     ctx: *mut Ctx,
     op: *mut HostOp,
@@ -63,7 +63,7 @@ pub(super) unsafe fn verdict(
     }
 }
 
-/// Accesses to LDS, by instructions for it or by flat ones.
+/// Accesses to LDS, by LDS or flat instructions.
 unsafe fn lds<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
@@ -86,7 +86,8 @@ unsafe fn lds<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// The handler of the check in front of an operation, and what goes into its `k[3]`; `None` if there is nothing to check.
+/// The handler of the check before an operation, and the value for its `k[3]`; `None` if there is
+/// nothing to check.
 pub(super) fn handler(op: Op, strict: Strict) -> Option<(Handler, u64)> {
     let whole = |size: u32, access| Checked { size, count: 1, access }.pack();
     Some(match op {
@@ -103,7 +104,7 @@ pub(super) fn handler(op: Op, strict: Strict) -> Option<(Handler, u64)> {
             (lds::<{ space::FLAT }>, whole(4 * u32::from(width.dwords()), Access::Atomic))
         }
         Op::LdsAppend(_) if strict.lds => (atomic::append_check, whole(4, Access::Atomic)),
-        // How many bytes it is, the source says.
+        // The source decides on the number of bytes.
         Op::LdsDirect if strict.lds => (atomic::direct_check, whole(0, Access::Load)),
         Op::BufferLoad(ty, addr) if strict.buffers => {
             let (size, count) = buffer::shape(ty);

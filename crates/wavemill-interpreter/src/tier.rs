@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 #[non_exhaustive]
 pub enum Tier {
-    /// What every build of the target architecture has.
+    /// The instructions that every build of the target architecture has.
     Portable,
     /// x86-64 with AVX2, FMA and F16C.
     Avx2,

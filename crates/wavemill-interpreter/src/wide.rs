@@ -33,7 +33,8 @@ impl<S: Simd> Pair<S> {
     /// Shifted left by `n` below 32.
     #[inline(always)]
     unsafe fn shl(self, n: S::V) -> Pair<S> {
-        // SAFETY: the contract of `Simd`. What crosses is shifted in two steps, as no shift may be by 32.
+        // SAFETY: the contract of `Simd`. Bits that cross are shifted in two steps, because no
+        // shift may be by 32.
         unsafe {
             let crossing = S::shr(S::shr(self.low, S::splat(1)), S::xor(n, S::splat(31)));
             Pair { low: S::shl(self.low, n), high: S::or(S::shl(self.high, n), crossing) }
@@ -52,14 +53,14 @@ impl<S: Simd> Pair<S> {
     }
 }
 
-/// A function of 64-bit operands on a chunk. `WIDE[i]` says that source `i` has two cells; the high dword of one that
-/// has not is unspecified.
+/// A function of 64-bit operands on a chunk. `WIDE[i]` says that source `i` has two cells; the high
+/// dword of any other source is unspecified.
 trait PairFn: 'static {
     /// Which sources are 64-bit.
     const WIDE: [bool; 3];
-    /// Sources that it reads.
+    /// Number of sources that it reads.
     const SOURCES: usize;
-    /// Applies it; the second result are the lanes that carry.
+    /// Applies it; the second result is the mask of lanes that carry.
     ///
     /// # Safety
     /// As [`Simd`].
@@ -122,7 +123,7 @@ macro_rules! pair_fns {
 trait WideFn: 'static {
     /// Which sources are 64-bit.
     const WIDE: [bool; 3];
-    /// Sources that it reads.
+    /// Number of sources that it reads.
     const SOURCES: usize;
     /// The result, and a bit for the mask result.
     fn apply(a: u64, b: u64, c: u64) -> (u64, bool);
@@ -260,7 +261,7 @@ fn bytes_from(a: u64, k: u32) -> u32 {
     (a >> (8 * k)) as u32
 }
 
-/// Four sums onto the four halves of `c`.
+/// Adds four sums to the four halves of `c`.
 fn pk_sums<const CLAMP: bool>(c: u64, sum: impl Fn(u32) -> u32) -> u64 {
     (0..4).fold(0, |r, k| {
         let (old, sum) = ((c >> (16 * k)) as u16, sum(k) as u16);
@@ -269,7 +270,7 @@ fn pk_sums<const CLAMP: bool>(c: u64, sum: impl Fn(u32) -> u32) -> u64 {
     })
 }
 
-/// [`IntOp::MqsadU32U8`]: four sums onto four dwords.
+/// [`IntOp::MqsadU32U8`]: four sums added to four dwords.
 struct MqsadU32U8<const CLAMP: bool>;
 
 impl<const CLAMP: bool> Body for MqsadU32U8<CLAMP> {
@@ -310,7 +311,7 @@ impl<const CLAMP: bool> Body for MqsadU32U8<CLAMP> {
     }
 }
 
-/// Exchange of the two rows' selected dwords: [`IntOp::PkMov`] after its selects are resolved.
+/// Joins a selected dword of each source: [`IntOp::PkMov`].
 struct PkMov;
 
 impl Body for PkMov {
@@ -333,8 +334,8 @@ impl Body for PkMov {
     }
 }
 
-/// The handler of an operation on more than one cell; `clamp`: the result saturates. `None` if it is no such operation
-/// or the combination has no handler.
+/// The handler of an operation on more than one cell; `clamp`: the result saturates. `None` if the
+/// operation works on single cells or the combination has no handler.
 pub(super) fn wide_handler(op: IntOp, tier: Tier, clamp: bool) -> Option<Handler> {
     Some(match (op, clamp) {
         (IntOp::Mov64, false) => handler::<Pairs<Mov64>>(tier),

@@ -9,7 +9,7 @@ use wavemill_ir::{
 use wavemill_machine::{Access, FaultCause, GuestMemory, LDS_APERTURE};
 use wavemill_oracle::SplitMix64;
 
-/// What an atomic leaves in memory, from the text of the IR.
+/// The value that an atomic leaves in memory, from the text of the IR.
 fn model(op: AtomicOp, wide: bool, old: u64, data: u64, second: u64) -> u64 {
     let ones = if wide { u64::MAX } else { u64::from(u32::MAX) };
     let signed = |x: u64| if wide { x as i64 } else { i64::from(x as u32 as i32) };
@@ -68,7 +68,7 @@ const INTERESTING: [u64; 14] = [
     0x4000_0000_3c00_bc00,
 ];
 
-/// Where the words are.
+/// The memory of the words.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Place {
     Global,
@@ -80,7 +80,7 @@ enum Place {
 
 fn value(random: &mut SplitMix64, op: AtomicOp) -> u64 {
     match op {
-        // Finite bf16 halves; sums of NaNs are looked at with the other float operations.
+        // Finite bf16 halves; other float tests cover sums of NaNs.
         AtomicOp::PkAddBf16 => random.next_u64() & 0xbfff_bfff,
         _ if random.below(3) > 0 => random.pick(&INTERESTING),
         _ => random.next_u64(),
@@ -188,7 +188,8 @@ fn every_operation(runner: Runner) {
     }
 }
 
-/// Workgroups on many threads count on the same words; nothing is lost, and every ticket is drawn once.
+/// Workgroups on many threads count on the same words; no addition is lost, and every ticket is
+/// drawn once.
 #[test]
 fn nothing_is_lost_between_threads() {
     best().into_iter().for_each(nothing_is_lost_between_threads_on);

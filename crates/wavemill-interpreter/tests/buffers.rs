@@ -24,15 +24,16 @@ impl Fields {
             self.base as u32,
             (self.base >> 32) as u32 | (stride & 0x3fff) << 16 | u32::from(self.swizzle) << 31,
             self.records,
-            // With add_tid the data format holds bits 17:14 of the stride, otherwise any format will do.
+            // With add_tid the data format holds bits 17:14 of the stride; otherwise any format
+            // works.
             self.index_stride << 21
                 | u32::from(self.add_tid) << 23
                 | if self.add_tid { (stride >> 14 & 15) << 15 } else { 4 << 15 },
         ]
     }
 
-    /// Bytes from base + uniform offset to the dword, by the manual's formulas (Vega ISA 8.1.5); `None` if it is out of range
-    /// by what hardware does (rocm-systems pull request 10928).
+    /// Bytes from base + uniform offset to the dword, by the manual's formulas (Vega ISA 8.1.5);
+    /// `None` if it is out of range on hardware (rocm-systems pull request 10928).
     fn displacement(self, idxen: bool, index: u64, offset: u64, size: u64, uniform: u64) -> Option<u64> {
         if !self.add_tid {
             let structured = self.stride != 0 && idxen;
@@ -118,7 +119,8 @@ impl Trial {
         setup
     }
 
-    /// Offsets in the buffer of the bytes of a component of a lane; those behind its size do not count.
+    /// Offsets in the buffer of the bytes of a component of a lane; entries after its size are
+    /// ignored.
     fn place(&self, buffer: u64, lane: usize, at: u64, size: u64) -> Option<[usize; 4]> {
         let index = if self.addr.idxen { u64::from(self.index[lane]) } else { 0 };
         let index = index + if self.fields.add_tid { lane as u64 } else { 0 };
@@ -126,7 +128,8 @@ impl Trial {
         let offset = offset + u64::from(self.imm) + at;
         let uniform = u64::from(self.soffset);
         self.fields.displacement(self.addr.idxen, index, offset, size, uniform)?;
-        // Nothing is rounded down: each byte is where it belongs, in swizzled buffers maybe in another element.
+        // Nothing is rounded down: each byte is at its own address, in swizzled buffers possibly in
+        // another element.
         Some(std::array::from_fn(|byte| {
             let at = offset + byte as u64;
             let d = self.fields.displacement(self.addr.idxen, index, at, 0, uniform).unwrap_or(0);
@@ -264,7 +267,8 @@ fn stores_and_atomics_follow_the_resource_on(runner: Runner) {
     }
 }
 
-/// What compilers emit for private memory: a dword at the same offset of each lane is one row of memory.
+/// The form that compilers emit for private memory: a dword at the same offset of each lane is one
+/// row of memory.
 #[test]
 fn spills_are_rows() {
     let memory = GuestMemory::default();
@@ -317,7 +321,7 @@ fn an_access_in_range_but_outside_memory_faults_on(runner: Runner) {
     let FaultCause::Memory { access: Access::Load, lanes, .. } = fault.cause else {
         panic!("{:?}", fault.cause)
     };
-    // Addresses are not rounded down: lane 2 reads the last dword, lane 3 behind it.
+    // Addresses are not rounded down: lane 2 reads the last dword, lane 3 reads beyond it.
     assert_eq!(lanes.iter().map(|l| (l.lane, l.address - buffer)).collect::<Vec<_>>(), [(3, 90)]);
 }
 
@@ -327,7 +331,7 @@ fn offsets_wrap() {
     let memory = GuestMemory::default();
     let (base, bytes) = filled(&memory);
     for runner in runners() {
-        // All lanes go down by a dword, or up across the end of 32 bits.
+        // All lanes access a dword less, or a dword more across the 32-bit boundary.
         for offsets in [
             std::array::from_fn(|lane| 0u32.wrapping_sub(8 + 4 * lane as u32)),
             std::array::from_fn(|lane| (4 * lane as u32).wrapping_sub(128)),
@@ -348,7 +352,7 @@ fn offsets_wrap() {
     }
 }
 
-/// A resource that points to private memory reaches that of its own wave only.
+/// A resource that points to private memory reaches only the private memory of its own wave.
 #[test]
 fn private_memory_of_others_is_out_of_reach() {
     const BYTES: u32 = 16;
@@ -373,7 +377,7 @@ fn private_memory_of_others_is_out_of_reach() {
             assert_eq!(store(12, uniform), FaultCause::Trap(2), "{runner}");
             for (offset, nearest) in [
                 (16, Nearest::After { name: "private memory".into(), distance: 0, freed: false }),
-                // Two of its bytes are inside.
+                // Two of the access's bytes are inside.
                 (14, Nearest::After { name: "private memory".into(), distance: 0, freed: false }),
                 (0xffff_fffc, Nearest::Before { name: "private memory".into(), distance: 4, freed: false }),
             ] {
@@ -381,7 +385,7 @@ fn private_memory_of_others_is_out_of_reach() {
                     FaultCause::Memory { access: Access::Store, space, lanes, nearest: found, .. } => {
                         assert_eq!((space, found), (FaultSpace::Scratch, nearest), "{runner}");
                         assert_eq!(lanes.len(), if uniform { 64 } else { 1 });
-                        // In front of the start it is negative.
+                        // Before the start it is negative.
                         let first = if offset == 14 { 16 } else { i64::from(offset as i32) };
                         assert_eq!(lanes[0].address as i64, first);
                     }
@@ -398,7 +402,7 @@ fn private_memory_of_others_is_out_of_reach() {
     }
 }
 
-/// Every lane of which a part is out of range counts once, and a scalar load is one access.
+/// Every lane whose access is partly out of range counts once, and a scalar load is one access.
 #[test]
 fn accesses_out_of_range_count() {
     let memory = GuestMemory::default();

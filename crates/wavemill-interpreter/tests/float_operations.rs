@@ -1,8 +1,8 @@
 //! Every float operation, comparison, class test and conversion, on every runner, against the scalar library.
 //!
-//! This shows that the runners agree, not that the numbers are right: `wavemill-float`'s own tests (`rounding.rs`) and
-//! `wavemill-lift/tests/vector_float` hold the library and the instructions against `wavemill-reference`, which shares no code
-//! with either.
+//! The tests show that the runners agree, not that the numbers are right: `wavemill-float`'s own
+//! tests (`rounding.rs`) and `wavemill-lift/tests/vector_float` compare the library and the
+//! instructions with `wavemill-reference`, which shares no code with either.
 
 #![allow(clippy::needless_range_loop, reason = "a lane is the same index into several arrays")]
 
@@ -120,7 +120,7 @@ const EDGES: &[u64] = &[
     0x0340_0000_0000_0000,
 ];
 
-/// Lanes of a 64-bit source: mostly edge values, else anything, often with close exponents.
+/// Lanes of a 64-bit source: mostly edge values, else arbitrary bits, often with close exponents.
 fn lanes(random: &mut SplitMix64, kind: usize) -> [u64; 64] {
     std::array::from_fn(|_| match (kind + random.index(4)) % 4 {
         0 => random.next_u64(),
@@ -129,7 +129,7 @@ fn lanes(random: &mut SplitMix64, kind: usize) -> [u64; 64] {
     })
 }
 
-/// What a test run is made of: the sources in v0..v5, s0..s5 and constants.
+/// The inputs of a test run: the sources in v0..v5, s0..s5 and constants.
 struct Inputs {
     rows: [[u64; 64]; 3],
     cells: [u64; 3],
@@ -269,7 +269,7 @@ fn check(cases: &[Case], inputs: &Inputs) {
 }
 
 fn mods(random: &mut SplitMix64, ty: FloatType) -> [SrcMods; 3] {
-    // Modifiers of packed types are tested apart.
+    // Modifiers of packed types have separate tests.
     if sign(ty) == 0 || random.below(2) == 0 {
         return [SrcMods { hi_sel: sign(ty) == 0, ..SrcMods::default() }; 3];
     }
@@ -597,7 +597,8 @@ fn division_helpers_and_mixed_fma() {
     }
 }
 
-/// Packed operands: halves in any arrangement, signs apart, also where results overwrite what is still to be read.
+/// Packed operands: halves in any arrangement, with separate signs, also where results overwrite
+/// unread sources.
 #[test]
 fn packed_selects() {
     let mut random = SplitMix64::new(5);
@@ -642,7 +643,7 @@ fn packed_selects() {
     }
 }
 
-/// `v[0:1] = pk_mul(v[0:1], v[0:1])` in all arrangements: results go where sources are.
+/// `v[0:1] = pk_mul(v[0:1], v[0:1])` in all arrangements: results overwrite sources.
 #[test]
 fn packed_results_may_overwrite_sources() {
     let rows: [[u32; 64]; 2] = [
@@ -680,8 +681,8 @@ fn packed_results_may_overwrite_sources() {
     }
 }
 
-/// Hosts approximate reciprocal roots each in its own way before the result is rounded. The significand and the parity
-/// of the exponent are all that it depends on, so these are all.
+/// Each host approximates reciprocal roots in its own way before the result is rounded. The result
+/// depends only on the significand and the parity of the exponent, so these cases are exhaustive.
 #[test]
 fn reciprocal_roots_of_all_significands() {
     const ROWS: u32 = 120;

@@ -1,5 +1,5 @@
-//! Loads and stores of dwords of global memory in which only some groups of 16 lanes access consecutive ones, as tiles in
-//! two dimensions do, on every runner.
+//! Loads and stores of dwords of global memory in which only some groups of 16 lanes access
+//! consecutive ones, as two-dimensional tiles do, on every runner.
 
 use crate::common::{Setup, inst, registers_after, runners, v};
 use wavemill_ir::{Attrs, LaneMask, MemType, Op, Operand, Row, Space, Uni};
@@ -15,13 +15,13 @@ const BASE: Uni = Uni(10);
 fn chunk(random: &mut SplitMix64, kind: usize) -> [u32; 16] {
     let first = random.index(WORDS - 16) as u32;
     std::array::from_fn(|i| match kind {
-        // Consecutive, more often than not at the very end of the buffer.
+        // Consecutive, usually at the very end of the buffer.
         0 => first + i as u32,
         1 => (WORDS - 16) as u32 + i as u32,
         // One lane leaves the pattern.
         2 if i == 11 => first / 2,
         2 => first + i as u32,
-        // Falling, and all the same: of stores the last lane wins.
+        // Falling, and all the same: for stores the last lane wins.
         3 => first + 15 - i as u32,
         4 => first,
         _ => random.index(WORDS) as u32,
@@ -43,7 +43,7 @@ fn chunks_of_lanes_move_as_lanes_do() {
             kinds[kind] += 1;
             words[16 * c..][..16].copy_from_slice(&chunk(&mut random, kind));
         }
-        // The immediate is part of the address, and the cell pair makes up for it.
+        // The immediate is part of the address, and the cell pair compensates for it.
         let offsets = words.map(|w| 4 * w);
         let data: [u32; 64] = std::array::from_fn(|_| random.next_u64() as u32);
         let before: Vec<u32> = (0..WORDS).map(|_| random.next_u64() as u32).collect();
@@ -56,7 +56,7 @@ fn chunks_of_lanes_move_as_lanes_do() {
             let access = inst(op, dst, &[v(1), Operand::Uni(BASE), data], attrs);
             wavemill_ir::Inst { mask: LaneMask::Active, ..access }
         };
-        // Every second load overwrites its own addresses, behind the store.
+        // Every second load overwrites its own addresses, after the store.
         let result = if round % 2 == 0 { 3 } else { 1 };
         let insts = [
             access(Op::Store(Space::Global, MemType::Dwords(1)), Operand::None, v(2)),

@@ -1,7 +1,7 @@
 //! Integer and scalar operations on every runner against the references of `wavemill-float`.
 //!
-//! That handlers and references agree shows that they are consistent; whether they mean what the hardware does, the tests of
-//! `wavemill-lift` ask by expected values of their own.
+//! Agreement of handlers and references shows that they are consistent. The tests of
+//! `wavemill-lift` check with their own expected values that they match the hardware.
 
 use crate::common::{Setup, best, inst, registers_after, runners, s, v};
 use wavemill_float as exact;
@@ -55,7 +55,8 @@ fn joined(cells: impl IntoIterator<Item = u32>) -> u128 {
     cells.into_iter().enumerate().fold(0, |all, (n, cell)| all | u128::from(cell) << (32 * n))
 }
 
-/// What the wave starts with: three sources in rows from 0, 4 and 8 on, and in cells from 0, 4 and 8 on, and masks.
+/// The initial state of the wave: three sources in rows starting at 0, 4 and 8, and in cells
+/// starting at 0, 4 and 8, and masks.
 struct Inputs {
     rows: [Lanes; 3],
     cells: [[u32; 4]; 3],
@@ -95,7 +96,8 @@ impl Inputs {
         setup
     }
 
-    /// Source `n` as the operation names it, of so many cells: in rows, in cells, or as a constant; and its values.
+    /// Source `n` as an operand of `dwords` cells: in rows, in cells, or as a constant; and its
+    /// values.
     fn source(&self, n: usize, dwords: u16, form: usize) -> (Operand, [u128; 64]) {
         let count = usize::from(dwords);
         let uniform = joined(self.cells[n].into_iter().take(count));
@@ -160,7 +162,7 @@ fn check(cases: &[Case], inputs: &Inputs) {
     }
 }
 
-/// Modifiers that take the halves of packed operations, and the lower cells of pairs, as they stand.
+/// Modifiers that keep the halves of packed operations, and the lower cells of pairs, in order.
 fn straight(value: Value) -> SrcMods {
     let sel = if value == Value::Pair { SubDword::Word0 } else { SubDword::Dword };
     SrcMods { sel, hi_sel: value == Value::Halves, ..SrcMods::default() }

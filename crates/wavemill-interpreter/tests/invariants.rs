@@ -1,4 +1,4 @@
-//! What ARCHITECTURE.md promises of every run, where no other test asks for it.
+//! Guarantees for every run that no other test checks.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -25,8 +25,8 @@ fn point_to(setup: &mut Setup, address: u64) {
     setup.cells = vec![(Uni(0), address as u32), (Uni(1), (address >> 32) as u32)];
 }
 
-/// A store that is refused for one lane stores for none, a load that is refused for one lane loads for none, and what
-/// ran before them shows.
+/// A store that is refused for one lane stores for none, a load that is refused for one lane loads
+/// for none, and earlier instructions take effect.
 #[test]
 fn a_refused_access_takes_effect_in_no_lane() {
     for runner in runners() {
@@ -74,8 +74,9 @@ fn a_refused_access_takes_effect_in_no_lane() {
     }
 }
 
-/// Code that drops barriers for workgroups of one wave relies on this: a store is done in all lanes before the load
-/// behind it starts in any, and of several lanes that store to one place the highest wins.
+/// Code that drops barriers for workgroups of one wave relies on this: a store is done in all lanes
+/// before the next load starts in any, and among several lanes that store to one address the
+/// highest wins.
 #[test]
 fn memory_operations_do_not_overlap() {
     let ascending: [u32; 64] = std::array::from_fn(|l| 4 * l as u32);
@@ -109,7 +110,7 @@ fn memory_operations_do_not_overlap() {
     }
 }
 
-/// Where waves wait for each other by spinning.
+/// Waves that wait for each other by spinning.
 struct Spinners {
     /// Address of the flag: in LDS, or in global memory.
     space: Space,
@@ -122,12 +123,12 @@ const SPIN: u64 = 0x1000;
 const DONE: u64 = 0x2000;
 /// Number of the wave among all.
 const ME: Uni = Uni(4);
-/// Where the waves' loads go.
+/// Destination of the waves' loads.
 const SEEN: Uni = Uni(5);
 
 impl BlockSource for Spinners {
-    /// A wave looks at the flag until it shows the wave's own number, then sets it to that of the wave before it. So
-    /// the last wave must run while all those before it spin.
+    /// A wave polls the flag until it shows the wave's own number, then sets it to the number of
+    /// the wave before it. So the last wave must run while all those before it spin.
     fn block(&self, pc: u64, _: u32) -> Arc<Block> {
         let mut b = BlockBuilder::new(pc);
         let base = if self.space == Space::Global { s(0) } else { Operand::None };

@@ -1,18 +1,18 @@
-//! Loads and stores of LDS whose addresses lie in every way that has code of its own, on every runner.
+//! Loads and stores of LDS with every address pattern that has separate code, on every runner.
 
 use crate::common::{INDEX, Setup, inst, out_of_range, registers_after, runners, s, v};
 use wavemill_ir::{AtomicOp, Attrs, Inst, LaneMask, MemType, Op, Operand, Row, Space, Width};
 use wavemill_machine::{GuestMemory, LDS_APERTURE, OutOfRange};
 use wavemill_oracle::SplitMix64;
 
-/// Bytes of LDS; no power of two.
+/// Bytes of LDS; not a power of two.
 const SIZE: u32 = 3000;
 
 /// Addresses of a chunk of 16 lanes, for an access of `size` bytes.
 fn chunk(random: &mut SplitMix64, kind: usize, size: u32, imm: i32) -> [u32; 16] {
     let step = [0, 4, 8, 16, 12, 20][kind % 6];
     let last = SIZE - size - 15 * step;
-    // Chunks that end at the end of LDS matter: they must not read what is behind it into a result.
+    // Chunks at the end of LDS matter: they must not read beyond it into a result.
     let first = if random.below(3) == 0 { last } else { random.index(last as usize + 1) as u32 };
     std::array::from_fn(|i| {
         let rising = first + step * i as u32;
@@ -82,7 +82,7 @@ fn loads_and_stores_in_every_pattern() {
         // Every second load overwrites its own addresses.
         let result = if round % 8 < 4 { 8 } else { 1 };
         if result == 1 {
-            // Rows behind v1 belong to nobody else; the store below still needs the addresses.
+            // Nothing else uses the rows after v1; the store below still needs the addresses.
             setup.rows.push((Row(16), addresses));
         }
         let keeper = if result == 1 { v(16) } else { v(1) };
@@ -130,7 +130,7 @@ fn loads_and_stores_in_every_pattern() {
             for r in 0..12 {
                 let got = after.rows[0][40 + r];
                 let want: [u32; 64] = std::array::from_fn(|i| {
-                    // What lies behind the end reads as 0.
+                    // Bytes beyond the end read as 0.
                     let at = 256 * r + 4 * i;
                     bytes.get(at..at + 4).map_or(0, |b| u32::from_le_bytes(b.try_into().expect("four bytes")))
                 });
@@ -141,13 +141,14 @@ fn loads_and_stores_in_every_pattern() {
     assert!(kinds.iter().all(|n| *n > 100), "some pattern was seldom made: {kinds:?}");
 }
 
-/// What a row starts with.
+/// The initial value of a row.
 fn setup_row(setup: &Setup, n: u16) -> [u32; 64] {
     setup.rows.iter().rev().find(|(row, _)| *row == Row(n)).map_or([0; 64], |(_, lanes)| *lanes)
 }
 
-/// LDS is allocated in granules (Vega ISA 3.6.5): what lies between the bytes that the workgroup asked for and the end of the
-/// last granule is there, and what lies behind is not (Vega ISA 3.6.1). Both are counted, lane by lane.
+/// LDS is allocated in granules (Vega ISA 3.6.5): the bytes between the requested size and the end
+/// of the last granule exist, and the bytes beyond do not (Vega ISA 3.6.1). Both are counted, lane
+/// by lane.
 #[test]
 fn the_rest_of_a_granule_is_there() {
     const ASKED: u32 = 516;
@@ -156,7 +157,8 @@ fn the_rest_of_a_granule_is_there() {
     for (granule, end) in [(0, 516), (512, 1024), (1280, 1280)] {
         for ty in sizes {
             let size = ty.bytes();
-            // Six lanes in what was asked for, six around the end of that and six around the end of the granule.
+            // Six lanes within the requested size, six around its end and six around the end of the
+            // granule.
             let at = |lane: u32| match lane {
                 0..6 => 16 * lane,
                 6..12 => (ASKED - 3 * size + size * (lane - 6)) & !3,
@@ -185,7 +187,7 @@ fn the_rest_of_a_granule_is_there() {
             for (runner, space) in
                 runners().into_iter().flat_map(|runner| [(runner, Space::Lds), (runner, Space::Flat)])
             {
-                // One lane at a time: where it may, each reads what it stored.
+                // One lane at a time: where allowed, each reads the value that it stored.
                 for lane in 0..18 {
                     let alone = Setup { exec: 1 << lane, ..setup.clone() };
                     let after = registers_after(&counted(space), &alone, &guest, runner);
@@ -233,7 +235,7 @@ fn other_accesses_behind_the_end_count() {
             ];
             let after = registers_after(&insts, &setup, &guest, runner);
             let seen = (after.rows[0][2][..3].to_vec(), after.rows[0][3][0], after.cells[9]);
-            // Three lanes add 5, and the counter goes up by the three of them.
+            // Three lanes add 5, and the counter increases by three.
             let expected = if there { (vec![0, 5, 10], 15, 18) } else { (vec![0; 3], 0, 0) };
             assert_eq!(seen, expected, "{asked} bytes in granules of {granule} on {runner}");
             let found = out_of_range(&insts, &setup, &guest, runner);

@@ -1,4 +1,4 @@
-//! What observers are told, and that watching changes nothing.
+//! Reports to observers, and that watching changes nothing.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ struct Source(Arc<Block>);
 
 impl BlockSource for Source {
     fn block(&self, pc: u64, _: u32) -> Arc<Block> {
-        // Behind the barrier there is an end.
+        // The code after the barrier is an end.
         Arc::new(self.0.starting_at(pc).unwrap_or_else(|| {
             let mut end = BlockBuilder::new(pc);
             end.begin_guest(pc);
@@ -71,7 +71,7 @@ impl WaveInit for Init<'_> {
     }
 }
 
-/// Events of a run, in text where that is enough.
+/// Events of a run, as text where that is enough.
 #[derive(Debug, Default)]
 struct Log {
     lines: Vec<String>,
@@ -170,7 +170,7 @@ impl Watcher for Told<'_> {
     }
 }
 
-/// Runs a program with some memory: its address is in s[0:1].
+/// Runs a program with some memory, whose address is in s[0:1].
 fn run_program(
     source: &Source,
     setup: &Setup,
@@ -226,7 +226,7 @@ fn access(op: Op, src: &[Operand], imm: i32) -> Inst {
     inst(op, Operand::None, src, Attrs { imm, ..Attrs::default() })
 }
 
-/// What the operation accesses, and that its results are those of an unwatched run.
+/// The accesses of the operation; checks that its results are those of an unwatched run.
 fn accesses(op: Inst, setup: &Setup) -> Vec<(MemoryKind, Access, u32, u64, Vec<Piece>)> {
     let source = program(&[op], Terminator::End);
     let recorder = Recorder::new(Interests { memory: true, ..Interests::default() });
@@ -237,7 +237,7 @@ fn accesses(op: Inst, setup: &Setup) -> Vec<(MemoryKind, Access, u32, u64, Vec<P
     log.accesses
 }
 
-/// Where the two allocations of every run are: the addresses are the same in all of them.
+/// The addresses of the two allocations, the same in every run.
 fn addresses() -> (u64, u64) {
     let memory = GuestMemory::default();
     let buffer = memory.allocate("memory", 1024, 256).unwrap();
@@ -280,7 +280,7 @@ fn accesses_have_addresses_of_active_lanes() {
     let pieces = vec![global(0, 4, 40), lds(1, 4, 12), private(2, 6), private(2, 8)];
     assert_eq!(accesses(store, &flat), [(MemoryKind::Flat, Access::Store, 4, 0b111, pieces)]);
 
-    // LDS: what does not fit is not there (256 bytes).
+    // LDS: an access that does not fit in its 256 bytes does not happen.
     let store = access(Op::Store(Space::Lds, MemType::Dwords(2)), &[v(1), Operand::None, data], 236);
     let pieces = vec![lds(0, 8, 240), lds(1, 8, 244)];
     assert_eq!(accesses(store, &setup(0b10011)), [(MemoryKind::Lds, Access::Store, 8, 0b10011, pieces)]);
@@ -296,7 +296,7 @@ fn accesses_have_addresses_of_active_lanes() {
     let ends = 1 | 1 << 63;
     assert_eq!(accesses(load, &setup(ends)), [(MemoryKind::Scratch, Access::Load, 8, ends, pieces)]);
 
-    // A buffer resource of 20 bytes: the last dword of lane 2 is out of range, so is all of lane 3.
+    // A buffer resource of 20 bytes: the last dword of lane 2 and all of lane 3 are out of range.
     let mut resource = setup(0b1111);
     let words = [buffer as u32, (buffer >> 32) as u32, 20, 0];
     resource.cells.extend((8..).map(Uni).zip(words));
@@ -308,13 +308,13 @@ fn accesses_have_addresses_of_active_lanes() {
     let pieces = vec![global(0, 8, 8), global(1, 8, 12), global(2, 4, 16)];
     assert_eq!(accesses(load, &resource), [(MemoryKind::Buffer, Access::Load, 8, 0b1111, pieces)]);
 
-    // The scalar unit does not look at EXEC.
+    // The scalar unit ignores EXEC.
     let load = Inst { dst: [s(8), Operand::None], ..access(Op::ScalarLoad(4), &[s(0)], 15) };
     let pieces = vec![global(0, 16, 12)];
     assert_eq!(accesses(load, &setup(0)), [(MemoryKind::Scalar, Access::Load, 16, 1, pieces)]);
 }
 
-/// Four cells of a buffer resource from s8 on.
+/// Four cells of a buffer resource, starting at s8.
 fn with_resource(mut setup: Setup, words: [u32; 4]) -> Setup {
     setup.cells.extend((8..).map(Uni).zip(words));
     setup
@@ -353,7 +353,7 @@ fn accesses_by_index_and_to_private_memory_have_addresses() {
     let pieces = vec![piece(0, 4, 4), piece(1, 4, 20), piece(2, 4, 36)];
     assert_eq!(accesses(atomic, &linear), [(MemoryKind::Buffer, Access::Atomic, 4, 0b1111, pieces)]);
 
-    // What compilers make for private memory: swizzled over 64 lanes, each adds its number.
+    // The form that compilers use for private memory: swizzled over 64 lanes, each adds its number.
     let words = [scratch as u32, (scratch >> 32) as u32 | 1 << 31, 0, 3 << 21 | 1 << 23];
     let mut private = with_resource(setup, words);
     private.private = Some((scratch, 64 * u64::from(SCRATCH)));
@@ -376,11 +376,11 @@ fn accesses_by_index_and_to_private_memory_have_addresses() {
     assert_eq!(found, [(MemoryKind::Buffer, Access::Load, 2, private.exec, pieces)]);
 }
 
-/// Accesses that the wave makes once, whatever its lanes.
+/// Accesses that the wave makes once, whichever lanes are active.
 #[test]
 fn accesses_of_the_whole_wave_have_addresses() {
     let (buffer, _) = addresses();
-    // The scalar unit reads what is in range: two of four dwords, and none behind the end.
+    // The scalar unit reads the part in range: two of four dwords, and none beyond the end.
     let resource = with_resource(setup(0), [buffer as u32, (buffer >> 32) as u32, 20, 0]);
     for (imm, pieces) in [
         (12, vec![Piece { lane: 0, size: 8, place: Place::Global(buffer + 12) }]),
@@ -409,7 +409,7 @@ fn accesses_of_the_whole_wave_have_addresses() {
         let found = accesses(append(imm), &m0(exec, value));
         assert_eq!(found, [(MemoryKind::Lds, Access::Atomic, 4, exec, pieces)], "{value} {imm}");
     }
-    // An element of LDS, whose type the source says; reserved types are none.
+    // An element of LDS; the source gives its type. Reserved types read nothing.
     let direct = Inst { dst: [s(4), Operand::None], ..access(Op::LdsDirect, &[INDEX.into()], 0) };
     for (value, size, pieces) in [
         (255, 1, vec![lds(0, 1, 255)]),
@@ -478,7 +478,8 @@ fn events_come_in_order() {
     assert_eq!(recorder.log.lock().unwrap().ended_watchers, 1);
 }
 
-/// Interests and addresses decide what is told; several observers do not see what others asked for.
+/// Interests and addresses decide on the reports; several observers do not receive reports that
+/// others requested.
 #[test]
 fn everyone_is_told_what_he_asked_for() {
     let ops = [
@@ -512,7 +513,7 @@ fn everyone_is_told_what_he_asked_for() {
     assert_eq!(memory.lines().len(), 6);
 }
 
-/// A fault is the same; its instruction is announced, and not told to have changed anything.
+/// The fault is the same. Its instruction is announced, and no changes are reported for it.
 #[test]
 fn faults_are_the_same() {
     let store = access(Op::Store(Space::Global, DWORD), &[v(1), s(0), v(5)], 1000);
@@ -530,7 +531,7 @@ fn faults_are_the_same() {
     assert!(!lines.iter().any(|line| line == "0 ends"), "{lines:?}");
 }
 
-/// An instruction that changes the context is reported with it, before the new one counts.
+/// An instruction that changes the context is reported with the old context.
 #[test]
 fn changes_of_the_context_are_reported() {
     let end = Terminator::SetContext { value: Operand::Const(0xc0), next: at(1) };
@@ -542,7 +543,8 @@ fn changes_of_the_context_are_reported() {
     assert_eq!(recorder.lines(), wanted);
 }
 
-/// Grids that can never finish are found although somebody watches; what is run to find that out is told, too.
+/// Grids that can never finish are detected while they are watched; instructions that run for the
+/// detection are reported, too.
 #[test]
 fn watched_grids_that_are_stuck_are_found() {
     let load =
@@ -558,7 +560,7 @@ fn watched_grids_that_are_stuck_are_found() {
     assert_eq!(recorder.lines(), ["1 starts with 0xffffffffffffffff"]);
 }
 
-/// The odd waves of a workgroup end, the even ones go to a barrier first.
+/// The odd waves of a workgroup end; the even ones first go to a barrier.
 struct Forks;
 
 impl BlockSource for Forks {
@@ -586,7 +588,7 @@ impl WaveInit for Numbered {
     }
 }
 
-/// A recorder that says whether a wave is watched, and counts what it is asked.
+/// A recorder that decides whether a wave is watched, and counts the queries.
 #[derive(Debug)]
 struct Asked {
     recorder: Recorder,
@@ -601,7 +603,7 @@ impl Asked {
         Asked { recorder, watches, interests: AtomicUsize::new(0), waves: Mutex::default() }
     }
 
-    /// What it was told, in no particular order.
+    /// Its reports, sorted.
     fn sorted(&self) -> Vec<String> {
         let mut lines = self.recorder.lines();
         lines.retain(|line| !line.contains("starts"));
@@ -626,7 +628,7 @@ impl Observer for Asked {
     }
 }
 
-/// So many workgroups of four waves that run [`Forks`].
+/// Workgroups of four waves that run [`Forks`].
 fn forks(map: &MemoryMap, workgroups: u32, resident: u32) -> Grid<'_> {
     Grid {
         map,
@@ -644,13 +646,14 @@ fn forks(map: &MemoryMap, workgroups: u32, resident: u32) -> Grid<'_> {
     }
 }
 
-/// Several observers are asked once and told what each of them would be told alone.
+/// Several observers are queried once and receive the reports that each of them would receive
+/// alone.
 #[test]
 fn several_observers_are_each_as_if_alone() {
     let observers = || {
         [
             Asked::new(true, |wave| wave.workgroup[0] == 1 && wave.wave == 2),
-            // They have ended when the others go on behind the barrier.
+            // They have ended when the others continue after the barrier.
             Asked::new(true, |wave| wave.wave % 2 == 1),
             Asked::new(true, |wave| wave.workgroup[0] != 1),
             Asked::new(false, |_| true),
@@ -682,7 +685,8 @@ fn several_observers_are_each_as_if_alone() {
     assert_eq!(together[0].sorted(), ["2 at 0x1008 barrier", "2 ends", "[1, 0, 0] goes on"]);
 }
 
-/// An observer with a bug ends the run for all threads: none waits for the workgroup that it will not get.
+/// An observer that panics ends the run for all threads: none waits for a workgroup that it will
+/// not get.
 #[test]
 fn a_panic_of_an_observer_ends_the_run() {
     let observer = Asked::new(true, |wave| {
@@ -698,7 +702,7 @@ fn a_panic_of_an_observer_ends_the_run() {
             let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
             let run = || run_with(&grid, &Interpreter::new(), &options, Some(&observer), None).map(|_| ());
             let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err();
-            // Nobody listens any more if that took too long.
+            // If that took too long, the receiver is gone.
             let _ = sender.send(panicked);
         }
     });
@@ -772,7 +776,7 @@ impl Watcher for Finds<'_> {
     }
 }
 
-/// Three instructions, the second of which stores v5 at the addresses in v1 behind s[0:1].
+/// Three instructions; the second one stores v5 at s[0:1] plus the offsets in v1.
 fn stores() -> Source {
     let store = Op::Store(Space::Global, MemType::Dwords(1));
     let first =
@@ -836,7 +840,7 @@ fn findings_are_there_in_order_whatever_the_threads() {
         let expected: Vec<_> = ids.clone().flat_map(|id| [(id, 0, 1), (id, 1, 1)]).collect();
         assert_eq!(found, expected, "{threads} threads");
         assert_eq!(findings.count(), 0);
-        // Each workgroup begins before its waves, and ends behind them.
+        // Each workgroup begins before its waves, and ends after them.
         let events = finder.events.into_inner().unwrap();
         for id in ids {
             let own: Vec<&String> =
@@ -854,7 +858,7 @@ fn findings_are_there_in_order_whatever_the_threads() {
     }
 }
 
-/// When an observer ends the run outside of an instruction.
+/// When an observer ends the run, outside of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Moment {
     WorkgroupStarts,
@@ -864,7 +868,7 @@ enum Moment {
     Released,
 }
 
-/// Ends the run at a moment of workgroup 1, with a finding about its wave 1.
+/// Ends the run at an event of workgroup 1, with a finding about its wave 1.
 #[derive(Debug)]
 struct EndsAt(Moment);
 
@@ -918,8 +922,8 @@ impl Watcher for Ends {
     }
 }
 
-/// A finding outside of an instruction is a fault of its workgroup, whatever else the thread runs, and a wave that it meets at
-/// the start runs nothing.
+/// A finding outside of an instruction is a fault of its workgroup, whatever else the thread runs.
+/// A finding at the start of a wave prevents the wave from running.
 #[test]
 fn a_finding_between_instructions_ends_the_run_of_its_workgroup() {
     use Moment::{Released, WaveEnds, WaveStarts, WorkgroupEnds, WorkgroupStarts};

@@ -1,10 +1,10 @@
-//! Registers at a fault are those before the guest instruction.
+//! At a fault, registers are as they were before the guest instruction.
 
 use crate::common::{Setup, fault_of, inst, runners, v};
 use wavemill_ir::{AtomicOp, Attrs, FaultKind, Inst, IntOp, Op, Operand, Row, Space, Width};
 use wavemill_machine::{FaultCause, GuestMemory};
 
-/// An operation that no engine has: there are no atomics on private memory.
+/// An operation that no engine supports: there are no atomics on private memory.
 fn unsupported(guest: u32) -> Inst {
     let op = Op::Atomic(AtomicOp::Add, Space::Scratch, Width::W32);
     Inst { guest, ..inst(op, v(3), &[v(0), Operand::None, v(1)], Attrs::default()) }

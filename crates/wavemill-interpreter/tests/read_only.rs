@@ -16,7 +16,8 @@ fn memory() -> (GuestMemory, u64) {
     (memory, start)
 }
 
-/// Lanes access dwords from `first` on, `step` bytes apart; the resource begins with the allocation.
+/// Lanes access dwords starting at `first`, `step` bytes apart; the resource begins with the
+/// allocation.
 fn setup(start: u64, first: u64, step: u64, exec: u64) -> Setup {
     let mut setup = Setup::one_wave(exec);
     let at = |l: usize| first + step * l as u64;
@@ -56,7 +57,7 @@ fn stores_and_atomics_are_refused() {
     for runner in runners() {
         for (kind, write) in writes() {
             for (first, step, exec, refused) in [
-                // All lanes next to each other, some lanes, and lanes on both sides of the border.
+                // All lanes contiguous, some lanes, and lanes on both sides of the boundary.
                 (HALF, 4, !0, 0),
                 (HALF + 64, 12, 0x0f00, 8),
                 (HALF - 8, 4, !0, 2),
@@ -83,7 +84,7 @@ fn scalar_stores_are_refused() {
     for runner in runners() {
         let (memory, start) = memory();
         let store = inst(Op::ScalarStore(4), Operand::None, &[s(10), Operand::None, s(4)], Attrs::default());
-        // It begins in front of the border.
+        // The access begins before the boundary.
         let fault = fault_of(&[store], &setup(start, HALF - 8, 4, 1), &memory, runner);
         let FaultCause::Memory { access: Access::Store, nearest, .. } = fault.cause else {
             panic!("{:?}", fault.cause)
@@ -100,7 +101,7 @@ fn the_rest_is_not() {
             let (memory, start) = memory();
             let load = Op::Load(Space::Global, MemType::Dwords(1));
             let load = inst(load, v(9), &[v(0), Operand::None], Attrs::default());
-            // Writes up to the border, and loads from behind it.
+            // Writes up to the boundary, and loads from beyond it.
             registers_after(&[write], &setup(start, HALF - 256, 4, !0), &memory, runner);
             let after = registers_after(&[load], &setup(start, HALF - 128, 4, !0), &memory, runner);
             assert_eq!(after.rows[0][9][32..], [0xeeee_eeee; 32]);

@@ -1,10 +1,10 @@
-//! Which cells scalar memory operations and moves by index reach.
+//! The cells that scalar memory operations and moves by index can reach.
 
 use crate::common::{INDEX, Runner, Setup, best, fault_of, inst, registers_after, s};
 use wavemill_ir::{Attrs, CellRange, Inst, Op, Operand, Uni, Width};
 use wavemill_machine::{Access, FaultCause, GuestMemory, WaveSnapshot};
 
-/// Every scalar register holds its number and something that tells it from a result.
+/// Every scalar register holds its number, tagged so that it differs from results.
 fn numbered() -> Setup {
     let mut setup = Setup::one_wave(0xdead_0000_0000_beef);
     setup.cells = (0..124).map(|n| (Uni(n), 0x5000 + u32::from(n))).collect();
@@ -15,7 +15,7 @@ fn old(n: usize) -> u32 {
     0x5000 + n as u32
 }
 
-/// Registers that do not hold what they held before.
+/// Registers whose value has changed.
 fn changed(after: &WaveSnapshot) -> Vec<usize> {
     (0..124).filter(|n| after.cells[*n] != old(*n)).collect()
 }
@@ -37,7 +37,7 @@ fn a_refused_scalar_load_writes_nothing_on(runner: Runner) {
     for dwords in [2u8, 4, 8, 16] {
         for resource in [false, true] {
             let mut setup = numbered();
-            // All but the last dword of the access are in the allocation, as far as they fit.
+            // All except the last dword of the access are in the allocation, if they fit.
             let first = buffer + 24 - 4 * (u64::from(dwords) - 1).min(6);
             put64(&mut setup, 4, first);
             if resource {
@@ -58,7 +58,7 @@ fn a_refused_scalar_load_writes_nothing_on(runner: Runner) {
     }
 }
 
-/// Cells that an index may lead to.
+/// Cells that an index may reach.
 const fn range(first: u16, end: u16) -> CellRange {
     CellRange { first: Uni(first), end: Uni(end) }
 }

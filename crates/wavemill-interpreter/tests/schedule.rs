@@ -1,5 +1,5 @@
-//! What the scheduler promises: private memory does not depend on who had it before, the first workgroup's fault is
-//! reported, and grids that can never finish end.
+//! Promises of the scheduler: private memory does not depend on its earlier owner, the first
+//! workgroup's fault is reported, and grids that can never finish end.
 
 use crate::common::{FLAG, PRIVATE};
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ impl Program {
                 b.begin_guest(at(n) + 4 * i as u64);
                 let mut sources = [Operand::None; 4];
                 sources[..src.len()].copy_from_slice(src);
-                // Comparisons have their flag as the result, and scalar operations need none here.
+                // The result of a comparison is its flag, and scalar operations need no flag here.
                 b.push(*op, [*dst, Operand::None], sources, Attrs::default());
             }
             let end_at = at(n) + 4 * lines.len() as u64;
@@ -51,7 +51,8 @@ impl Program {
 }
 
 impl BlockSource for Program {
-    /// The block at an address, or the rest of one: whoever runs single steps goes on in the middle.
+    /// The block at an address, or the rest of one: engines that single-step continue in the
+    /// middle.
     fn block(&self, pc: u64, _: u32) -> Arc<Block> {
         let rest = self.0.get(&(pc & !0xfff)).and_then(|block| block.starting_at(pc));
         Arc::new(
@@ -106,7 +107,7 @@ struct Launch<'a> {
 
 impl Default for Launch<'_> {
     fn default() -> Self {
-        // A grid that is not found stuck is a failure, not a hanging test.
+        // A stuck grid that is not detected fails the test instead of hanging it.
         let options =
             RunOptions { max_instructions: Some(1 << 31), find_stalls: true, ..RunOptions::default() };
         Launch { workgroups: 1, waves: 1, resident: 4, options, set: &|_, _, _| {} }
@@ -120,7 +121,8 @@ impl Launch<'_> {
         Launch { options: RunOptions { threads: NonZeroUsize::new(n), ..self.options }, ..self }
     }
 
-    /// Runs the program with 16,384 zeros as memory; what became of them and of the run.
+    /// Runs the program with 16,384 zeros as memory; returns the final memory and the result of the
+    /// run.
     fn run(&self, program: &Program) -> (Vec<u32>, Result<RunStats, RunError>) {
         let memory = GuestMemory::default();
         let buffer = memory.allocate("memory", 4 * WORDS as u64, 256).unwrap();
@@ -183,7 +185,8 @@ fn branch(cond: Cond, taken: usize, next: usize) -> Terminator {
     Terminator::Branch { cond, taken: at(taken), next: at(next) }
 }
 
-/// Stores what it finds in private memory, LDS, an SGPR, and a VGPR, and leaves something else behind.
+/// Stores the values that it finds in private memory, LDS, an SGPR, and a VGPR, and leaves other
+/// values there.
 fn reads_before_writing(what: usize) -> Program {
     let look: Vec<Line> = match what {
         0 => vec![(Op::Load(Space::Scratch, DWORD), v(1), vec![])],
@@ -216,7 +219,8 @@ fn what_nobody_wrote_is_zero_or_poison() {
                 let (words, result) = launch.run(&reads_before_writing(what));
                 result.unwrap();
                 let expected = poison.unwrap_or(0);
-                // The waves of a workgroup share LDS: the second one sees what the first one left.
+                // The waves of a workgroup share LDS: the second one reads the values that the
+                // first one left.
                 let own = |n: usize| what != 1 || n % 128 < 64;
                 let wrong = (0..60 * 128).find(|n| own(*n) && words[*n] != expected);
                 assert_eq!(wrong, None, "{what} {poison:?} {threads} threads");
@@ -296,7 +300,7 @@ fn the_first_workgroups_fault_is_reported() {
 
 #[test]
 fn nobody_waits_for_a_workgroup_that_has_faulted() {
-    // All but the last one wait for a word that the last one would set.
+    // All except the last one wait for a word that the last one would set.
     let wait = |end| {
         Program::new(&[
             (
@@ -312,7 +316,7 @@ fn nobody_waits_for_a_workgroup_that_has_faulted() {
     for threads in THREADS {
         for find_stalls in [false, true] {
             let mut launch = Launch { workgroups: 9, resident: 7, set: &set, ..Launch::default() };
-            // Without stall detection, too, the wait is limited.
+            // The wait is also limited without stall detection.
             launch.options.find_stalls = find_stalls;
             let program = wait(branch(Cond::NonZero(FLAG, Width::W32), 2, 3));
             assert_eq!(faulting_group(launch.threads(threads).run(&program).1), 5, "{threads} threads");
@@ -334,7 +338,7 @@ fn stalled(result: Result<RunStats, RunError>) -> (Vec<(u32, u32, bool)>, u64) {
     }
 }
 
-/// Waits for a word to become another than zero, in different ways.
+/// Waits for a word to become nonzero, in different ways.
 fn waits() -> Vec<(&'static str, Program)> {
     let zero = Operand::Const(0);
     let again = branch(Cond::NonZero(FLAG, Width::W32), 0, 1);
@@ -396,7 +400,7 @@ fn waiting_for_nobody_is_reported() {
 #[test]
 fn a_run_can_be_stopped_and_tells_how_far_it_is() {
     let zero = Operand::Const(0);
-    // Group 0 ends, 1 counts for ever, 2 waits at a barrier for a wave that waits for memory.
+    // Group 0 ends, 1 counts forever, 2 waits at a barrier for a wave that waits for memory.
     let program = Program::new(&[
         (vec![compare(CmpPred::Eq, s(2), zero)], branch(Cond::NonZero(FLAG, Width::W32), 1, 2)),
         (vec![], Terminator::End),
@@ -430,13 +434,14 @@ fn a_run_can_be_stopped_and_tells_how_far_it_is() {
         let of = |group: u32| live.iter().filter(move |wave| wave.workgroup[0] == group);
         assert!(of(1).all(|wave| !wave.at_barrier && wave.spins.is_none()), "{live:?}");
         assert_eq!(of(1).count(), 2);
-        // The other one may not have started by then, and its waves may not have got there.
+        // The other one may not have started by then, and its waves may not have reached the
+        // barrier.
         assert_eq!(live.len() as u64 / 2 + 1 + not_started, 5, "{live:?}");
         for wave in of(2) {
             assert_eq!(wave.spins.is_some(), !wave.at_barrier && wave.wave == 1, "{wave:?}");
         }
     }
-    // Whoever comes too late stops nothing; whoever comes early stops it at once.
+    // A stop after the end has no effect; a stop before the start takes effect at once.
     for (program, ends) in [(Program::new(&[(vec![], Terminator::End)]), true), (program, false)] {
         let control = Arc::new(RunControl::default());
         control.stop();
@@ -504,7 +509,7 @@ fn waves_at_a_barrier_are_told_from_those_that_spin() {
         let spin = waves[1].spins.as_ref().expect("it spins");
         assert_eq!((spin.first, spin.last, spin.instructions), (at(2), at(2) + 8, 3));
         assert_eq!(spin.polls, Some(at(2)));
-        // The start of the memory, which is s[0:1].
+        // The start of the memory, whose address is s[0:1].
         assert_eq!(spin.address, Some(memory.load(Ordering::Relaxed)));
         assert_eq!(waves[0].pc, at(1), "the barrier itself");
     }
@@ -526,8 +531,8 @@ fn grids_that_finish_are_not_reported() {
             branch(Cond::NonZero(FLAG, Width::W32), 4, 3),
         ),
     ]);
-    // One writes 1 and 0 in turns for a long time, so its state and memory repeat for those who look; the other waits
-    // until it sees the 1, which only lasts an instant.
+    // One writes 1 and 0 in turns for a long time, so its state and memory repeat for an observer.
+    // The other waits until it sees the 1, which is there only briefly.
     let pulse = Program::new(&[
         (vec![compare(CmpPred::Eq, s(2), zero)], branch(Cond::NonZero(FLAG, Width::W32), 2, 1)),
         (
@@ -544,7 +549,7 @@ fn grids_that_finish_are_not_reported() {
             branch(Cond::NonZero(FLAG, Width::W32), 2, 4),
         ),
         (vec![], Terminator::End),
-        // Stores 1 at its own place.
+        // Stores 1 at its own address.
         (vec![store(Operand::Const(1))], Terminator::End),
     ]);
     // Waits for the clock.
@@ -567,7 +572,7 @@ fn grids_that_finish_are_not_reported() {
         let launch = Launch { workgroups: 4, set: &set, ..Launch::default() }.threads(threads);
         assert_eq!(launch.run(&signal).1.unwrap().workgroups, 4, "{threads} threads");
         let mut launch = Launch { workgroups: 2, set: &set, ..Launch::default() }.threads(threads);
-        // Whether the second one ever sees the 1 is luck; that it could must be enough.
+        // Whether the second one ever sees the 1 depends on timing; the possibility must be enough.
         launch.options.max_instructions = Some(1 << 26);
         let result = launch.run(&pulse).1;
         assert!(matches!(result, Ok(_) | Err(RunError::InstructionLimit { .. })), "{threads}: {result:?}");
@@ -603,12 +608,12 @@ fn deterministic_clocks_count_instructions() {
     let (words, result) = launch.run(&program);
     let stats = result.unwrap();
     assert_eq!((stats.threads, stats.instructions), (1, 16 * 9));
-    // The block in front of the second clock has four instructions, and one more is in front of it in its own.
+    // The block before the second clock has four instructions, and one more precedes it in its own.
     assert_eq!(words[..1024], [0; 1024]);
     assert_eq!(words[1 << 12..][..1024], [5; 1024]);
 }
 
-/// Adds one to the word at an address whenever it is odd.
+/// Adds one to the word at an address if it is odd.
 struct Adder<'a> {
     memory: &'a GuestMemory,
     address: u64,
@@ -626,7 +631,7 @@ impl Host for Adder<'_> {
     }
 }
 
-/// Waves that wait for the host go on when it has answered; when it has nothing to say, they are stuck.
+/// Waves that wait for the host continue when it has answered; if it never answers, they are stuck.
 #[test]
 fn the_host_answers_between_turns() {
     // Lane 0 stores 1, and the wave waits until it is `answer`.
@@ -698,13 +703,14 @@ fn where_code_ends_is_told_apart_from_jumps_to_nowhere() {
     }
 }
 
-/// Memory word 0 counts the workgroups that have come through; each waits until all before it have. All lanes store the
-/// number: the next workgroup may go on when it sees it, and no lane may store it once more after that.
+/// Memory word 0 counts the workgroups that have passed; each waits until all before it have. All
+/// lanes store the number: the next workgroup may continue when it sees it, and no lane may store
+/// it once more after that.
 #[test]
 fn workgroups_that_wait_for_those_before_them_end() {
     let wait = |last| {
         Program::new(&[
-            // The first ones do nothing, so that threads come to claim many at once.
+            // The first ones do nothing, so that threads claim many at once.
             (
                 vec![compare(CmpPred::Lt, s(2), Operand::Const(400))],
                 branch(Cond::NonZero(FLAG, Width::W32), 3, 1),
@@ -729,7 +735,7 @@ fn workgroups_that_wait_for_those_before_them_end() {
         regs.set_uni(Uni(2), group);
         regs.set_uni(Uni(3), group.saturating_sub(400));
     };
-    // Those that sleep, and those that wait at full speed.
+    // Waves that sleep, and waves that wait at full speed.
     for (last, workgroups) in [(4, 3000), (1, 500)] {
         for threads in [1, 2, 3, 16] {
             for resident in [1, 2, 5, 100] {
@@ -742,8 +748,8 @@ fn workgroups_that_wait_for_those_before_them_end() {
     }
 }
 
-/// Each workgroup waits for the one behind it, in a loop that does nothing else: they end in the reverse order, and have
-/// hundreds of turns until then. What they run meanwhile must not be a quantum each time.
+/// Each workgroup waits for the next one, in a loop that does nothing else: they end in the reverse
+/// order, and have hundreds of turns until then. A turn must not always take a whole quantum.
 #[test]
 fn workgroups_that_wait_for_those_behind_them_end_soon() {
     let program = Program::new(&[
@@ -767,12 +773,13 @@ fn workgroups_that_wait_for_those_behind_them_end_soon() {
         let (words, result) = launch.run(&program);
         let ran = result.unwrap().instructions;
         assert_eq!(words[0], workgroups);
-        // The first turn of each is a quantum; and one or the other has nothing better to do.
+        // The first turn of each is a quantum; a few more may be, when a thread has nothing better
+        // to run.
         assert!(ran < 4 * u64::from(workgroups) * (1 << 17), "{threads} threads: {ran} instructions");
     }
 }
 
-/// All workgroups meet again and again: what they run until the last one is there must not be quanta.
+/// All workgroups meet repeatedly; waiting for the last one must not take whole quanta.
 #[test]
 fn workgroups_that_meet_again_and_again_end_soon() {
     let (workgroups, meetings) = (200, 20);
@@ -813,8 +820,8 @@ fn workgroups_that_meet_again_and_again_end_soon() {
         let (words, result) = launch.run(&program);
         let ran = result.unwrap().instructions;
         assert_eq!(words[0], 64 * workgroups * meetings);
-        // The first turn of each is a quantum; each meeting then takes an eighth of one, and on several threads it may be
-        // missed now and then.
+        // The first turn of each is a quantum. Each meeting then takes an eighth of one, and on
+        // several threads it may occasionally be missed.
         let quanta = u64::from(workgroups) * u64::from(2 + meetings / 4);
         assert!(ran < quanta * (1 << 17), "{threads} threads: {ran} instructions");
     }
@@ -822,7 +829,7 @@ fn workgroups_that_meet_again_and_again_end_soon() {
 
 #[test]
 fn the_first_fault_is_that_of_a_workgroup_that_another_thread_has_claimed() {
-    // Most end at once, so that threads come to claim many at once; these do not.
+    // Most end at once, so that threads claim many at once; these do not.
     let program = Program::new(&[
         (vec![compare(CmpPred::Eq, s(2), Operand::Const(0))], branch(Cond::NonZero(FLAG, Width::W32), 1, 2)),
         (vec![], Terminator::End),

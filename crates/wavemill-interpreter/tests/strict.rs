@@ -1,5 +1,5 @@
-//! Strict runs: accesses that the chip answers with zeros, or drops, are faults, and nothing of the instruction has taken
-//! effect. On every runner.
+//! Strict runs: accesses that the chip answers with zeros or drops are faults, and the instruction
+//! has no effect. On every runner.
 
 use crate::common::{INDEX, Runner, Setup, inst, run_block, runners, s, v};
 use wavemill_ir::{
@@ -20,10 +20,11 @@ fn fault(insts: &[Inst], setup: &Setup, memory: &GuestMemory, runner: Runner, st
     }
 }
 
-/// What was refused: the access, where it was meant for, its bytes, the lanes and their addresses.
+/// A refused access: its kind, the space it was meant for, its bytes, the lanes and their
+/// addresses.
 type Refused = (Access, FaultSpace, u32, Vec<(u8, u64)>);
 
-/// What was refused; `None` if the trap behind the instruction was reached.
+/// The refused access; `None` if the trap after the instruction was reached.
 fn refused(fault: &Fault) -> Option<Refused> {
     match &fault.cause {
         FaultCause::Trap(2) => None,
@@ -39,7 +40,7 @@ fn imm(imm: i32) -> Attrs {
     Attrs { imm, ..Attrs::default() }
 }
 
-/// Lane `i` goes to byte `4 i + first`.
+/// Lane `i` accesses byte `4 i + first`.
 fn lanes_from(first: u32) -> Setup {
     let addresses = std::array::from_fn(|lane| first.wrapping_add(4 * lane as u32));
     let data: [u32; 64] = std::array::from_fn(|lane| 0x5000 + lane as u32);
@@ -60,7 +61,7 @@ fn lds_is_checked_before_anything_takes_effect() {
     let memory = GuestMemory::default();
     let lds = Strict { lds: true, buffers: false };
     for runner in runners() {
-        // The second one of two loads leads out in the last lane.
+        // The second of two loads leaves the range in the last lane.
         let pair = [load(4, 0), load(5, 4)];
         let setup = lanes_from(0);
         let found = fault(&pair, &setup, &memory, runner, lds);
@@ -68,7 +69,7 @@ fn lds_is_checked_before_anything_takes_effect() {
         let poisoned = Setup { rows: [&setup.rows[..], &[(Row(4), [7; 64])]].concat(), ..setup.clone() };
         let found = fault(&pair, &poisoned, &memory, runner, lds);
         assert_eq!(found.snapshot.rows[0][4], [7; 64], "the first load has taken effect on {runner}");
-        // So it is with stores and exchanges.
+        // The same with stores and exchanges.
         for op in
             [Op::Store(Space::Lds, MemType::Dwords(1)), Op::Atomic(AtomicOp::Swap, Space::Lds, Width::W32)]
         {
@@ -81,7 +82,7 @@ fn lds_is_checked_before_anything_takes_effect() {
             let wanted = vec![(0, -4i64 as u64)];
             assert_eq!(refused(&found), Some((access, FaultSpace::Lds, 4, wanted)), "{runner}");
         }
-        // Inside, and where nobody asked.
+        // Inside the range, and in runs that are not strict.
         let inside = [store(0), load(4, 0)];
         let found = fault(&inside, &setup, &memory, runner, lds);
         assert_eq!(refused(&found), None);
@@ -91,10 +92,10 @@ fn lds_is_checked_before_anything_takes_effect() {
             assert_eq!(refused(&found), None);
             assert_eq!((found.snapshot.rows[0][5][62], found.snapshot.rows[0][5][63]), (0, 0));
         }
-        // Inactive lanes go where they like.
+        // Addresses of inactive lanes are ignored.
         let partial = Setup { exec: !0 >> 1, ..setup };
         assert_eq!(refused(&fault(&pair, &partial, &memory, runner, lds)), None);
-        // LDS addresses wrap, and an access may lie across the end.
+        // LDS addresses wrap, and an access may cross the end.
         let across = [inst(Op::Load(Space::Lds, MemType::Dwords(2)), v(4), &[v(1)], imm(0))];
         let found = fault(&across, &lanes_from(0), &memory, runner, lds);
         assert_eq!(refused(&found), Some((Access::Load, FaultSpace::Lds, 8, vec![(63, 252)])));
@@ -129,7 +130,7 @@ fn addresses_that_the_instruction_makes_itself() {
                 Some((FaultSpace::Lds, 4, vec![(0, 256)]))
             );
         }
-        // The source says how large the element is; of a reserved type nothing is read.
+        // The source gives the size of the element; a reserved type reads nothing.
         for (ty, size) in [(0, 1), (1, 2), (2, 4), (4, 1), (5, 2)] {
             let setup = |at| Setup { cells: vec![(INDEX, at | ty << 16)], ..lanes_from(0) };
             let one = [inst(Op::LdsDirect, s(9), &[INDEX.into()], Attrs::default())];
@@ -153,7 +154,7 @@ fn flat_accesses_that_lead_to_lds() {
     let high = (wavemill_machine::LDS_APERTURE >> 32) as u32;
     for runner in runners() {
         let mut setup = lanes_from(4);
-        // v[6:7] is the address; the last two lanes lead elsewhere.
+        // v[6:7] is the address; the last two lanes point elsewhere.
         let low = setup.rows[0].1;
         let buffer = memory.allocate("buffer", 64, 256).unwrap();
         let highs = std::array::from_fn(|lane| if lane < 62 { high } else { (buffer >> 32) as u32 });
@@ -197,7 +198,8 @@ fn buffer_resources() {
             refused(&fault(&wide, &setup(0, 256), &memory, runner, Strict { lds: true, buffers: false })),
             None
         );
-        // The scalar offset counts (rocm-systems pull request 10928), and the report counts from the base.
+        // The scalar offset is part of the check (rocm-systems pull request 10928), and the report
+        // counts from the base.
         let src = [v(1), s(4), s(8)];
         let behind = [inst(Op::BufferLoad(MemType::Dwords(1), by_offset), v(4), &src, Attrs::default())];
         let with_scalar = |records| {

@@ -1,4 +1,5 @@
-//! The engine, operation by operation and wave by wave. One binary: what it links is there once.
+//! The engine, operation by operation and wave by wave. One binary, so that its dependencies are
+//! linked only once.
 
 mod atomics;
 mod buffers;

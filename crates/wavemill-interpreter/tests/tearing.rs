@@ -1,5 +1,6 @@
-//! Halves of an aligned 64-bit value never mix, and what all lanes load at one place is the same for all: a wave writes
-//! cells that are all zeros or all ones, another one on another host thread reads them.
+//! Halves of an aligned 64-bit value never mix, and a load of one address gives all lanes the same
+//! value: a wave writes cells that are all zeros or all ones, another one on another host thread
+//! reads them.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
@@ -15,17 +16,18 @@ use wavemill_machine::{
 
 const ENTRY: u64 = 0x1000;
 const WRITER: u64 = 0x2000;
-/// Where the reader waits until the writer has begun.
+/// Address where the reader waits until the writer has begun.
 const WAIT: u64 = 0x3000;
 const READER: u64 = 0x3800;
 const AFTER: u64 = 0x4000;
-/// Times that a reader of one place, and a reader of one for each lane, reads in one run.
+/// Number of reads per run, for a reader of one address and for a reader of one address per lane.
 const SCALAR_READS: u32 = 20_000;
 const VECTOR_READS: u32 = 4_000;
-/// Runs after which two threads that did not meet are a failure of the test: nothing was tested then. They meet in a few runs
-/// where two processors are free; where other work takes turns with them, after thousands.
+/// Number of runs after which the test fails because the two threads did not meet and nothing was
+/// tested. They meet in a few runs if two processors are free; if other work shares the processors,
+/// it takes thousands.
 const RUNS: u32 = 50_000;
-/// Runs in which they met that make a test.
+/// Number of runs with a meeting that make a test.
 const MEETINGS: u32 = 3;
 
 // Registers of both waves.
@@ -35,14 +37,14 @@ const COUNTER: u16 = 10;
 const FIRST: u16 = 11;
 /// Results of scalar loads, sixteen at most.
 const CELLS: u16 = 16;
-/// Where scalar loads collect what differed, and what they saw.
+/// Cells in which scalar loads collect the differences and the values that they saw.
 const DIFFERED: u16 = 40;
 const ONES: u16 = 41;
 const ZEROS: u16 = 42;
 /// Addresses: 64 bits, and an offset.
 const ADDRESS: u16 = 0;
 const OFFSET: u16 = 2;
-/// Results of vector loads; rows from 20 on collect as the cells from 40 on.
+/// Results of vector loads; rows starting at 20 collect like the cells starting at 40.
 const ROWS: u16 = 8;
 const COLLECT: u16 = 20;
 /// Data of stores: four rows of ones, four of zeros.
@@ -52,15 +54,15 @@ const NONE: u16 = 34;
 const SCALAR_ALL: u16 = 48;
 const SCALAR_NONE: u16 = 52;
 
-/// An access and what it needs.
+/// An access and its parameters.
 #[derive(Clone, Copy, Debug)]
 struct Access {
     what: &'static str,
     op: Op,
-    /// Dwords that it moves, from lane to lane too.
+    /// Number of dwords that it moves, also the distance from lane to lane.
     dwords: u16,
     exec: u64,
-    /// Bytes behind the start of the cells: 0 or 4.
+    /// Bytes from the start of the cells: 0 or 4.
     shift: u64,
     /// Whether all lanes access the first cell.
     one_place: bool,
@@ -101,7 +103,7 @@ impl Access {
     }
 }
 
-/// What is read, and what is written, by the two workgroups of a run.
+/// The reads and writes of the two workgroups of a run.
 struct Program {
     writer: Access,
     reader: Access,
@@ -172,7 +174,8 @@ impl BlockSource for Program {
 }
 
 impl Program {
-    /// Loads, and collects: where the halves of a cell differ, where it was ones, where it was zeros.
+    /// Loads, and collects where the halves of a cell differ, where it was ones, where it was
+    /// zeros.
     fn read(&self, insts: &mut Vec<Inst>) {
         let scalar_load = self.reader.is_scalar();
         let first = if scalar_load { CELLS } else { ROWS };
@@ -212,7 +215,7 @@ impl WaveInit for Program {
     }
 
     fn init(&self, workgroup: [u32; 3], _: u32, _: u32, regs: &mut Registers) {
-        // The reader is the first one: its trap ends the run, whatever the other one might still do.
+        // The reader is the first one: its trap ends the run, whatever the other one still does.
         let reader = workgroup[0] == 0;
         let me = if reader { self.reader } else { self.writer };
         regs.set_uni(FLAG, u32::from(reader));
@@ -240,7 +243,8 @@ impl WaveInit for Program {
     }
 }
 
-/// Runs the two until they met often enough; the reader's registers after each run in which they did.
+/// Runs both until they have met often enough; returns the reader's registers after each run with a
+/// meeting.
 fn meet(writer: Access, reader: Access, runner: Runner) -> Vec<WaveSnapshot> {
     let memory = GuestMemory::default();
     let start = memory.allocate("cells", 4096, 256).unwrap();
@@ -332,7 +336,8 @@ fn swap() -> Access {
 fn vector_loads_are_whole() {
     for (dwords, shift) in [(2, 0), (3, 0), (4, 0), (4, 4)] {
         let load = vector(Op::Load(Space::Global, MemType::Dwords(dwords)), u16::from(dwords));
-        // Three dwords from lane to lane: every second lane's are aligned, the others' are one dword further.
+        // With a distance of three dwords every second lane is aligned; the others are one dword
+        // off.
         let exec = if dwords == 3 { 0x5555_5555_5555_5555 } else { !0 };
         for reader in forms(Access { shift, exec, ..load }) {
             check(swap(), Access { exec: reader.exec & exec, ..reader });

@@ -1,38 +1,39 @@
-//! What an operation reads and writes, cell by cell.
+//! The registers that an operation reads and writes, cell by cell.
 
 use crate::{DstUnused, Effects, Inst, LaneMask, Op, Operand, Space, SubDword, Uni, Value};
 
 impl Inst {
-    /// Cells of its source; of no meaning for constants.
+    /// Number of cells of its source; meaningless for constants.
     #[must_use]
     pub fn source_dwords(&self, n: usize) -> u16 {
         self.op.signature().sources.get(n).map_or(0, |value| self.dwords_of(*value))
     }
 
-    /// Cells of a source of that kind.
+    /// Number of cells of a source of that kind.
     pub(crate) fn dwords_of(&self, source: Value) -> u16 {
         match source {
-            // Without a base it is a whole address.
+            // An address without a base is a whole address.
             Value::Address(Space::Global | Space::Flat) if self.src[1].is_none() => 2,
             value => value.dwords(),
         }
     }
 
-    /// Cells of its result.
+    /// Number of cells of its result.
     #[must_use]
     pub fn result_dwords(&self, n: usize) -> u16 {
         self.op.signature().results.get(n).map_or(0, |value| value.dwords())
     }
 
-    /// How many of the leading sources of the operation are lane values (rows, or scalars broadcast to all lanes); what is for
-    /// the wave as a whole behind them, as a mask is, does not count.
+    /// Number of leading sources of the operation that are lane values (rows, or scalars broadcast
+    /// to all lanes). Values of the whole wave after them, such as masks, do not count.
     #[must_use]
     pub fn varying_sources(&self) -> usize {
         self.op.signature().sources.into_iter().take_while(|value| value.is_varying()).count()
     }
 
-    /// The registers that it reads, a cell or row each: sources, what it keeps of its results, the lanes that are active.
-    /// Which ones indexed moves read shows when they run: here the one that the index counts from.
+    /// The registers that it reads, one cell or row each: its sources, results of which it keeps a
+    /// part, and the active lanes. The index of an indexed move is known only at run time; its base
+    /// stands for the register.
     pub fn reads(&self) -> impl Iterator<Item = Operand> {
         let sources = (0..self.src.len()).flat_map(|n| cells(self.src[n], self.source_dwords(n)));
         let results = (0..self.dst.len()).filter(|n| self.keeps(*n));
@@ -41,13 +42,13 @@ impl Inst {
         sources.chain(kept).chain(lanes.into_iter().flatten().map(Operand::Uni))
     }
 
-    /// The registers that it may write, a cell or row each. Which ones an indexed move writes shows when it runs: here the one
-    /// that the index counts from.
+    /// The registers that it may write, one cell or row each. The index of an indexed move is known
+    /// only at run time; its base stands for the register.
     pub fn writes(&self) -> impl Iterator<Item = Operand> {
         (0..self.dst.len()).flat_map(|n| cells(self.dst[n], self.result_dwords(n)))
     }
 
-    /// What it does beside computing its results from its sources.
+    /// Its effects besides computing results from sources.
     #[must_use]
     pub fn effects(&self) -> Effects {
         let effects = self.op.signature().effects;
@@ -68,18 +69,18 @@ impl Inst {
         (effects.reads_memory || effects.writes_memory) && !own
     }
 
-    /// Whether it keeps a part of what was in the result.
+    /// Whether it keeps a part of the old result.
     fn keeps(&self, n: usize) -> bool {
         let signature = self.op.signature();
         let is_row = matches!(self.dst[n], Operand::Row(_));
-        // Rows keep the values of lanes that are not active, or that a permutation leaves out.
+        // Rows keep the values of inactive lanes, and of lanes that a permutation leaves out.
         let lanes = is_row && (self.mask == LaneMask::Active || self.attrs.lanes.is_some());
         let part =
             n == 0 && self.attrs.dst_sel != SubDword::Dword && self.attrs.dst_unused == DstUnused::Preserve;
         signature.updates || lanes || part
     }
 
-    /// Whether what it does depends on which lanes are active.
+    /// Whether its effect depends on which lanes are active.
     fn depends_on_active_lanes(&self) -> bool {
         let signature = self.op.signature();
         let is_varying = |value: &Value| value.is_varying() || *value == Value::Mask;
@@ -88,7 +89,7 @@ impl Inst {
     }
 }
 
-/// So many cells from an operand on; none of a constant.
+/// The first `count` cells of an operand; none for a constant.
 fn cells(first: Operand, count: u16) -> impl Iterator<Item = Operand> {
     let is_register = matches!(first, Operand::Uni(_) | Operand::Row(_));
     (0..if is_register { count } else { 0 }).map(move |n| first.dword(n))

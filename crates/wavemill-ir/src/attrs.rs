@@ -1,4 +1,4 @@
-//! Attributes of an operation: what happens to its operands on the way in and out.
+//! Attributes of an operation: changes to its operands before and after the computation.
 
 use crate::LanePattern;
 
@@ -38,7 +38,7 @@ impl SubDword {
     }
 }
 
-/// What happens to the destination bits that a sub-dword write does not select.
+/// Effect on the destination bits that a sub-dword write does not select.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum DstUnused {
     /// They become zero.
@@ -67,8 +67,8 @@ pub enum Omod {
 /// Modifiers of one source. Order of effect: select, then sign extension, then `abs`, then `neg`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub struct SrcMods {
-    /// Clears the sign of a float. Operations on two floats in a source do not have it; where a packed source is one value of
-    /// an operation with another result, it is the sign of the low half.
+    /// Clears the sign of a float. Operations on two floats in a source do not have it. A packed
+    /// source that an operation with another result takes as one value applies it to the low half.
     pub abs: bool,
     /// Flips the sign of a float after `abs` (of the low half of a packed one).
     pub neg: bool,
@@ -85,12 +85,12 @@ pub struct SrcMods {
 /// A permutation of the lanes of one source on its way in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct LaneControl {
-    /// Number of the source that is permuted, a row of the first three. What is said of results holds whichever it is: of a
-    /// mask, the bits of lanes that are not written are 0.
+    /// Number of the permuted source, a row among the first three. The rules for results hold for
+    /// every source. In a mask result, the bits of lanes that are not written are 0.
     pub source: u8,
     /// Which lane feeds each lane.
     pub pattern: LanePattern,
-    /// The lanes of results that may be written at all.
+    /// Only these lanes of results may be written.
     pub written: u64,
     /// A lane that no active lane feeds reads 0; otherwise its results are not written.
     pub zero_fill: bool,
@@ -142,7 +142,8 @@ pub struct FpEnv {
 }
 
 impl FpEnv {
-    /// Round to nearest even, denormals kept, `ieee` and `dx10_clamp` on: what compilers set for compute kernels.
+    /// Round to nearest even, denormals kept, `ieee` and `dx10_clamp` on: the mode that compilers
+    /// set for compute kernels.
     pub const DEFAULT: FpEnv = FpEnv {
         round: Round::NearestEven,
         denorm_in: true,
@@ -165,8 +166,8 @@ impl Default for FpEnv {
     }
 }
 
-/// Who takes part in what a memory operation reads and writes, without a fence. An engine with one memory for all has nothing
-/// to do for it.
+/// The participants that see the reads and writes of a memory operation without a fence. An engine
+/// with one memory for all participants ignores it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Hash)]
 pub enum MemoryScope {
     /// The wave alone: caches need not be coherent.
@@ -185,7 +186,7 @@ impl MemoryScope {
     pub const ALL: [MemoryScope; 4] =
         [MemoryScope::Wave, MemoryScope::Workgroup, MemoryScope::Agent, MemoryScope::System];
 
-    /// Name for texts.
+    /// Name in the text form.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -207,13 +208,13 @@ pub struct Attrs {
     /// Clamp: floats to \[0, 1\], integers to their type's range. An integer operation that does not saturate is unsupported
     /// with it.
     pub clamp: bool,
-    /// The part of the destination that is written; of a result of one cell only.
+    /// The part of the destination that is written; only for results of one cell.
     pub dst_sel: SubDword,
-    /// What happens to the other bits of the destination.
+    /// Effect on the other bits of the destination.
     pub dst_unused: DstUnused,
     /// Lane permutation of one source.
     pub lanes: Option<LaneControl>,
-    /// Of a load, store or atomic of global memory: who takes part in it.
+    /// Scope of a load, store or atomic of global memory.
     pub scope: MemoryScope,
     /// Floating-point mode in force.
     pub fp: FpEnv,
@@ -222,7 +223,7 @@ pub struct Attrs {
 }
 
 impl Attrs {
-    /// Whether nothing but `fp` and `imm` is set: the operation is a plain one.
+    /// Whether only `fp` and `imm` are set: a plain operation.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         *self == Attrs { fp: self.fp, imm: self.imm, ..Attrs::default() }

@@ -19,7 +19,7 @@ pub enum LaneMask {
 pub struct Inst {
     /// What it does.
     pub op: Op,
-    /// Results: the value, and the mask or flag beside it.
+    /// Results: the value, and a second result (mask or flag).
     pub dst: [Operand; 2],
     /// Sources.
     pub src: [Operand; 4],
@@ -31,7 +31,7 @@ pub struct Inst {
     pub guest: u32,
 }
 
-/// Condition of a conditional branch: of a cell, or of the two from an even one on.
+/// Condition of a conditional branch: on a cell, or on the two cells that start at an even one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Cond {
     /// All bits are zero.
@@ -41,7 +41,7 @@ pub enum Cond {
 }
 
 impl Cond {
-    /// What it looks at.
+    /// The cell that it tests, and the width.
     #[must_use]
     pub const fn cell(self) -> (Uni, Width) {
         match self {
@@ -50,10 +50,10 @@ impl Cond {
     }
 }
 
-/// Why a block cannot go on.
+/// Why a block cannot continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum FaultKind {
-    /// The word at the PC is no instruction of the target.
+    /// The word at the PC is not an instruction of the target.
     IllegalInstruction,
     /// The instruction exists, but its meaning is not implemented.
     Unsupported,
@@ -64,36 +64,36 @@ pub enum FaultKind {
 /// How a block ends. Addresses are guest addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Terminator {
-    /// Goes on at the address.
+    /// Continues at the address.
     Jump(u64),
-    /// Goes on at `taken` if the condition holds, else at `next`.
+    /// Continues at `taken` if the condition holds, else at `next`.
     Branch {
         /// The condition.
         cond: Cond,
-        /// Where to go if it holds.
+        /// Destination if it holds.
         taken: u64,
-        /// Where to go otherwise.
+        /// Destination otherwise.
         next: u64,
     },
-    /// Goes on at the address in a pair of uniform cells.
+    /// Continues at the address in a pair of uniform cells.
     Indirect(Uni),
-    /// The wave waits for the others of its workgroup, then goes on at the address.
+    /// The wave waits for the others of its workgroup, then continues at the address.
     Barrier(u64),
-    /// The wave lets others run, then goes on at the address.
+    /// The wave lets others run, then continues at the address.
     Yield(u64),
     /// The wave ends.
     End,
-    /// The wave's context, under which blocks are lifted, becomes this value; goes on at the address. What a context means is
-    /// a matter of the instruction family.
+    /// Sets the wave's context, under which blocks are lifted, and continues at `next`. The
+    /// instruction family defines the meaning of a context.
     SetContext {
         /// Uniform operand that holds the new context.
         value: Operand,
-        /// Where to go on.
+        /// Address of the continuation.
         next: u64,
     },
-    /// Code that has changed in memory counts from here on; goes on at the address.
+    /// Changes to code in memory take effect here; continues at the address.
     InvalidateCode(u64),
-    /// The wave faults at the terminator's PC, as the program asks for, with this number.
+    /// The wave faults at the terminator's PC with this number, because the program requests it.
     Trap(u8),
     /// The wave faults at the terminator's PC.
     Fault(FaultKind),
@@ -101,19 +101,21 @@ pub enum Terminator {
 
 /// A basic block: straight-line operations and the way it ends.
 ///
-/// What names an instruction, its *position*, is a matter of the instruction family: an address in most, but a number that says
-/// the clause, group and slot of an instruction too will do. Where positions are addresses, branches go to addresses.
+/// The instruction family defines the *position* that names an instruction. Most families use an
+/// address; a number that encodes the clause, group and slot of an instruction works too. Where
+/// positions are addresses, branches go to addresses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
     /// Position of the first instruction.
     pub start: u64,
-    /// Position where the program goes on in order behind the block.
+    /// Position of the code that follows the block in program order.
     pub next: u64,
     /// Guest addresses that the block covers, in the order of the code.
     pub ranges: Vec<Range<u64>>,
-    /// The operations in order; those of a guest instruction stand together.
+    /// The operations in order; operations of one guest instruction are adjacent.
     pub insts: Vec<Inst>,
-    /// Position of every guest instruction, in order, the terminating one included if there is one.
+    /// Position of every guest instruction, in order, including the terminating one if there is
+    /// one.
     pub guest: Vec<u64>,
     /// How the block ends.
     pub terminator: Terminator,
@@ -126,20 +128,20 @@ impl Block {
         self.ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum()
     }
 
-    /// Position of a guest instruction; of one that the block lacks, its start.
+    /// Position of a guest instruction; the block's start if it has no such instruction.
     #[must_use]
     pub fn position(&self, guest: usize) -> u64 {
         self.guest.get(guest).copied().unwrap_or(self.start)
     }
 
-    /// Position of the instruction that the block's terminator stands for (the last one).
+    /// Position of the instruction that the block's terminator comes from (the last one).
     #[must_use]
     pub fn terminator_pc(&self) -> u64 {
         self.guest.last().copied().unwrap_or(self.start)
     }
 
-    /// The rest of the block from the guest instruction at a position on; nothing if no instruction of it is there. It covers
-    /// the same addresses.
+    /// The rest of the block, starting with the guest instruction at a position; `None` if the
+    /// block has no instruction there. It covers the same addresses.
     #[must_use]
     pub fn starting_at(&self, position: u64) -> Option<Block> {
         let first = self.guest.iter().position(|at| *at == position)?;
@@ -194,7 +196,8 @@ mod tests {
         }
     }
 
-    /// A control word names a clause elsewhere, and the instructions of it are told apart by more than addresses.
+    /// A control word names a clause elsewhere, and addresses alone do not distinguish the clause's
+    /// instructions.
     #[test]
     fn positions_need_not_be_addresses() {
         const CLAUSE: u64 = 1 << 32;

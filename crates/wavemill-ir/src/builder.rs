@@ -53,8 +53,8 @@ impl BlockBuilder {
         self.guest.len()
     }
 
-    /// A fresh aligned run of `n` uniform temporaries. A guest instruction needs far fewer than there are; the verifier
-    /// refuses a block with more.
+    /// A fresh aligned run of `n` uniform temporaries. A guest instruction needs far fewer than
+    /// exist; the verifier refuses a block with more.
     pub fn uni_temp(&mut self, n: u16) -> Uni {
         let align = if n > 1 { 1 } else { 0 };
         let first = (self.uni_temps + align) & !align;
@@ -69,7 +69,7 @@ impl BlockBuilder {
         Row::temp(first)
     }
 
-    /// Appends an operation on the active lanes; the returned reference allows to adjust it.
+    /// Appends an operation on the active lanes; the returned reference allows adjusting it.
     pub fn push(&mut self, op: Op, dst: [Operand; 2], src: [Operand; 4], attrs: Attrs) -> &mut Inst {
         let index = self.insts.len();
         let guest = (self.guest.len() as u32).saturating_sub(1);
@@ -77,7 +77,7 @@ impl BlockBuilder {
         &mut self.insts[index]
     }
 
-    /// Appends a scalar operation whose flag nobody wants.
+    /// Appends a scalar operation whose flag is not needed.
     pub fn scalar(&mut self, op: ScalarOp, width: Width, dst: impl Into<Operand>, src: &[Operand]) {
         self.scalar_with_flag(op, width, dst, Operand::None, src);
     }
@@ -98,14 +98,16 @@ impl BlockBuilder {
         self.push(Op::Scalar(op, width), [dst.into(), flag], sources, Attrs::default());
     }
 
-    /// Ends a block whose positions are addresses, and which covers those from its start to `next`.
+    /// Ends a block whose positions are addresses, and which covers the addresses from its start to
+    /// `next`.
     #[must_use]
     pub fn finish(self, next: u64, terminator: Terminator) -> Block {
         let covered = self.start..next;
         self.finish_ranges(vec![covered], next, terminator)
     }
 
-    /// Ends a block that covers these addresses, and behind which the program goes on in order at the position `next`.
+    /// Ends a block that covers these addresses and is followed in program order by the position
+    /// `next`.
     #[must_use]
     pub fn finish_ranges(self, ranges: Vec<Range<u64>>, next: u64, terminator: Terminator) -> Block {
         Block { start: self.start, next, ranges, insts: self.insts, guest: self.guest, terminator }

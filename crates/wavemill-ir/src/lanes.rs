@@ -1,4 +1,4 @@
-//! Patterns of lanes: which lane feeds which.
+//! Lane patterns: which lane feeds which.
 
 use crate::LANES;
 
@@ -54,8 +54,8 @@ pub enum LanePattern {
         /// Distance.
         by: i8,
     },
-    /// Lane `n` of each 32 is fed by lane `(reversed >> ones(keep)) | (n & keep)` of them, where `reversed` has the five bits
-    /// of `n` in reverse order: the order of a fast Fourier transform.
+    /// Lane `n` of each 32 is fed by lane `(reversed >> ones(keep)) | (n & keep)` of them, where
+    /// `reversed` is the five bits of `n` in reverse order: the order of a fast Fourier transform.
     BitReverse {
         /// Bits that are kept.
         keep: u8,
@@ -109,7 +109,7 @@ impl LanePattern {
                 ((reversed >> keep.count_ones() | low & keep) & 0x1f | half).into()
             }
         };
-        // Of groups that are larger than the wave, some lanes are not there.
+        // Groups larger than the wave name lanes that do not exist.
         (0..LANES as i16).contains(&from).then_some(from as u8)
     }
 

@@ -1,18 +1,19 @@
-//! The wave IR of Wavemill: what one basic block of guest code does to the state of a wavefront.
+//! The wave IR of Wavemill: the effect of a basic block of guest code on the state of a wavefront.
 //!
 //! Registers are 32-bit cells. A *uniform* cell ([`Uni`]) holds one value for the wave, a *row* ([`Row`]) holds one value
 //! for each of the 64 lanes. A 64-bit value is two consecutive cells, low half first. A lane mask (a 1-bit varying value)
 //! *is* a pair of uniform cells, so the mask of active lanes and any pair of scalar registers are masks without conversion.
 //!
-//! An IR operation ([`Inst`]) is a three-address operation on cells: registers are read and written in place, there
-//! is no SSA form. What instructions do to operands on the way in and out (absolute value, negation, sub-dword
-//! selects, lane permutations, output modifiers, clamping) is an attribute ([`Attrs`]) of the operation.
+//! An IR operation ([`Inst`]) is a three-address operation on cells: it reads and writes registers
+//! in place, and there is no SSA form. Changes to operands before and after the computation
+//! (absolute value, negation, sub-dword selects, lane permutations, output modifiers, clamping) are
+//! attributes ([`Attrs`]) of the operation.
 //!
-//! Floats are operations, not types; each float operation carries the floating-point mode that is in force
-//! ([`FpEnv`]), so that no engine needs dynamic modes.
+//! Floats are operations, not types. Each float operation carries the floating-point mode in force
+//! ([`FpEnv`]), so no engine needs dynamic modes.
 //!
-//! Layering: this crate knows neither instruction sets nor engines. `wavemill-lift` produces blocks,
-//! `wavemill-machine` runs them, with an engine such as `wavemill-interpreter`.
+//! Layering: this crate knows neither instruction sets nor engines. `wavemill-lift` produces
+//! blocks. `wavemill-machine` runs them with an engine such as `wavemill-interpreter`.
 
 mod access;
 mod attrs;
@@ -37,5 +38,10 @@ pub use op::{
 pub use reg::{Names, NoNames, Operand, Row, Uni};
 pub use verify::{VerifyError, verify};
 
-/// Number of lanes of a wavefront; all supported targets have 64 only.
+/// Number of lanes of a wavefront; all supported targets have exactly 64.
 pub const LANES: usize = 64;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,25 +1,26 @@
 //! Register cells and operands.
 //!
-//! What a cell or a row holds is a matter of the instruction family, which also has the names that people know them by
-//! ([`Names`]). The IR knows the active lanes and temporaries.
+//! The instruction family defines what each cell and row holds, and the names for texts
+//! ([`Names`]). The IR defines only the active lanes and the temporaries.
 
 use std::fmt;
 
 /// A uniform 32-bit cell: one value per wave.
 ///
-/// Cells below [`Uni::ACTIVE`] belong to the instruction family and live as long as the wave. Those from there on belong to
-/// the IR: the mask of active lanes, and the temporaries of a block.
+/// Cells below [`Uni::ACTIVE`] belong to the instruction family and live as long as the wave. The
+/// other cells belong to the IR: the mask of active lanes, and the temporaries of a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uni(pub u16);
 
 impl Uni {
-    /// First of the two cells with a bit for each active lane: those that varying operations compute.
+    /// First of the two cells with a bit for each active lane: the lanes that varying operations
+    /// compute.
     pub const ACTIVE: Uni = Uni(256);
     /// First block-local temporary.
     pub const TEMP0: Uni = Uni(258);
     /// Number of uniform temporaries of a block.
     pub const TEMPS: u16 = 32;
-    /// Number of uniform cells in all; cells from here on do not exist.
+    /// Total number of uniform cells.
     pub const COUNT: u16 = Uni::TEMP0.0 + Uni::TEMPS;
 
     /// The temporary number `n` (0..[`Uni::TEMPS`]); even numbers start a pair.
@@ -28,7 +29,8 @@ impl Uni {
         Uni(Uni::TEMP0.0 + n)
     }
 
-    /// The cell `n` places after this one; the last number of all in place of higher ones, which are no cells either.
+    /// The cell `n` cells after this one. Saturates at the highest number, which is not a valid
+    /// cell.
     #[must_use]
     pub const fn plus(self, n: u16) -> Uni {
         Uni(self.0.saturating_add(n))
@@ -49,13 +51,13 @@ impl fmt::Debug for Uni {
 
 /// A row: one 32-bit value for each of the 64 lanes.
 ///
-/// Rows below [`Row::TEMP0`] belong to the instruction family, in banks of [`Row::BANK`] rows; those from there on are the
-/// temporaries of a block. A bank has room for 128 registers of four channels.
+/// Rows below [`Row::TEMP0`] belong to the instruction family, in banks of [`Row::BANK`] rows. The
+/// other rows are the temporaries of a block. A bank has room for 128 registers of four channels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Row(pub u16);
 
 impl Row {
-    /// Rows of a bank. A run of rows does not go on from one bank to the next.
+    /// Rows of a bank. A run of rows does not continue into the next bank.
     pub const BANK: u16 = 512;
     /// Number of banks.
     pub const BANKS: usize = 2;
@@ -63,7 +65,7 @@ impl Row {
     pub const TEMP0: Row = Row(Row::BANK * Row::BANKS as u16);
     /// Number of row temporaries of a block.
     pub const TEMPS: u16 = 16;
-    /// Number of rows in all.
+    /// Total number of rows.
     pub const COUNT: u16 = Row::TEMP0.0 + Row::TEMPS;
 
     /// Row `n` of the second bank.
@@ -78,13 +80,13 @@ impl Row {
         Row(Row::TEMP0.0 + n)
     }
 
-    /// The bank that it is in, and its number there; `None` for temporaries.
+    /// The bank that it is in, and its number in the bank; `None` for temporaries.
     #[must_use]
     pub const fn bank(self) -> Option<(usize, u16)> {
         if self.0 < Row::TEMP0.0 { Some(((self.0 / Row::BANK) as usize, self.0 % Row::BANK)) } else { None }
     }
 
-    /// The row `n` places after this one; the last number of all in place of higher ones, which are no rows either.
+    /// The row `n` rows after this one. Saturates at the highest number, which is not a valid row.
     #[must_use]
     pub const fn plus(self, n: u16) -> Row {
         Row(self.0.saturating_add(n))
@@ -101,12 +103,12 @@ impl fmt::Debug for Row {
     }
 }
 
-/// What an instruction family calls its registers, for people.
+/// Names of an instruction family's registers, for texts.
 pub trait Names {
-    /// Name of a cell; `None` if the IR's own name will do.
+    /// Name of a cell; `None` selects the IR's own name.
     fn cell(&self, cell: Uni) -> Option<String>;
 
-    /// Name of a row; `None` if the IR's own name will do.
+    /// Name of a row; `None` selects the IR's own name.
     fn row(&self, row: Row) -> Option<String>;
 }
 
@@ -140,7 +142,8 @@ pub enum Operand {
 }
 
 impl Operand {
-    /// The cell `n` places (32-bit units) after the operand's first one; of a constant, its dword `n`.
+    /// The cell `n` cells (of 32 bits) after the operand's first one; for a constant, its dword
+    /// `n`.
     #[must_use]
     pub fn dword(self, n: u16) -> Operand {
         match self {
@@ -157,7 +160,7 @@ impl Operand {
         self == Operand::None
     }
 
-    /// Its text with the names of an instruction family.
+    /// Its text, with the names of an instruction family.
     #[must_use]
     pub fn text(self, names: &dyn Names) -> String {
         match self {

@@ -165,7 +165,7 @@ fn tail(f: &mut fmt::Formatter<'_>, a: &Attrs, mask: LaneMask) -> fmt::Result {
     Ok(())
 }
 
-/// Something with the names of an instruction family.
+/// A value displayed with the names of an instruction family.
 struct Named<'a, T>(&'a T, &'a dyn Names);
 
 impl fmt::Display for Named<'_, Inst> {
@@ -233,7 +233,7 @@ impl fmt::Display for Named<'_, Block> {
 macro_rules! text {
     ($($ty:ty),*) => {$(
         impl $ty {
-            /// Its text with the names of an instruction family.
+            /// Its text, with the names of an instruction family.
             #[must_use]
             pub fn text(&self, names: &dyn Names) -> String {
                 Named(self, names).to_string()

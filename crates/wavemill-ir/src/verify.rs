@@ -4,14 +4,14 @@ use std::fmt;
 
 use crate::{Block, Effects, Inst, Operand, Row, Signature, Terminator, Uni, Value};
 
-/// Why a block was refused.
+/// The reason why a block is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifyError {
-    /// Index of the offending operation; the number of operations stands for the end of the block.
+    /// Index of the offending operation; the number of operations means the end of the block.
     pub index: usize,
     /// Text of the operation, or of the end.
     pub inst: String,
-    /// What is wrong with it.
+    /// The broken rule.
     pub problem: String,
 }
 
@@ -23,12 +23,13 @@ impl fmt::Display for VerifyError {
 
 impl std::error::Error for VerifyError {}
 
-/// Cells that a scalar may have as the source of a varying operation; what goes to memory goes there cell by cell.
+/// The most cells of a uniform source of a varying operation. Data for memory go there cell by
+/// cell.
 fn scalar_dwords(effects: Effects) -> u16 {
     if effects.writes_memory { 1 } else { 2 }
 }
 
-/// The first and the last cell of an operand must be there.
+/// Checks that the first and the last cell of an operand exist.
 fn exists(operand: Operand, dwords: u16) -> Result<(), String> {
     let last = dwords.max(1) - 1;
     match operand {
@@ -79,7 +80,7 @@ fn check_source(inst: &Inst, n: usize, signature: &Signature) -> Result<(), Stri
     }
 }
 
-/// What the end of a block looks at must be there.
+/// Checks that the cells that the end of a block reads exist.
 fn check_end(terminator: Terminator) -> Result<(), String> {
     match terminator {
         Terminator::Branch { cond, .. } => {
@@ -96,7 +97,7 @@ fn check_end(terminator: Terminator) -> Result<(), String> {
 }
 
 impl Inst {
-    /// What is wrong with its operands; `None` if engines can rely on them.
+    /// The broken rule of its operands; `None` if engines can rely on them.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         check(self).err()
@@ -104,7 +105,7 @@ impl Inst {
 }
 
 impl Terminator {
-    /// What is wrong with what it looks at; `None` if engines can rely on it.
+    /// The broken rule of the cells that it reads; `None` if engines can rely on it.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         check_end(*self).err()
@@ -132,9 +133,9 @@ fn check(inst: &Inst) -> Result<(), String> {
 /// Checks every operation of the block.
 ///
 /// # Errors
-/// The first operation that breaks a rule: an operand that does not exist, a row in a uniform operation, a scalar where
-/// it is too narrow, an operand that is missing, a result of the wrong kind, guest instructions out of order. Or that the end of
-/// the block does so.
+/// The first operation that breaks a rule: an operand that does not exist, a row in a uniform
+/// operation, a scalar that is too narrow, a missing operand, a result of the wrong kind, guest
+/// instructions out of order. Or the end of the block, if it breaks a rule.
 pub fn verify(block: &Block) -> Result<(), VerifyError> {
     let mut last = 0;
     for (index, inst) in block.insts.iter().enumerate() {
@@ -161,7 +162,7 @@ mod tests {
         Attrs, BufferAddr, CellRange, FormatCvt, IntOp, LaneMask, MemType, NumberFormat, Op, Space, Width,
     };
 
-    /// What is wrong with an operation of these sources, whose result is v0 where it has one.
+    /// The broken rule of an operation with these sources; its result is v0 if it has one.
     fn problem(op: Op, src: [Operand; 4]) -> Option<String> {
         let stores = matches!(op, Op::Store(..) | Op::BufferStore(..));
         let dst = if stores { Operand::None } else { Row(0).into() };

@@ -1,9 +1,10 @@
-//! Arithmetic that keeps account of rounding: what a chain of single precision operations gives without rounding, and how
-//! far rounding can take it from there.
+//! Arithmetic that tracks rounding: the result of a chain of single precision operations without
+//! rounding, and a bound for the effect of rounding on it.
 //!
-//! A reference does the operations of its kernel with these numbers, in the same order. Each operation passes on the
-//! errors of its operands, to the full and without counting on any to cancel, and adds its own: u = 2^-24 of the result
-//! for an operation that rounds to nearest, 2u (1 ulp) for one of the approximating instructions (Vega ISA 12.8).
+//! A reference performs the operations of its kernel with these numbers, in the same order. Each
+//! operation propagates the errors of its operands in full, without cancellation, and adds its own:
+//! u = 2^-24 of the result for an operation that rounds to nearest, 2u (1 ulp) for one of the
+//! approximating instructions (Vega ISA 12.8).
 
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -19,9 +20,9 @@ const SLACK: f64 = 1.001;
 /// A result and the bound of its error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounded {
-    /// The result without any rounding.
+    /// The result without rounding.
     pub(crate) exact: f64,
-    /// How far from it the kernel's may be.
+    /// Largest distance of the kernel's result from it.
     pub(crate) error: f64,
 }
 
@@ -36,12 +37,12 @@ impl Bounded {
         Bounded { exact: x, error: (x - f64::from(x as f32)).abs() }
     }
 
-    /// The error of an operation itself on top: so many times 2^-24 of the result.
+    /// Adds the error of an operation itself: this multiple of 2^-24 of the result.
     fn plus(self, units: f64) -> Bounded {
         Bounded { error: self.error + units * U * (self.exact.abs() + self.error) + TINY, ..self }
     }
 
-    /// A product with an exact one, and a sum, rounded once.
+    /// A product with an exact number, plus a summand, rounded once.
     pub(crate) fn mul_add(self, factor: Bounded, summand: Bounded) -> Bounded {
         let product = self.unrounded_product(factor);
         let exact = product.exact + summand.exact;
@@ -70,33 +71,35 @@ impl Bounded {
         self.unrounded_product(by.unrounded_reciprocal()).plus(1.0)
     }
 
-    /// A quotient made of V_RCP_F32 and a multiplication.
+    /// A quotient computed by V_RCP_F32 and a multiplication.
     pub(crate) fn native_divide(self, by: Bounded) -> Bounded {
         self * by.reciprocal()
     }
 
-    /// V_SQRT_F32. The operand must not reach below 0.
+    /// V_SQRT_F32. The operand must not be able to fall below 0.
     pub(crate) fn native_sqrt(self) -> Bounded {
         assert!(self.exact >= self.error, "the root of a negative number is possible: {self:?}");
         let exact = self.exact.sqrt();
         Bounded { exact, error: exact - (self.exact - self.error).sqrt() }.plus(2.0)
     }
 
-    /// V_RSQ_F32, or the reciprocal of the root, both correctly rounded, which is as near. The operand must not reach 0.
+    /// V_RSQ_F32, or the correctly rounded reciprocal of the correctly rounded root, which has the
+    /// same bound. The operand must not reach 0.
     pub(crate) fn rsqrt(self) -> Bounded {
         assert!(self.exact > self.error, "1 / 0 is possible: {self:?}");
         let exact = 1.0 / self.exact.sqrt();
         Bounded { exact, error: 1.0 / (self.exact - self.error).sqrt() - exact }.plus(2.0)
     }
 
-    /// The natural power by V_EXP_F32, which takes powers of 2.
+    /// The natural exponential by V_EXP_F32, which computes powers of 2.
     pub(crate) fn native_exp(self) -> Bounded {
         let power = self * Bounded::rounded(std::f64::consts::LOG2_E);
         let exact = power.exact.exp2();
         Bounded { exact, error: exact * (power.error * std::f64::consts::LN_2).exp_m1() }.plus(2.0)
     }
 
-    /// The natural logarithm by V_LOG_F32, which takes logarithms to base 2. The operand must not reach 0.
+    /// The natural logarithm by V_LOG_F32, which computes logarithms to base 2. The operand must
+    /// not reach 0.
     pub(crate) fn native_log(self) -> Bounded {
         assert!(self.exact > self.error, "log(0) is possible: {self:?}");
         let error = -(-self.error / self.exact).ln_1p() * std::f64::consts::LOG2_E;
@@ -104,8 +107,8 @@ impl Bounded {
         logarithm * Bounded::rounded(std::f64::consts::LN_2)
     }
 
-    /// The sine and the cosine by V_SIN_F32 and V_COS_F32, which take parts of a turn. The manual gives no bound: 1 ulp,
-    /// as for the others, of a result near 1.
+    /// The sine and the cosine by V_SIN_F32 and V_COS_F32, whose unit is a turn. The manual gives
+    /// no bound: assume 1 ulp of a result near 1, as for the others.
     pub(crate) fn native_sin_cos(self) -> [Bounded; 2] {
         let turn = std::f64::consts::TAU;
         let part = self * Bounded::rounded(1.0 / turn);
@@ -113,12 +116,12 @@ impl Bounded {
         [sin, cos].map(|exact| Bounded { exact, error: part.error * turn + 2.0 * U })
     }
 
-    /// The size, which has no error of its own.
+    /// The absolute value, which adds no error.
     pub(crate) fn abs(self) -> Bounded {
         Bounded { exact: self.exact.abs(), ..self }
     }
 
-    /// What to expect of the kernel.
+    /// The expectation for the kernel.
     pub(crate) fn near(self) -> Near {
         Near { exact: self.exact, bound: self.error * SLACK }
     }
@@ -164,7 +167,8 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// Holds every operation against the host's own, on operands as far off as their bounds allow.
+    /// Compares every operation with the host's, on operands with the largest errors that their
+    /// bounds allow.
     fn compare(
         bounded: impl Fn(Bounded, Bounded) -> Bounded,
         exact: impl Fn(f64, f64) -> f64,
@@ -174,7 +178,7 @@ mod tests {
         let mut widest = 0f64;
         for _ in 0..2000 {
             let (a, b) = (random.f32(0.5, 4.0), random.f32(0.5, 4.0));
-            // The kernel's operands a and b are off by parts in a million from what they should be.
+            // The kernel's operands a and b differ from the exact ones by parts in a million.
             let [right_a, right_b] = [a, b].map(|x| f64::from(x) * random.f64(1.0 - 1e-6, 1.0 + 1e-6));
             let operand = |right: f64, x: f32| Bounded { exact: right, error: (right - f64::from(x)).abs() };
             let result = bounded(operand(right_a, a), operand(right_b, b));
@@ -184,7 +188,7 @@ mod tests {
             assert!(distance <= near.bound, "{a} {b}: {distance:e} of {near:?}");
             widest = widest.max(distance / near.bound);
         }
-        // Not so wide that anything would pass.
+        // The bounds are not so wide that they accept anything.
         assert!(widest > 0.2, "{widest}");
     }
 

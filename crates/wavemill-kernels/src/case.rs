@@ -1,4 +1,4 @@
-//! What is launched, and with which data.
+//! Cases: a launch and its data.
 
 use crate::check::{Expect, Mismatch, compare};
 use crate::half::Half;
@@ -22,7 +22,7 @@ impl Size {
     }
 }
 
-/// What a buffer is an array of; little-endian, as everything on the device.
+/// The element type of a buffer; little-endian, as all data on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Element {
     /// Bytes.
@@ -54,11 +54,12 @@ impl Element {
 /// The value of a kernel argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A pointer to global memory that holds `data` at first. It has to be aligned to 256 bytes.
+    /// A pointer to global memory with `data` as its initial contents. It must be aligned to 256
+    /// bytes.
     Buffer {
         /// Contents before the launch.
         data: Vec<u8>,
-        /// What it is an array of.
+        /// The element type.
         element: Element,
     },
     /// A 32-bit integer.
@@ -71,17 +72,17 @@ pub enum Value {
     F64(f64),
     /// A structure passed by value.
     Bytes(Vec<u8>),
-    /// A pointer to LDS of the workgroup, of that many bytes (a multiple of 4; 16-byte aligned): the argument
-    /// is its 32-bit offset behind the kernel's fixed LDS.
+    /// A pointer to LDS of the workgroup with this size in bytes (a multiple of 4; 16-byte
+    /// aligned). The argument is its 32-bit offset after the kernel's fixed LDS.
     Local(u32),
 }
 
 /// A kernel argument, in the order of the kernel's signature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arg {
-    /// The name that the source gives it.
+    /// Its name in the source.
     pub name: &'static str,
-    /// What to pass.
+    /// Its value.
     pub value: Value,
 }
 
@@ -92,21 +93,21 @@ pub struct BufferArg<'a> {
     pub name: &'static str,
     /// Contents before the launch.
     pub data: &'a [u8],
-    /// What it is an array of.
+    /// The element type.
     pub element: Element,
 }
 
-/// One launch of a kernel: the code, the grid, the arguments, and (through [`Case::check`]) the right
-/// results.
+/// One launch of a kernel: the code, the grid, the arguments, and (through [`Case::check`]) the
+/// correct results.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The case's name, different from every other's.
+    /// The case's unique name.
     pub name: &'static str,
-    /// The code object, to be found with [`crate::fixture`].
+    /// The name of the code object for [`crate::fixture`].
     pub object: &'static str,
-    /// The kernel's name in the object (its descriptor is the symbol with `.kd` behind it).
+    /// The kernel's name in the object; the symbol of its descriptor adds `.kd`.
     pub kernel: &'static str,
-    /// Dimensions of the grid, 1 to 3: what the setup field of the dispatch packet says.
+    /// Dimensions of the grid, 1 to 3: the value of the dispatch packet's setup field.
     pub dims: u32,
     /// Work-items in each dimension; not always a multiple of the workgroup's size.
     pub global: [u32; 3],
@@ -116,12 +117,12 @@ pub struct Case {
     pub offset: [u64; 3],
     /// Arguments in order.
     pub args: Vec<Arg>,
-    /// Workgroups of that many consecutive numbers wait for one another, so they have to run at the same
-    /// time: 1 for all but the litmus tests.
+    /// Number of consecutive workgroups that wait for one another, so they must run at the same
+    /// time: 1 for all cases except the litmus tests.
     pub together: u32,
-    /// Whether the result depends on timing, so that two right runs may differ.
+    /// Whether the result depends on timing, so that two correct runs may differ.
     pub racy: bool,
-    /// Whether waves look again and again for what others do, so that the number of instructions depends on
+    /// Whether waves poll for actions of other waves, so that the number of instructions depends on
     /// timing.
     pub spins: bool,
     pub(crate) reference: fn(&Case) -> Vec<Expect>,
@@ -188,22 +189,23 @@ impl Case {
         self.arg(name, Value::Buffer { data: bytes_of(contents), element: T::ELEMENT })
     }
 
-    /// Workgroups in each dimension, the partial ones at the far edges among them.
+    /// Workgroups in each dimension, including partial ones at the far edges.
     pub fn groups(&self) -> [u32; 3] {
         std::array::from_fn(|d| self.global[d].div_ceil(self.local[d]))
     }
 
-    /// All workgroups.
+    /// Number of all workgroups.
     pub fn group_count(&self) -> u64 {
         self.groups().into_iter().map(u64::from).product()
     }
 
-    /// All work-items.
+    /// Number of all work-items.
     pub fn work_items(&self) -> u64 {
         self.global.into_iter().map(u64::from).product()
     }
 
-    /// The buffers among the arguments, in order: the order in which [`Case::check`] takes their contents.
+    /// The buffers among the arguments, in the order in which [`Case::check`] expects their
+    /// contents.
     pub fn buffers(&self) -> impl Iterator<Item = BufferArg<'_>> {
         self.args.iter().filter_map(|arg| match &arg.value {
             Value::Buffer { data, element } => Some(BufferArg { name: arg.name, data, element: *element }),
@@ -211,20 +213,20 @@ impl Case {
         })
     }
 
-    /// Compares the contents of all buffers after the launch, in the order of [`Case::buffers`], with the
-    /// reference, which is computed on the host at each call. Buffers that the kernel must not write are
-    /// compared too.
+    /// Compares the contents of all buffers after the launch, in the order of [`Case::buffers`],
+    /// with the reference. Each call computes the reference on the host. Buffers that the kernel
+    /// must not write are compared, too.
     ///
     /// # Errors
-    /// The first element that is wrong, with the number of wrong ones; or that the buffers are not those of
+    /// The first wrong element with the number of wrong ones, or a mismatch between the buffers and
     /// the case.
     pub fn check(&self, buffers: &[impl AsRef<[u8]>]) -> Result<(), Mismatch> {
         let contents: Vec<&[u8]> = buffers.iter().map(AsRef::as_ref).collect();
         compare(self, &contents, &(self.reference)(self))
     }
 
-    /// The contents of the buffer argument `name` before the launch. The names are those of the code that
-    /// made the case, so one that is missing is a slip there.
+    /// The contents of the buffer argument `name` before the launch. The names come from the code
+    /// that made the case, so a missing one is a bug there.
     pub(crate) fn input<T: Plain>(&self, name: &str) -> Vec<T> {
         match self.value(name) {
             Value::Buffer { data, .. } => values_of(data),
@@ -280,7 +282,7 @@ impl Case {
     }
 }
 
-/// A number that buffers are made of.
+/// An element type of buffers.
 pub(crate) trait Plain: Copy {
     /// Its kind.
     const ELEMENT: Element;
@@ -317,7 +319,7 @@ impl Plain for Half {
     }
 }
 
-/// The bytes of an array as the device sees them.
+/// The bytes of an array on the device.
 pub(crate) fn bytes_of<T: Plain>(values: &[T]) -> Vec<u8> {
     let mut out = Vec::with_capacity(size_of_val(values));
     for value in values {
@@ -326,7 +328,7 @@ pub(crate) fn bytes_of<T: Plain>(values: &[T]) -> Vec<u8> {
     out
 }
 
-/// The array in a buffer; bytes that do not make up a whole element at the end are left out.
+/// The array in a buffer; an incomplete element at the end is omitted.
 pub(crate) fn values_of<T: Plain>(bytes: &[u8]) -> Vec<T> {
     bytes.chunks_exact(T::ELEMENT.bytes()).map(T::get).collect()
 }

@@ -1,16 +1,16 @@
-//! Comparing what came out with what must come out.
+//! Compares the actual results with the expected ones.
 
 use std::fmt;
 
 use crate::case::{BufferArg, Case, Element, Plain, bytes_of, values_of};
 use crate::half::Half;
 
-/// What must be in a buffer after the launch.
+/// The expectation for a buffer after the launch.
 #[derive(Clone, Debug)]
 pub(crate) enum Expect {
-    /// What was there before.
+    /// The contents before the launch.
     Unchanged,
-    /// These bytes; where the buffer holds floats, one NaN is as good as another.
+    /// These bytes; if the buffer holds floats, all NaNs are equal.
     Exactly(Vec<u8>),
     /// Single precision numbers near these.
     Near(Vec<Near>),
@@ -32,10 +32,10 @@ impl Expect {
     }
 }
 
-/// A number that is right if it is not further than `bound` from `exact`.
+/// A number that is correct if it is at most `bound` away from `exact`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Near {
-    /// The result without any rounding.
+    /// The result without rounding.
     pub(crate) exact: f64,
     /// The largest distance that the rounding of the kernel's operations can explain.
     pub(crate) bound: f64,
@@ -50,17 +50,17 @@ pub struct WrongElement {
     pub buffer: &'static str,
     /// The element's index.
     pub index: usize,
-    /// What is there, with its bits if it is a float.
+    /// The actual element, with its bits if it is a float.
     pub got: String,
-    /// What should be there.
+    /// The expected element.
     pub expected: String,
-    /// The distance in units in the last place of the expected number, where that makes sense.
+    /// The distance in units in the last place of the expected number, if that is meaningful.
     pub ulps: Option<f64>,
     /// The largest distance allowed, in the same unit.
     pub allowed_ulps: Option<f64>,
-    /// How many elements of the buffer are wrong.
+    /// Number of wrong elements in the buffer.
     pub wrong: usize,
-    /// How many elements there are.
+    /// Number of elements.
     pub total: usize,
 }
 
@@ -78,30 +78,30 @@ impl fmt::Display for WrongElement {
     }
 }
 
-/// Why the results of a launch are not right.
+/// Why the results of a launch are wrong.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Mismatch {
     /// A wrong value.
     #[error("{0}")]
     Element(Box<WrongElement>),
-    /// Not as many buffers as the case has.
+    /// The wrong number of buffers.
     #[error("{case}: the results of {expected} buffers are needed, {got} were given")]
     Buffers {
         /// The case's name.
         case: &'static str,
-        /// Buffers that were given.
+        /// Number of buffers passed.
         got: usize,
         /// Buffers among the arguments.
         expected: usize,
     },
-    /// A buffer of another length.
+    /// A buffer with the wrong length.
     #[error("{case}: {buffer} has {got} bytes instead of {expected}")]
     Length {
         /// The case's name.
         case: &'static str,
         /// The argument's name.
         buffer: &'static str,
-        /// Bytes that were given.
+        /// Bytes passed.
         got: usize,
         /// Bytes that the argument has.
         expected: usize,
@@ -147,7 +147,7 @@ pub(crate) fn compare(case: &Case, contents: &[&[u8]], expected: &[Expect]) -> R
     Ok(())
 }
 
-/// Goes through pairs of elements; `judge` describes a wrong one.
+/// Compares pairs of elements; `judge` describes a wrong one.
 fn first_wrong<T>(
     elements: impl ExactSizeIterator<Item = T>,
     mut judge: impl FnMut(T) -> Option<WrongElement>,
@@ -164,7 +164,7 @@ fn first_wrong<T>(
     first.map(|found| WrongElement { wrong, total, ..found })
 }
 
-/// A description without its place, which [`first_wrong`] and [`compare`] fill in.
+/// A description without its location, which [`first_wrong`] and [`compare`] fill in.
 fn wrong(got: String, expected: String, ulps: Option<f64>, allowed_ulps: Option<f64>) -> WrongElement {
     WrongElement { case: "", buffer: "", index: 0, got, expected, ulps, allowed_ulps, wrong: 0, total: 0 }
 }
@@ -216,7 +216,7 @@ fn compare_near(got: &[u8], near: &[Near]) -> Option<WrongElement> {
     let got = values_of::<f32>(got);
     assert_eq!(got.len(), near.len(), "one bound for each element");
     first_wrong(got.into_iter().zip(near), |(g, near)| {
-        // Written so that a NaN is never near.
+        // In this form, a NaN is never near.
         let right = (f64::from(g) - near.exact).abs() <= near.bound;
         (!right).then(|| {
             wrong(
@@ -249,8 +249,7 @@ fn ulps_apart(got: f32, exact: f64) -> f64 {
 /// The unit in the last place of single precision numbers of x's size: 2^-23 of its binade, never below
 /// 2^-149.
 pub(crate) fn ulp_f32(x: f64) -> f64 {
-    // The exponent field of an f64 is that of its binade; numbers so small that it is 0 are below 2^-126
-    // anyway.
+    // The exponent field of an f64 gives its binade; numbers with field 0 are far below 2^-126.
     let exponent = ((x.to_bits() >> 52) & 0x7ff) as i32 - 1023;
     2f64.powi(exponent.max(-126) - 23)
 }

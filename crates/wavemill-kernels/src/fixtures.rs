@@ -31,20 +31,20 @@ impl Target {
         }
     }
 
-    /// The target of that name, if there are fixtures for it.
+    /// The target of that name, if it has fixtures.
     pub fn from_name(name: &str) -> Option<Target> {
         Target::ALL.into_iter().find(|target| target.name() == name)
     }
 }
 
-/// How far the compiler optimised a fixture.
+/// The optimisation level of a fixture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
-    /// Not at all, with debug info: what people step through.
+    /// None, with debug info: for stepping through code.
     O0,
-    /// What [`fixture`] gives.
+    /// The level of [`fixture`].
     O2,
-    /// As far as it goes, and without the names of anything but kernels.
+    /// The highest, without names except those of kernels.
     O3,
 }
 
@@ -52,7 +52,7 @@ impl Level {
     /// Every level, least optimised first.
     pub const ALL: [Level; 3] = [Level::O0, Level::O2, Level::O3];
 
-    /// The name without the dash of the compiler's option, such as `O2`.
+    /// The name, which is the compiler's option without the dash, such as `O2`.
     pub const fn name(self) -> &'static str {
         match self {
             Level::O0 => "O0",
@@ -67,11 +67,13 @@ impl Level {
     }
 }
 
-/// The code object `object` (one of [`OBJECTS`]) for a target at a level. Those of [`Level::O2`] are part of the
-/// program; the others are many times as large and are read from the folder that the crate was built in.
+/// The code object `object` (one of [`OBJECTS`]) for a target at a level. Those of [`Level::O2`]
+/// are part of the crate. The others are many times as large and are read from the folder that the
+/// crate was built in.
 ///
 /// # Errors
-/// There is no object of that name ([`io::ErrorKind::NotFound`]), or its file cannot be read; the message has the path.
+/// Fails if there is no object of that name ([`io::ErrorKind::NotFound`]), or if its file cannot be
+/// read; the message has the path.
 pub fn fixture_at(target: Target, level: Level, object: &str) -> io::Result<Cow<'static, [u8]>> {
     let path = path_of(target, level, object);
     let describe = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
@@ -84,16 +86,17 @@ pub fn fixture_at(target: Target, level: Level, object: &str) -> io::Result<Cow<
     }
 }
 
-/// The code object of that name for a target that `kernels/hip/build.sh` makes of a HIP source, compiled at a level.
+/// The code object of that name for a target, which `kernels/hip/build.sh` compiles from a HIP
+/// source at a level.
 ///
 /// # Errors
-/// Its file cannot be read; the message has the path.
+/// Fails if its file cannot be read; the message has the path.
 pub fn hip_fixture(target: Target, level: Level, object: &str) -> io::Result<Vec<u8>> {
     let path = path_of(target, level, &format!("hip/{object}"));
     std::fs::read(&path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
-/// Where the file of an object lies.
+/// The path of an object's file.
 fn path_of(target: Target, level: Level, object: &str) -> PathBuf {
     let folder =
         Path::new(env!("CARGO_MANIFEST_DIR")).join(env!("WAVEMILL_KERNELS")).join("bin").join(target.name());
@@ -103,12 +106,12 @@ fn path_of(target: Target, level: Level, object: &str) -> PathBuf {
 
 macro_rules! fixtures {
     ($($name:literal),+ $(,)?) => {
-        /// The names of the code objects, each built for every target: the names of the files in `kernels/` without
-        /// `.cl`. One object may hold several kernels.
+        /// The names of the code objects, which are the files in `kernels/` without `.cl`. Each is
+        /// built for every target. One object may hold several kernels.
         pub const OBJECTS: &[&str] = &[$($name),+];
 
-        /// The code object `object` (one of [`OBJECTS`]) for a target, compiled with `-O2`, or `None` if there is none
-        /// of that name.
+        /// The code object `object` (one of [`OBJECTS`]) for a target, compiled with `-O2`; `None`
+        /// if there is none of that name.
         pub fn fixture(target: Target, object: &str) -> Option<&'static [u8]> {
             match (target, object) {
                 $(
@@ -139,9 +142,10 @@ macro_rules! fixtures {
 /// The names of the sources in OpenCL C and of the headers, with their texts.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
-/// The text of `<object>.cl`, the OpenCL C source of a code object (one of [`OBJECTS`]), or `None` if there is none. The
-/// headers that it includes are in the text already; those that the build includes before every source are not, because
-/// they replace functions that are special on the target only.
+/// The text of `<object>.cl`, the OpenCL C source of a code object (one of [`OBJECTS`]); `None` if
+/// there is none. The headers that it includes are expanded in the text. The headers that the build
+/// includes before every source are omitted, because they replace functions that are special only
+/// on the target.
 pub fn source(object: &str) -> Option<String> {
     let text = |name: &str| SOURCES.iter().find(|(n, _)| *n == name).map(|(_, text)| *text);
     let source = text(&format!("{object}.cl"))?;
@@ -152,8 +156,7 @@ pub fn source(object: &str) -> Option<String> {
     Some(source.lines().map(line).collect())
 }
 
-/// The options of OpenCL itself that a code object is compiled with; those that are special on the target are not among
-/// them.
+/// The options of OpenCL itself that a code object is compiled with, without target-specific ones.
 pub fn opencl_options(object: &str) -> &'static [&'static str] {
     match object {
         "softmax" | "nbody" | "preload" => &[],

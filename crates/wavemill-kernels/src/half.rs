@@ -1,4 +1,4 @@
-//! Numbers of half precision, which Rust has no type for.
+//! Half precision numbers, for which Rust has no type.
 
 /// A half precision number by its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,20 +9,20 @@ const INFINITY: u16 = 0x7c00;
 const NAN: u16 = 0x7e00;
 
 impl Half {
-    /// The nearest number of half precision, the even one of two.
+    /// The nearest half precision number, ties to even.
     pub(crate) fn new(x: f32) -> Half {
         let sign = ((x.to_bits() >> 16) as u16) & SIGN;
         let size = x.abs();
         let bits = if x.is_nan() {
             NAN
         } else if size >= 65_520.0 {
-            // Half a unit above the largest number, or more.
+            // At least half a unit above the largest number.
             INFINITY
         } else if size < 2f32.powi(-14) {
             // Multiples of 2^-24; scaling is exact.
             (size * 2f32.powi(24)).round_ties_even() as u16
         } else {
-            // 13 bits go away; what they carry over raises the exponent, whose bias falls from 127 to 15.
+            // 13 bits are dropped; a carry raises the exponent, whose bias falls from 127 to 15.
             let bits = size.to_bits();
             ((bits + 0xfff + (bits >> 13 & 1) - (112 << 23)) >> 13) as u16
         };
@@ -41,8 +41,8 @@ impl Half {
         if self.0 & SIGN == 0 { size } else { -size }
     }
 
-    /// The rounded sum. That of single precision has more than twice as many bits as the result, so rounding it once
-    /// more gives what rounding the exact sum would.
+    /// The rounded sum. The sum in single precision has more than twice as many bits as the result,
+    /// so the second rounding gives the same as rounding the exact sum.
     pub(crate) fn add(self, other: Half) -> Half {
         Half::new(self.get() + other.get())
     }

@@ -1,9 +1,11 @@
-//! The kernels that Wavemill's tests and `wavemill bench` run: for each a compiled code object for every target, a
-//! launch with generated inputs, and what must come out, computed on the host in plain scalar Rust.
+//! The kernels that Wavemill's tests and `wavemill bench` run. Each has a compiled code object for
+//! every target, a launch with generated inputs, and the expected results, computed on the host in
+//! plain scalar Rust.
 //!
-//! The sources are in `kernels/` at the root of the repository, the optimised objects that `kernels/build.sh`
-//! makes of them are part of this crate ([`fixture`]); those of other levels of optimisation are read from there
-//! ([`fixture_at`]). Nothing here launches anything: a [`Case`] is plain data that any launcher can take.
+//! The sources are in `kernels/` at the root of the repository. The optimised objects that
+//! `kernels/build.sh` makes from them are part of this crate ([`fixture`]); those of other
+//! optimisation levels are read from that folder ([`fixture_at`]). This crate launches nothing: a
+//! [`Case`] is plain data that any launcher can use.
 //!
 //! ```
 //! use wavemill_kernels::{Size, Target, Value, case, fixture};
@@ -30,3 +32,8 @@ pub use check::{Mismatch, WrongElement};
 pub use fixtures::{Level, OBJECTS, Target, fixture, fixture_at, hip_fixture, opencl_options, source};
 pub use kernels::mandelbrot::colour as mandelbrot_colour;
 pub use kernels::{KERNELS, KernelCase, case};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

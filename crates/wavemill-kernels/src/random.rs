@@ -1,4 +1,4 @@
-//! Input data: pseudo-random, and the same on every machine and in every run.
+//! Input data: pseudo-random, and the same on every machine in every run.
 
 /// SplitMix64: small, and any seed will do.
 #[derive(Clone, Debug)]

@@ -1,5 +1,4 @@
-//! The cases fit the code objects: symbols, arguments, workgroup sizes, and what the metadata says about
-//! them.
+//! Checks that the cases match the code objects: symbols, arguments, workgroup sizes, and metadata.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -54,11 +53,12 @@ fn the_table_names_exactly_the_committed_objects() {
         assert_eq!(Target::from_name(target.name()), Some(target));
         let objects = folder.join("bin").join(target.name());
         let files = |folder: &Path| std::fs::read_dir(folder).expect("a folder").count();
-        // Beside the objects of -O2 lie four folders: two of other levels, that of HIP, and that of kernels that go wrong.
+        // Next to the objects of -O2 are four folders: two of other levels, one for HIP, and one
+        // for faulty kernels.
         assert_eq!(files(&objects), OBJECTS.len() + 4, "{}", target.name());
         for level in [Level::O0, Level::O3] {
             assert_eq!(Level::from_name(level.name()), Some(level));
-            // And that of HIP.
+            // The HIP objects.
             assert_eq!(
                 files(&objects.join(level.name())),
                 OBJECTS.len() + 1,
@@ -79,7 +79,8 @@ fn the_table_names_exactly_the_committed_objects() {
 
 #[test]
 fn objects_are_for_their_targets() {
-    // e_flags: the processor, and any xnack and sramecc where it has them (AMDGPUUsage, "ELF code object").
+    // e_flags: the processor, and any xnack and sramecc if it has them (AMDGPUUsage, "ELF code
+    // object").
     for (target, machine) in
         [(Target::Gfx906, 0x2f), (Target::Gfx90a, 0x3f), (Target::Gfx942, 0x4c), (Target::Gfx950, 0x4f)]
     {
@@ -91,7 +92,8 @@ fn objects_are_for_their_targets() {
             let object::FileFlags::Elf { e_flags, abi_version, .. } = elf.flags() else { panic!("not ELF") };
             assert_eq!(e_flags.0 & 0xff, machine, "{object} for {}", target.name());
             assert_eq!(abi_version, 4, "code object version 6");
-            // Without optimisation, with debug info, the kernels with every atomic operation have 106 KiB.
+            // Without optimisation and with debug info, the kernels with every atomic operation
+            // have 106 KiB.
             let most = if level == Level::O0 { 112 << 10 } else { 16 << 10 };
             assert!(bytes.len() < most, "{object} is small");
         }
@@ -179,7 +181,7 @@ fn arguments_and_workgroups_are_those_of_the_kernels() {
             if let Some(required) = field(&about, ".reqd_workgroup_size").and_then(Pack::as_array) {
                 let required: Vec<Option<u64>> = required.iter().map(Pack::as_u64).collect();
                 assert_eq!(required, case.local.map(|size| Some(u64::from(size))), "{}", case.name);
-                // A compiler may count on whole groups where the size is fixed.
+                // A compiler may rely on whole groups if the size is fixed.
                 assert!((0..3).all(|d| case.global[d].is_multiple_of(case.local[d])), "{}", case.name);
             }
         }
@@ -212,17 +214,17 @@ fn sources_are_whole() {
         let text = source(object).unwrap_or_else(|| panic!("{object} has a source"));
         assert!(!text.contains("#include"), "{object} includes a file that is not in its text");
         for kernel in KERNELS.iter().map(small).filter(|case| case.object == *object) {
-            // Some names are put together by macros.
+            // Macros build some names.
             let parts = kernel.kernel.split('_').all(|part| text.contains(part));
             assert!(parts, "{object} has no kernel {}", kernel.kernel);
         }
     }
-    // The text of a header is in the place of its name.
+    // The text of a header replaces its name.
     assert!(source("atomics_local32").is_some_and(|text| text.contains("#define EVERY_SCOPE")));
     assert_eq!(source("no such kernel"), None);
 }
 
-/// `flags_of` of the build script, run for an object.
+/// Runs `flags_of` of the build script for an object.
 #[cfg(unix)]
 #[test]
 fn options_are_those_of_the_build_script() {

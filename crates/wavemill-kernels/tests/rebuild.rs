@@ -1,18 +1,19 @@
-//! The committed code objects are what `kernels/build.sh` makes of the sources. Those without optimisation and at -O3,
-//! which take twice as long, are left to `.ci/full`.
+//! Checks that `kernels/build.sh` still produces the committed code objects. `.ci/full` checks
+//! those without optimisation and at -O3, which need twice as long.
 //!
-//! Compilers of another patch release may make other bytes, so objects are compared only where the compiler
-//! is the one that `kernels/bin/COMPILER` names; with another one the sources must still compile.
+//! Another patch release of the compiler may produce other bytes, so objects are compared only if
+//! the compiler is the one that `kernels/bin/COMPILER` names. With another one, the sources must
+//! still compile.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// What `build.sh --tools` exits with when a tool is absent.
+/// The exit code of `build.sh --tools` if a tool is missing.
 const TOOL_ABSENT: i32 = 3;
 
-/// The scripts, what they are to compare, and the packages that they need.
+/// The scripts, the objects that they compare, and the packages that they need.
 const SCRIPTS: [(&str, &str, &[&str], &str); 3] = [
     (
         "committed_objects_match_their_sources",

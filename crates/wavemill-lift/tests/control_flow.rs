@@ -151,7 +151,7 @@ fn status_tells_the_conditions() {
         assert_eq!(status & 1 != 0, scc);
         assert_eq!(status >> 9 & 1 != 0, exec == 0);
         assert_eq!(status >> 10 & 1 != 0, vcc == 0);
-        // The bases are the top halves that the aperture operands show.
+        // The bases are the top halves of the aperture operands.
         let (shared, private) = (outcome.sgpr64(2), outcome.sgpr64(6));
         assert_ne!(shared, private);
         assert_eq!(u64::from(outcome.sgpr(0)), shared >> 48 << 16 | private >> 48);
@@ -214,7 +214,7 @@ fn vgpr_indexing_state_lives_in_m0_and_mode() {
     assert_eq!(outcome.sgpr(11), 0xabcd_5f88);
     assert_eq!(outcome.sgpr(124), 0xabcd_8f88);
     assert_eq!(outcome.wave.mode, MODE);
-    // Vector ALU instructions mean something else in this mode (see the tests of VGPR indexing).
+    // Vector ALU instructions have another meaning in this mode (see the tests of VGPR indexing).
     let [plain, indexed] = [MODE, MODE | 1 << 27]
         .map(|mode| lift_at(&Context { target: TARGET, mode, sramecc: false }, &[0x7e00_0302], CODE).insts);
     assert_ne!(plain, indexed);

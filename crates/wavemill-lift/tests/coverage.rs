@@ -1,8 +1,8 @@
-//! Rows and lifter agree on what has a meaning: a row is `unsupported` on a target if and only if no instance of it
-//! lifts there to something that the engine runs.
+//! Rows and lifter agree on which instructions have a meaning: a row is `unsupported` on a target
+//! if and only if no instance of it lifts there to operations that the engine runs.
 //!
-//! Every form of every row (each encoding on each target) is tried with its plainest instance and with random ones. Forms
-//! of supported rows whose plainest instance does not run are pinned in a list.
+//! Every form of every row (each encoding on each target) is tried with its plainest instance and
+//! with random ones. A list pins the forms of supported rows whose plainest instance does not run.
 
 use std::fmt::Write as _;
 
@@ -16,11 +16,11 @@ use wavemill_oracle::SplitMix64;
 /// MODE as kernels start with it: denormals, DX10_CLAMP, IEEE.
 const MODE: u32 = 0x3f0;
 
-/// Random instances that are tried of each form.
+/// Number of random instances of each form.
 const FILLINGS: usize = 40;
 
-/// The bytes of an instance of the form: zeros but for what is fixed, or, where zeros are no legal instance, the first
-/// legal one found by setting up to three bits.
+/// The bytes of an instance of the form: zeros except for fixed bits. If zeros are not a legal
+/// instance, the first legal one with up to three bits set.
 fn plainest(target: Target, form: &Form) -> Option<[u8; 16]> {
     let legal = |words: u128| {
         let bytes = words.to_le_bytes();
@@ -34,13 +34,14 @@ fn plainest(target: Target, form: &Form) -> Option<[u8; 16]> {
         .or_else(|| legal(form.value | broadcast))
         .or_else(|| bits().find_map(|a| legal(form.value | a)))
         .or_else(|| bits().find_map(|a| bits().find_map(|b| legal(form.value | a | b))))
-        // 64-bit DPP takes few of the lane permutations.
+        // 64-bit DPP accepts few of the lane permutations.
         .or_else(|| {
             bits().find_map(|a| bits().find_map(|b| bits().find_map(|c| legal(form.value | a | b | c))))
         })
 }
 
-/// Instances of the form with random operands and modifiers, but not on the global data share, which no launch has.
+/// Instances of the form with random operands and modifiers, except on the global data share, which
+/// no launch has.
 fn random(target: Target, form: &Form, source: &mut SplitMix64) -> Vec<[u8; 16]> {
     let fill = |n: usize, source: &mut SplitMix64| {
         let free = u128::from(source.next_u64()) | u128::from(source.next_u64()) << 64;
@@ -78,7 +79,7 @@ fn set(targets: &[Target]) -> String {
     targets.iter().map(|target| &target.name()[3..]).collect::<Vec<_>>().join(",")
 }
 
-/// What the rows of the format say wrongly: a line for each instruction.
+/// Errors of the format's rows: a line for each instruction.
 fn disagreements(format: Format) -> String {
     let mut text = String::new();
     let mut source = SplitMix64::new(format as u64);

@@ -1,4 +1,5 @@
-//! Floating-point exceptions in TRAPSTS (Vega ISA 3.10), as a program sees them that reads the register.
+//! Floating-point exceptions in TRAPSTS (Vega ISA 3.10), as seen by a program that reads the
+//! register.
 
 use crate::common::{MODE, Machine, Outcome};
 use wavemill_isa::Target;
@@ -22,7 +23,8 @@ const READ_AGAIN: u32 = 0xb895_4003;
 const FLUSH: u32 = 0x3c0;
 const FLUSH_ALL: u32 = 0x300;
 
-/// Runs the code with these values in `v[0:1]`, `v[2:3]` and `v[4:5]` of one lane; an inactive lane has signalling NaNs.
+/// Runs the code with these values in `v[0:1]`, `v[2:3]` and `v[4:5]` of one lane; an inactive lane
+/// has signalling NaNs.
 fn run(mode: u32, code: &[u32], values: [u64; 3]) -> Outcome {
     let machine = Machine { mode, ..Machine::new(Target::Gfx906) };
     machine.run(code, |regs, _| {
@@ -40,7 +42,7 @@ fn run(mode: u32, code: &[u32], values: [u64; 3]) -> Outcome {
 fn check(mode: u32, code: &[u32], values: [u64; 3], expected: u32, what: &str) {
     let outcome = run(mode, &[code, &[READ]].concat(), values);
     assert_eq!(outcome.sgpr(20), expected, "{what} of {values:x?}, MODE {mode:#x}");
-    // What is raised changes no result.
+    // Collecting exceptions changes no result.
     let unwatched = run(mode, code, values);
     let mut watched = outcome;
     watched.wave.scalars[20] = 0;
@@ -200,7 +202,8 @@ fn reads_are_found() {
     let bytes = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
     let found = |words: &[u32]| reads_exceptions(Target::Gfx906, &bytes(words));
     assert!(found(&[0xbf80_0000, READ]));
-    // Behind the first half of a 64-bit instruction too, as code and data cannot be told apart.
+    // Also after the first half of a 64-bit instruction, because code and data cannot be
+    // distinguished.
     assert!(found(&[0xd1cb_0006, READ]));
     assert!(!found(&[0xb894_f801]), "s_getreg_b32 of MODE");
     assert!(!found(&[0xb894_0283]), "s_getreg_b32 s20, hwreg(HW_REG_TRAPSTS, 10, 1)");

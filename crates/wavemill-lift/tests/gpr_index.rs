@@ -1,5 +1,5 @@
-//! VGPR indexing through M0 (Vega ISA 6.6): an indexed instruction does what the one with the sums as register numbers
-//! does.
+//! VGPR indexing through M0 (Vega ISA 6.6): an indexed instruction has the effect of the
+//! instruction with the sums as register numbers.
 
 use crate::common::{Machine, Outcome};
 use wavemill_ir::{FaultKind, Uni};
@@ -29,7 +29,7 @@ fn try_run(code: &[u32], index: u32) -> Result<Outcome, FaultCause> {
         regs.set_uni(Uni(0), index);
         regs.set_uni(Uni(1), OTHER_INDEX);
         regs.set_uni(Uni(4), 0x1234_5678);
-        // What the instructions of this mode do not change.
+        // Bits of M0 that the instructions of this mode do not change.
         regs.set_uni(registers::M0, 0x0bad_0f00);
         regs.set_uni64(registers::EXEC, 0xf0f0_1234_ffff_8bce);
         for n in 0..32 {
@@ -43,7 +43,7 @@ fn run(code: &[u32], index: u32) -> Outcome {
     try_run(code, index).unwrap_or_else(|cause| panic!("{cause:?} in {code:x?}"))
 }
 
-/// Everything but M0.
+/// Everything except M0.
 fn but_m0(mut outcome: Outcome) -> Outcome {
     outcome.wave.scalars[124] = 0;
     outcome
@@ -66,7 +66,7 @@ fn each_operand_follows_its_bit() {
         (4, &[0x2e02_0702, 0x4040_0000], &[0x2e02_0f02, 0x4040_0000], "v_madmk_f32 v1, v2, 3.0, v3"),
         (2, &[0x2e02_0702, 0x4040_0000], &[0x2e02_0702, 0x4040_0000], "v_madmk_f32 v1, v2, 3.0, v3"),
         (2, &[0x3002_0702, 0x4040_0000], &[0x3002_0f02, 0x4040_0000], "v_madak_f32 v1, v2, v3, 3.0"),
-        // Places count, not what the operation does with them.
+        // The operand's position matters, not its use in the operation.
         (1, &[0x2402_0702], &[0x2402_0706], "v_lshlrev_b32 v1, v2, v3"),
         (2, &[0x6c02_0702], &[0x6c02_0f02], "v_subrev_u32 v1, v2, v3"),
         (
@@ -139,7 +139,7 @@ fn an_index_beyond_the_registers_reads_vgpr0_and_writes_nothing() {
     let code = [on(DST), 0xd1cc_0002, 0x0422_0d04, OFF];
     let nothing = but_m0(run(&[OFF], 29));
     assert!(but_m0(run(&code, 29)) == nothing);
-    // Index 254 must not lead on into the AccVGPRs: v_add_f32 v1, v2, v3 with v3 + 254.
+    // Index 254 must not reach the AccVGPRs: v_add_f32 v1, v2, v3 with v3 + 254.
     let zero = but_m0(run(&[0x0202_0102], 254)); // v_add_f32 v1, v2, v0
     assert!(but_m0(run(&[on(SRC1), 0x0202_0702, OFF], 254)) == zero);
 }

@@ -1,4 +1,5 @@
-//! Whatever decodes lifts to a well-formed block or to a fault, without a panic, under every mode.
+//! All words that decode lift to a well-formed block or to a fault, without a panic, under every
+//! mode.
 
 use crate::common::{CODE, MODE, lift_at};
 use wavemill_isa::Target;

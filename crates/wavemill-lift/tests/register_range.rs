@@ -1,5 +1,5 @@
-//! Registers that the wave does not have (Vega ISA 3.6.1). VGPRs: sources read VGPR0, an instruction with such a result does
-//! nothing. SGPRs: sources read s0, results go nowhere.
+//! Registers that the wave does not have (Vega ISA 3.6.1). VGPRs: sources read VGPR0, and an
+//! instruction with such a result does nothing. SGPRs: sources read s0, and results are dropped.
 
 use crate::common::RegisterCounts;
 use crate::common::{Machine, Outcome, home_words};
@@ -9,19 +9,20 @@ use wavemill_isa::gcn::{FieldId as F, Op};
 use wavemill_lift::gcn::registers;
 use wavemill_machine::{FaultCause, Registers};
 
-/// VGPRs and AccVGPRs of the wave that has few.
+/// VGPRs and AccVGPRs of the wave with few registers.
 const FEW: RegisterCounts = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 9, accs: 3 };
-/// Those of one that has enough.
+/// VGPRs and AccVGPRs of the wave with enough registers.
 const MANY: RegisterCounts = RegisterCounts { sgprs: RegisterCounts::ALL_SGPRS, vgprs: 64, accs: 8 };
 const VCC: u64 = 0x0123_4567_89ab_cdef;
 
-/// What register `n` holds before the code runs: small positive numbers as floats too.
+/// The value of register `n` before the code runs: a small positive number, also as a float.
 fn before(n: u16) -> [u32; 64] {
     std::array::from_fn(|lane| 0x3f80_0000 + 0x1_0000 * u32::from(n) + 8 * lane as u32)
 }
 
-/// Runs the code on a wave with these registers; a register that [`FEW`] has not holds what VGPR0 does. The buffers'
-/// addresses are in the pairs from `s[40:41]` on and, where `pointers` says so, with 16 times the lane in `v[0:1]`.
+/// Runs the code on a wave with these registers. Registers that [`FEW`] lacks hold the value of
+/// VGPR0. The buffers' addresses are in the pairs that start at `s[40:41]`; with `pointers`, also
+/// in `v[0:1]`, plus 16 times the lane.
 fn run(machine: &Machine, counts: RegisterCounts, pointers: bool, code: &[u32]) -> Outcome {
     let machine = Machine { registers: counts, ..machine.clone() };
     machine.run(code, |regs: &mut Registers, addresses| {
@@ -53,8 +54,8 @@ fn does_nothing(machine: &Machine, code: &[u32], what: &str) {
     }
 }
 
-/// Checks that the code, which must change something, does on a wave with few registers what it does on one whose other
-/// registers hold what VGPR0 does.
+/// Checks that the code, which must change something, has the same effect on a wave with few
+/// registers as on a wave whose other registers hold the value of VGPR0.
 fn reads_vgpr0(machine: &Machine, code: &[u32], what: &str) {
     let nothing = run(machine, FEW, false, &[0xbf80_0000]);
     let few = run(machine, FEW, false, code);
@@ -154,14 +155,14 @@ fn a_store_of_absent_registers_stores_vgpr0() {
     reads_vgpr0(&machine, &code, "global_store_dwordx4");
 }
 
-/// SGPRs of the wave that has few.
+/// SGPRs of the wave with few.
 const SGPRS: u16 = 16;
-/// What s0 and s1 hold: a small number, as it serves as an offset and a shift, too.
+/// The value of s0 and s1: a small number, because it is also an offset and a shift.
 const S0: u32 = 4;
 const RESOURCE: [u32; 2] = [1024, 0x27000];
 
-/// Runs the code on a wave with so many SGPRs. Those behind [`SGPRS`] hold `behind`. `s[6:7]` has the address of a buffer,
-/// `s[8:11]` a resource for it; `s[2:3]` is no address.
+/// Runs the code on a wave with this many SGPRs. The SGPRs after [`SGPRS`] hold `behind`. `s[6:7]`
+/// has the address of a buffer, `s[8:11]` a resource for it; `s[2:3]` is not an address.
 fn run_scalar(sgprs: u16, behind: u32, code: &[u32]) -> Result<Outcome, FaultCause> {
     let registers = RegisterCounts { sgprs, vgprs: 16, accs: 0 };
     let buffers = vec![(0..1024).map(|n| (n * 7) as u8).collect()];
@@ -190,8 +191,8 @@ fn present(outcome: &Outcome) -> Vec<u32> {
     [&all[..SGPRS.into()], &all[102..]].concat()
 }
 
-/// Checks that code does on a wave with few SGPRs what it does on one whose others hold what s0 does, and leaves the absent
-/// ones alone.
+/// Checks that code has the same effect on a wave with few SGPRs as on a wave whose others hold the
+/// value of s0, and leaves the absent ones unchanged.
 fn behaves_as_with_s0(code: &[u32], what: &str) {
     const POISON: u32 = 0xdead_0001;
     let few = run_scalar(SGPRS, POISON, code);
@@ -254,7 +255,8 @@ fn a_result_in_an_absent_sgpr_goes_nowhere_and_everything_else_happens() {
         (&[0x7e28_0501], "v_readfirstlane_b32 s20, v1"),
         (&[0xd289_0014, 0x0001_0701], "v_readlane_b32 s20, v1, 3"),
     ] {
-        // On the wave with all of them the result is s0's value again before anybody reads it.
+        // On the wave with all SGPRs, s0's value is restored to the result registers before they
+        // are read.
         let restored = [code, &[0xbe94_0000, 0xbe95_0000]].concat(); // s_mov_b32 s20, s0; s_mov_b32 s21, s0
         let reads_back = code.last() == Some(&0xbe84_0014);
         if !reads_back {
@@ -277,7 +279,7 @@ fn an_instruction_with_an_absent_sgpr_among_its_results_does_nothing() {
         (&[0xd119_1402, 0x0002_0300][..], "v_add_co_u32 v2, s[20:21], v0, v1"),
         (&[0xd1e0_1402, 0x0402_0300], "v_div_scale_f32 v2, s[20:21], v0, v1, v0"),
         (&[0xd1e8_1402, 0x0412_0300], "v_mad_u64_u32 v[2:3], s[20:21], v0, v1, v[4:5]"),
-        // A scalar load is not executed (Vega ISA 7.4), so that its address does not matter.
+        // A scalar load is not executed (Vega ISA 7.4), so its address does not matter.
         (&[0xc002_0501, 0], "s_load_dword s20, s[2:3], 0"),
         (&[0xc00e_0303, 0], "s_load_dwordx8 s[12:19], s[6:7], 0"),
         (&[0xc02a_0404, 0], "s_buffer_load_dwordx4 s[16:19], s[8:11], 0"),

@@ -6,7 +6,7 @@ use wavemill_isa::Target;
 use wavemill_isa::gcn::{FieldId, Format, Op, State};
 use wavemill_lift::gcn::registers;
 
-/// What an operation sees: sources, the old destination, SCC.
+/// The inputs of an operation: sources, the old destination, SCC.
 #[derive(Clone, Copy)]
 struct In {
     a: u64,
@@ -25,13 +25,13 @@ impl In {
     }
 }
 
-/// What it leaves: the destination (`None`: untouched), and SCC where it writes it.
+/// The outputs: the destination (`None`: unchanged), and SCC if the operation writes it.
 struct Out {
     d: Option<u64>,
     scc: Option<bool>,
 }
 
-/// A result that leaves SCC alone.
+/// A result that does not change SCC.
 fn plain(d: u64) -> Out {
     Out { d: Some(d), scc: None }
 }
@@ -41,7 +41,7 @@ fn with(d: u64, scc: bool) -> Out {
     Out { d: Some(d), scc: Some(scc) }
 }
 
-/// A 32-bit result with SCC telling whether it is not zero.
+/// A 32-bit result; SCC is whether it is not zero.
 fn nz32(d: u32) -> Out {
     with(u64::from(d), d != 0)
 }
@@ -272,7 +272,7 @@ const D: u32 = 10;
 const A: u32 = 20;
 const B: u32 = 30;
 
-/// Runs one instruction and compares destination, its neighbour and SCC with what is expected.
+/// Runs one instruction and compares destination, its neighbour and SCC with the expected values.
 fn check(code: &[u32], op: Op, x: In, expected: &Out) {
     check_on(Target::Gfx906, code, op, x, expected);
 }
@@ -418,7 +418,8 @@ fn operations_with_a_constant() {
     assert_eq!(tested, 16);
 }
 
-/// EXEC before and after, the saved or result pair, SCC; with the destination apart from the source and on it.
+/// EXEC before and after, the saved or result pair, SCC; with the destination apart from the source
+/// and equal to it.
 #[test]
 fn exec_operations() {
     type Expect = fn(u64, u64) -> u64;

@@ -1,4 +1,4 @@
-//! The meaning of instructions, run. One binary: what it links is there once.
+//! The meaning of instructions, run. One binary, so that its dependencies are linked only once.
 
 mod cayman;
 mod common;

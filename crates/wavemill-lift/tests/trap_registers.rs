@@ -1,11 +1,12 @@
-//! Trap temporaries belong to the trap handler (Vega ISA 3.10): waves of ours are never privileged.
+//! Trap temporaries belong to the trap handler (Vega ISA 3.10): Wavemill's waves are never
+//! privileged.
 
 use crate::common::{CODE, Machine, Outcome};
 use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_lift::gcn::registers;
 
-/// What trap temporary `n` holds.
+/// The value of trap temporary `n`.
 const fn held(n: u32) -> u32 {
     0x7700_0000 + n
 }
@@ -28,7 +29,7 @@ fn run(target: Target, code: &[u32]) -> Outcome {
     })
 }
 
-/// Lanes whose number divided by three leaves one.
+/// Lanes whose number is 1 modulo 3.
 fn equal() -> u64 {
     (0..64).filter(|lane| lane % 3 == 1).fold(0, |mask, lane| mask | 1 << lane)
 }

@@ -44,7 +44,7 @@ fn run(target: Target, exec: u64, code: &[u32]) -> Outcome {
         }
         regs.set_uni64(registers::EXEC, exec);
         regs.set_uni(Uni(30), 0x1234_5678);
-        // Lane numbers count modulo 64.
+        // Lane numbers are taken modulo 64.
         regs.set_uni(Uni(31), 64 + 37);
         regs.set_uni(registers::M0, 5);
     })
@@ -98,7 +98,7 @@ fn registers_are_exchanged_in_active_lanes() {
     }
 }
 
-/// The encoding has room for a scalar, the instruction takes none: nothing of it takes effect.
+/// The encoding can name a scalar, but the instruction does not accept one: it has no effect.
 #[test]
 fn registers_are_not_exchanged_with_scalars() {
     // v_swap_b32 v2, s0
@@ -107,8 +107,8 @@ fn registers_are_not_exchanged_with_scalars() {
     assert_eq!(refused.unwrap_err(), FaultCause::Instruction(FaultKind::Unsupported));
 }
 
-/// `v_permlane16_swap_b32` exchanges the odd rows of 16 lanes of the destination with the even ones of the source,
-/// `v_permlane32_swap_b32` the upper half with the lower one.
+/// `v_permlane16_swap_b32` exchanges the odd rows of 16 lanes of the destination with the even ones
+/// of the source, `v_permlane32_swap_b32` the upper half with the lower one.
 #[test]
 fn rows_of_lanes_are_exchanged() {
     for (name, width) in [("v_permlane16_swap_b32", 16), ("v_permlane32_swap_b32", 32)] {

@@ -1,7 +1,7 @@
-//! Addresses of memory operations that all engines work out alike.
+//! Address computations of memory operations that all engines share.
 
-/// Address of a scalar load or store. Of each of its components the two low bits are ignored (Vega ISA 7.2.1, CDNA4 ISA 8.2.1.1),
-/// whatever their sum would have been. Of the base, 48 bits count.
+/// Address of a scalar load or store. The two low bits of each component are ignored (Vega ISA
+/// 7.2.1, CDNA4 ISA 8.2.1.1), regardless of their sum. Only 48 bits of the base count.
 #[inline(always)]
 #[must_use]
 pub fn scalar_address(base: u64, register: u64, constant: i64) -> u64 {

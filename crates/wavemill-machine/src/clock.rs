@@ -1,9 +1,9 @@
-//! The clock that programs read where it need not be the same in every run.
+//! The clock that programs read. Its values may differ between runs.
 
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Nanoseconds since some engine asked for the first time: the same clock for all engines.
+/// Nanoseconds since the first call from any engine: all engines share one clock.
 #[must_use]
 pub fn host_nanoseconds() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();

@@ -1,11 +1,11 @@
-//! A hold on a run from the outside.
+//! Controls a run from another thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use crate::out_of_range::OutOfRange;
 
-/// A hold on a run from another thread: it can stop the run, and says how far it is. One for each run.
+/// Stops a run from another thread and reports its progress. Each run has its own.
 #[derive(Debug, Default)]
 pub struct RunControl {
     stop: AtomicBool,
@@ -14,13 +14,14 @@ pub struct RunControl {
 }
 
 impl RunControl {
-    /// Ends the run soon, with [`RunError::Stopped`](crate::RunError::Stopped) unless it is over before: waves look at
-    /// it where their slices end, so that a short run may be over all the same.
+    /// Ends the run soon, with [`RunError::Stopped`](crate::RunError::Stopped) unless it ends
+    /// earlier. Waves check for the request at the ends of their slices, so a short run may still
+    /// finish.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
     }
 
-    /// Whether somebody asked the run to stop.
+    /// Whether a stop was requested.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Relaxed)
@@ -32,7 +33,7 @@ impl RunControl {
         self.done.load(Relaxed)
     }
 
-    /// Accesses out of range of a run that has ended, in whatever way; none before.
+    /// Out-of-range accesses of a run that has ended, whatever the reason; none before the end.
     #[must_use]
     pub fn out_of_range(&self) -> OutOfRange {
         *self.out_of_range.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,4 +1,4 @@
-//! What runs waves.
+//! The interface of engines, which run waves.
 
 use std::fmt;
 
@@ -14,28 +14,30 @@ pub use crate::lds::Lds;
 pub use crate::observe::Events;
 pub use crate::wave::{Inside, PrivateMemory, Surroundings, Wave, WaveExit};
 
-/// A way to run waves: all that the machine knows of one.
+/// A way to run waves, and the machine's only view of it.
 ///
-/// Engines give the same bits, preempt waves at the same instructions and report the same faults, so that it does not
-/// matter which one runs a wave. They may hand a wave over to each other at any operation ([`Wave::inside`]).
+/// Engines compute the same bits, preempt waves at the same instructions and report the same
+/// faults, so any engine can run any wave. An engine can hand a wave over to another at any
+/// operation ([`Wave::inside`]).
 pub trait Engine: Sync + fmt::Debug {
     /// Its name for messages.
     fn name(&self) -> &'static str;
 
-    /// Makes what one host thread runs waves with.
+    /// Makes an executor, with which one host thread runs waves.
     ///
     /// # Panics
-    /// An engine may refuse a task for watched waves if it wants another one [for close looks](Engine::for_close_looks).
+    /// An engine may panic on a task for watched waves if it names another engine [for close
+    /// looks](Engine::for_close_looks).
     fn executor<'a>(&self, task: Task<'a>) -> Box<dyn Executor + 'a>;
 
-    /// The engine that it wants for waves that are watched, and for those that run instruction by instruction; `None` if it
-    /// does so itself.
+    /// The engine to use for watched waves and for waves that run instruction by instruction;
+    /// `None` if this engine runs them itself.
     fn for_close_looks(&self) -> Option<&dyn Engine> {
         None
     }
 }
 
-/// What an executor is made for.
+/// The task of an executor.
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
     /// Registers of the waves.
@@ -44,9 +46,9 @@ pub struct Task<'a> {
     pub source: &'a dyn BlockSource,
     /// Whether to count how often each block is entered, and active lanes.
     pub counting: bool,
-    /// Accesses that are faults although the chip says nothing.
+    /// Accesses that are faults although the chip does not report them.
     pub strict: Strict,
-    /// What is reported of watched waves; `None` if the waves are not watched.
+    /// The events to report of watched waves; `None` if the waves are not watched.
     pub interests: Option<&'a Interests>,
 }
 
@@ -59,14 +61,16 @@ impl fmt::Debug for Task<'_> {
     }
 }
 
-/// What one host thread runs waves with.
+/// Runs waves on one host thread.
 pub trait Executor {
-    /// Runs a wave until it stops or has started `budget` guest instructions; at least one, and no less than to the end of
-    /// the block. `events` is where events of a wave go whose executor is made for watched waves. The changes of a guest
-    /// instruction that another engine has begun are those since it was [handed over](Inside).
+    /// Runs a wave until it stops or has started `budget` guest instructions: at least one, and at
+    /// least up to the end of the block. `events` receives the events of the wave if the executor
+    /// is for watched waves. For a guest instruction that another engine began, changes are
+    /// reported since the [hand-over](Inside).
     ///
     /// # Panics
-    /// If the registers of the wave are not those of the task, or if `events` is missing in an executor for watched waves.
+    /// If the registers of the wave do not match the task, or if `events` is missing in an executor
+    /// for watched waves.
     fn run(
         &mut self,
         wave: &mut Wave,
@@ -75,12 +79,13 @@ pub trait Executor {
         events: Option<&mut Events<'_>>,
     ) -> WaveExit;
 
-    /// Accesses out of range of all waves that it has run.
+    /// Out-of-range accesses of all waves that it has run.
     fn out_of_range(&self) -> OutOfRange;
 
-    /// Number of blocks that it has made ready to run.
+    /// Number of blocks that it has compiled.
     fn blocks(&self) -> usize;
 
-    /// How often each block was entered, in parts if it was made ready again; empty unless the task says to count.
+    /// Entry counts of each block, in several parts if it was compiled several times; empty unless
+    /// the task requests counts.
     fn block_counts(&self) -> Vec<BlockCount>;
 }

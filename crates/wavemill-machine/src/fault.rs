@@ -1,4 +1,4 @@
-//! Guest faults: what stopped a wave, with everything a report needs.
+//! Guest faults: the reason that stopped a wave, and all data for a report.
 
 use wavemill_ir::{FaultKind, LANES, Row, Uni};
 
@@ -6,7 +6,7 @@ use crate::memory::Nearest;
 use crate::observe::Finding;
 use crate::registers::Registers;
 
-/// What kind of access a memory fault was.
+/// The kind of access that caused a memory fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// A load.
@@ -20,14 +20,14 @@ pub enum Access {
 /// A lane whose access was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FaultLane {
-    /// Lane number, 0..64; of a scalar access 0.
+    /// Lane number, 0..64; 0 for a scalar access.
     pub lane: u8,
-    /// Guest address. Of private memory and LDS it is the offset in it, in front of its start a negative number in two's
-    /// complement; of a buffer's range the byte or record.
+    /// Guest address. For private memory and LDS, the offset, negative in two's complement before
+    /// the start; for a buffer range, the byte or record.
     pub address: u64,
 }
 
-/// Memory that an access was meant for.
+/// The memory that an access addressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FaultSpace {
@@ -35,24 +35,24 @@ pub enum FaultSpace {
     Global,
     /// Private memory of the lane.
     Scratch,
-    /// LDS of the workgroup, of which only [`Strict::lds`](crate::Strict::lds) makes a fault.
+    /// LDS of the workgroup. A fault only under [`Strict::lds`](crate::Strict::lds).
     Lds,
-    /// A buffer of which the resource says how far it goes; only [`Strict::buffers`](crate::Strict::buffers) makes it a
-    /// fault.
+    /// A buffer whose resource states its range. A fault only under
+    /// [`Strict::buffers`](crate::Strict::buffers).
     Buffer(BufferRange),
 }
 
-/// How far a buffer goes that a resource describes.
+/// The range of a buffer, according to its resource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BufferRange {
-    /// So many bytes.
+    /// This many bytes.
     Bytes(u64),
-    /// So many records.
+    /// This many records.
     Records(u64),
 }
 
-/// What happened.
+/// The cause of a fault.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum FaultCause {
@@ -60,13 +60,13 @@ pub enum FaultCause {
     Memory {
         /// Kind of access.
         access: Access,
-        /// Where it went.
+        /// The memory that it addressed.
         space: FaultSpace,
-        /// Bytes per lane; of an access by way of a buffer resource those of the component that was refused.
+        /// Bytes per lane; for an access through a buffer resource, bytes of the refused component.
         size: u32,
         /// Refused lanes, in ascending order; at least one.
         lanes: Vec<FaultLane>,
-        /// Where the first refused address lies.
+        /// The location of the first refused address.
         nearest: Nearest,
     },
     /// An atomic on an address that is not a multiple of its size.
@@ -78,23 +78,23 @@ pub enum FaultCause {
     },
     /// The instruction cannot run.
     Instruction(FaultKind),
-    /// The program asked for it, with this number.
+    /// A trap of the program, with this number.
     Trap(u8),
-    /// A branch went to an address that holds no code. The registers are those behind it.
+    /// A branch to an address without code. The registers are those after the branch.
     BadJump {
-        /// Where it went.
+        /// Its destination.
         target: u64,
     },
     /// An observer has ended the run ([`Reporter::end_run`](crate::Reporter::end_run)).
     Finding(Finding),
 }
 
-/// The registers of a wave at a moment.
+/// The registers of a wave at one point in time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WaveSnapshot {
-    /// The cells of the instruction family; further ones are zero.
+    /// The cells of the instruction family; later ones are zero.
     pub cells: Vec<u32>,
-    /// A bit for each active lane.
+    /// One bit for each active lane.
     pub active: u64,
     /// Rows of each bank, 64 lanes each.
     pub rows: [Vec<[u32; LANES]>; Row::BANKS],
@@ -119,7 +119,7 @@ impl WaveSnapshot {
         }
     }
 
-    /// Value of a cell; 0 for one that the family does not have.
+    /// Value of a cell; 0 for a cell that the family does not have.
     #[must_use]
     pub fn cell(&self, cell: Uni) -> u32 {
         match cell.0.checked_sub(Uni::ACTIVE.0) {
@@ -136,13 +136,13 @@ impl WaveSnapshot {
     }
 }
 
-/// What a wave has beside the registers that instructions name.
+/// Resources of a wave besides the registers that instructions name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct WaveResources {
     /// Bytes of LDS of its workgroup.
     pub lds: u32,
-    /// Bytes of LDS that the chip allocates for it: whole granules.
+    /// Bytes of LDS that the chip allocates for the workgroup: whole granules.
     pub lds_allocated: u32,
     /// Bytes of private memory of each lane.
     pub private: u32,
@@ -150,14 +150,15 @@ pub struct WaveResources {
     pub waves: u32,
 }
 
-/// Accesses that the chip answers with zeros, or drops, without a word: which of them are faults. None of them if nothing
-/// is said, and then they cost nothing.
+/// Selects which accesses are faults among those that the chip answers with zeros, or drops,
+/// silently. By default none of them is, and then there is no cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Strict {
-    /// Accesses beyond the LDS of a workgroup, by whatever instruction (Vega ISA 3.6.1, 9.6).
+    /// Accesses beyond the LDS of a workgroup, by any instruction (Vega ISA 3.6.1, 9.6).
     pub lds: bool,
-    /// Accesses beyond what a buffer resource says, by vector and scalar instructions (Vega ISA 7.2, 8.1.5). Some programs
-    /// mean them: lanes that have nothing to load get an offset out of range.
+    /// Accesses beyond the range of a buffer resource, by vector and scalar instructions (Vega ISA
+    /// 7.2, 8.1.5). Some programs do this on purpose: lanes with nothing to load get an offset out
+    /// of range.
     pub buffers: bool,
 }
 
@@ -176,12 +177,13 @@ pub struct Fault {
     pub workgroup: [u32; 3],
     /// Wave number in the workgroup.
     pub wave: u32,
-    /// What happened.
+    /// The cause.
     pub cause: FaultCause,
-    /// Of an illegal instruction, the address of the branch that led to it; `None` where the program came to it in order.
+    /// For an illegal instruction, the address of the branch that led to it; `None` if the program
+    /// reached it in order.
     pub from: Option<u64>,
     /// Registers of the wave at that instruction.
     pub snapshot: Box<WaveSnapshot>,
-    /// What else it has.
+    /// Its other resources.
     pub resources: WaveResources,
 }

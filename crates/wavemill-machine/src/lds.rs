@@ -2,7 +2,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
-/// LDS of one workgroup: host memory of its own, which guest memory does not hold.
+/// LDS of one workgroup: its own host memory, outside guest memory.
 #[derive(Debug)]
 pub struct Lds {
     ptr: *mut u8,
@@ -10,7 +10,7 @@ pub struct Lds {
     size: usize,
 }
 
-// SAFETY: the block belongs to the value alone.
+// SAFETY: only this value owns the block.
 unsafe impl Send for Lds {}
 
 impl Lds {
@@ -18,8 +18,8 @@ impl Lds {
         Layout::from_size_align(size + 64, 64).expect("LDS is small")
     }
 
-    /// LDS of zeros for a workgroup that asks for `asked` bytes and gets a multiple of `granule`; granules of 0 and 1 are
-    /// what it asks for.
+    /// Zeroed LDS for a workgroup that requests `asked` bytes, rounded up to a multiple of
+    /// `granule`. Granules of 0 and 1 do not round.
     #[must_use]
     pub fn new(asked: u32, granule: u32) -> Self {
         let size = asked.checked_next_multiple_of(granule.max(1)).unwrap_or(asked) as usize;
@@ -31,25 +31,26 @@ impl Lds {
         Lds { ptr, asked, size }
     }
 
-    /// Host pointer of its first byte. It has [`Lds::allocated`] bytes, and room for 64 more behind them.
+    /// Host pointer to its first byte. It has [`Lds::allocated`] bytes, and 64 spare bytes after
+    /// them.
     #[must_use]
     pub fn ptr(&self) -> *mut u8 {
         self.ptr
     }
 
-    /// Bytes that the workgroup asked for.
+    /// Requested bytes.
     #[must_use]
     pub fn asked(&self) -> u32 {
         self.asked
     }
 
-    /// Bytes that it has: up to the end of the last granule.
+    /// Allocated bytes: up to the end of the last granule.
     #[must_use]
     pub fn allocated(&self) -> u32 {
         self.size as u32
     }
 
-    /// Fills it with a word; zeros without one.
+    /// Fills it with a word, or with zeros if there is none.
     pub fn clear(&mut self, poison: Option<u32>) {
         match poison {
             // SAFETY: the block is ours.

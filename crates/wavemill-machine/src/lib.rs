@@ -1,11 +1,13 @@
 //! The machine that runs wave IR: guest memory, checked addressing, register files, waves, the scheduler that runs the
 //! workgroups of a grid on host threads, observers, faults and stalls.
 //!
-//! The machine knows neither instruction sets nor files nor engines: code reaches it as IR through [`BlockSource`], the
-//! initial state of waves through [`WaveInit`], and an [`Engine`](engine::Engine) runs the waves.
+//! The machine knows no instruction sets, files or engines. Code reaches it as IR through
+//! [`BlockSource`], the initial state of waves through [`WaveInit`], and an
+//! [`Engine`](engine::Engine) runs the waves.
 //!
-//! A fault says where memory is near it and what an observer found, memory and observers say what kind of access it was, and
-//! the exit of a wave holds its fault. So the files of faults, memory, waves and observers name each other.
+//! The files for faults, memory, waves and observers refer to each other. A fault names the memory
+//! near it and an observer's finding, memory and observers name the kind of an access, and the exit
+//! of a wave holds its fault.
 
 mod address;
 mod clock;

@@ -1,10 +1,11 @@
-//! Guest memory: a table of allocations, each backed by host memory of its own.
+//! Guest memory: a table of allocations, each backed by its own host memory.
 //!
-//! An allocation ends at the requested byte and is followed by a gap that no other one is in, so an access one byte past
-//! the end is found. [`AddressMode`] says what the addresses are. In the sandbox gaps are so large ([`SPACING`]) that an
-//! index which is wrong by a factor, or by any 31 bits, hits nothing either, and no address is handed out twice, so a use
-//! after free is found too; in identity mode gaps are [`GUARD_GAP`], and a use after free it is found as long as the host's memory is not reused, and freed allocations keep
-//! their addresses from that for a while.
+//! An allocation ends at the requested byte, and an unmapped gap follows it, so an access one byte
+//! past the end is found. [`AddressMode`] selects the kind of addresses. In the sandbox, gaps are
+//! large ([`SPACING`]): an index that is wrong by a factor, or by any 31 bits, hits nothing either.
+//! No address is reused, so a use after free is found, too. In identity mode, gaps are
+//! [`GUARD_GAP`], and a use after free is found as long as the host's memory is not reused. Freed
+//! allocations keep their addresses for a while to prevent that.
 
 mod host_block;
 mod map;
@@ -28,42 +29,46 @@ pub use nearest::Nearest;
 pub use neighbours::{Neighbour, Neighbours};
 pub use observer::{Allocated, MemoryObserver};
 
-/// Whether kernels' accesses to memory are checked. Builds with `--cfg wavemill_unchecked` do not check those to global
-/// memory, nor most of those to LDS (atomics and accesses of single lanes still are), to measure what the checks cost: they
-/// are for benchmarks of kernels that are known to be right, have the host's addresses only, and are unsound for anything
-/// else.
+/// Whether accesses of kernels to memory are checked. Builds with `--cfg wavemill_unchecked` do not
+/// check accesses to global memory, nor most accesses to LDS (atomics and accesses of single lanes
+/// are still checked), to measure the cost of the checks. Such builds are for benchmarks of kernels
+/// that are known to be correct, use only host addresses, and are unsound for anything else.
 pub const CHECKS_ACCESSES: bool = !cfg!(wavemill_unchecked);
 
 /// First guest address that the sandbox hands out.
 pub const SANDBOX_BASE: u64 = 0x10_0000_0000;
-/// In the sandbox allocations begin at multiples of this many bytes, and half as many at least lie unmapped behind each,
-/// as long as there are addresses enough: most of the space is for some 30,000 of them.
+/// In the sandbox, allocations begin at multiples of this many bytes, and at least half as many
+/// unmapped bytes follow each, while there are enough addresses. Most of the space is for about
+/// 30,000 allocations.
 pub const SPACING: u64 = 1 << 32;
-/// Addresses that are kept for allocations with gaps of [`GUARD_GAP`] only, when those before have been handed out.
+/// Addresses reserved for allocations with gaps of only [`GUARD_GAP`], for use when all addresses
+/// before them have been allocated.
 const DENSE: u64 = 1 << 44;
-/// From here on the sandbox has what [`GuestMemory::allocate_internal`] makes, far from what kernels compute addresses
-/// from.
+/// Start of the allocations of [`GuestMemory::allocate_internal`] in the sandbox, far from the
+/// addresses that kernels compute with.
 const INTERNAL_BASE: u64 = 1 << 47;
-/// Unmapped bytes behind every allocation, at least; in the sandbox mostly far more, see [`SPACING`].
+/// Least number of unmapped bytes after every allocation; the sandbox mostly has far more, see
+/// [`SPACING`].
 pub const GUARD_GAP: u64 = 4096;
-/// Guest addresses from here on are the LDS aperture (AMDGPUUsage, "Address Spaces"; the value is the one that the
-/// kernel driver programs).
+/// Start of the LDS aperture in guest addresses (AMDGPUUsage, "Address Spaces"; the value is the
+/// one that the kernel driver programs).
 pub const LDS_APERTURE: u64 = 0x1_0000_0000_0000;
-/// Guest addresses from here on are the scratch aperture.
+/// Start of the scratch aperture in guest addresses.
 pub const SCRATCH_APERTURE: u64 = 0x2_0000_0000_0000;
 
-/// Freed allocations that are remembered, for messages.
+/// Number of freed allocations to remember for messages.
 const FREED: usize = 4096;
 
-/// What guest addresses are.
+/// The kind of guest addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum AddressMode {
-    /// Addresses of our own: the same in every run, and never handed out twice.
+    /// Synthetic addresses: the same in every run, and never reused.
     #[default]
     Sandbox,
-    /// The host's: a pointer of the host is one of the guest, and the other way round. Every access is checked as in the
-    /// sandbox. Addresses differ from run to run, and those of freed memory come back some day.
+    /// Host addresses: every host pointer is the same guest address, and vice versa. Every access
+    /// is checked as in the sandbox. Addresses differ from run to run, and those of freed memory
+    /// are eventually reused.
     Identity,
 }
 
@@ -71,7 +76,7 @@ impl AddressMode {
     /// All modes.
     pub const ALL: [AddressMode; 2] = [AddressMode::Sandbox, AddressMode::Identity];
 
-    /// `sandbox` or `identity`.
+    /// The mode called `sandbox` or `identity`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -91,7 +96,7 @@ impl fmt::Display for AddressMode {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
-    /// The host has no memory for it.
+    /// The host does not have enough memory.
     #[error("cannot allocate {size} bytes for `{name}`: the host does not have that much memory")]
     OutOfMemory {
         /// Name of the allocation.
@@ -99,10 +104,10 @@ pub enum MemoryError {
         /// Requested bytes.
         size: u64,
     },
-    /// Memory of the host that the guest has already.
-    #[error("{size} bytes at {address:#x} cannot become `{name}`: some of them are `{other}`")]
+    /// The guest already has this host memory.
+    #[error("cannot allocate `{name}`, {size} bytes at {address:#x}: it would overlap `{other}`")]
     Overlap {
-        /// Name that the range should get.
+        /// The requested name of the range.
         name: String,
         /// First address of the range.
         address: u64,
@@ -118,7 +123,7 @@ pub enum MemoryError {
         address: u64,
         /// Bytes of the access.
         size: u64,
-        /// Where the nearest allocation is.
+        /// The nearest allocation.
         nearest: Nearest,
     },
 }
@@ -127,34 +132,36 @@ pub enum MemoryError {
 #[derive(Debug)]
 pub struct GuestMemory {
     mode: AddressMode,
-    /// Identity mode: freed memory. In front of the map, so that nothing goes there when all memory is dropped.
+    /// Freed memory in identity mode. Declared before the map, so that it is dropped first and
+    /// receives nothing when all memory is dropped.
     quarantine: Arc<Quarantine>,
     map: RwLock<Arc<MemoryMap>>,
-    /// Where the sandbox goes on.
+    /// The next free addresses of the sandbox.
     next: Mutex<Next>,
-    /// First addresses of allocations that an observer hears of at this moment, as they are about to be freed.
+    /// Start addresses of allocations that are about to be freed while an observer is being
+    /// notified.
     leaving: Mutex<BTreeSet<u64>>,
 }
 
-/// An allocation that is about to be freed: it goes with the value, also where an observer panics.
+/// An allocation that is about to be freed. Dropping this frees it, even if an observer panics.
 struct Leaving<'a>(&'a GuestMemory, u64);
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        // Both under the lock: whoever gets the addresses next may free them at once.
+        // Both under the lock: the next owner of the addresses may free them at once.
         let mut leaving = self.0.leaving();
-        // Nobody else frees what is leaving.
+        // No other thread frees an allocation that is in the list.
         let _ = self.0.remove(self.1);
         leaving.remove(&self.1);
     }
 }
 
-/// Where the sandbox goes on.
+/// The next free addresses of the sandbox.
 #[derive(Debug)]
 struct Next {
-    /// For allocations that users know of.
+    /// For allocations that users can see.
     users: u64,
-    /// For the others.
+    /// For internal ones.
     internal: u64,
 }
 
@@ -169,7 +176,7 @@ impl GuestMemory {
     #[must_use]
     pub fn new(mode: AddressMode) -> Self {
         GuestMemory {
-            // Accesses that nobody checks go to the host's addresses.
+            // Unchecked accesses go to host addresses.
             mode: if CHECKS_ACCESSES { mode } else { AddressMode::Identity },
             quarantine: Arc::default(),
             map: RwLock::default(),
@@ -178,17 +185,17 @@ impl GuestMemory {
         }
     }
 
-    /// Lets somebody hear of what the host does with the memory from here on, in place of whoever did before.
+    /// Sets the observer of the host's accesses to memory, in place of the previous one.
     pub fn set_observer(&self, observer: Arc<dyn MemoryObserver>) {
         let before = {
             let mut map = self.map.write().unwrap_or_else(|e| e.into_inner());
             Arc::make_mut(&mut map).observer.replace(observer)
         };
-        // It may look at memory for the last time.
+        // The previous observer may still read memory when it is dropped.
         drop(before);
     }
 
-    /// Who hears of it. Nobody is called while the map is locked: an observer may look at memory.
+    /// The observer. Call it without a lock on the map: it may read memory.
     fn observer(&self) -> Option<Arc<dyn MemoryObserver>> {
         self.map.read().unwrap_or_else(|e| e.into_inner()).observer.clone()
     }
@@ -200,29 +207,30 @@ impl GuestMemory {
         }
     }
 
-    /// What guest addresses are.
+    /// The kind of guest addresses.
     #[must_use]
     pub fn address_mode(&self) -> AddressMode {
         self.mode
     }
 
-    /// The allocations as they are now.
+    /// The current allocations.
     #[must_use]
     pub fn snapshot(&self) -> Arc<MemoryMap> {
         self.map.read().unwrap_or_else(|e| e.into_inner()).clone()
     }
 
-    /// Allocates `size` zeroed bytes and returns their guest address, a multiple of `align` (a power of two; at least
-    /// 256 is used).
+    /// Allocates `size` zeroed bytes and returns their guest address, a multiple of `align` (a
+    /// power of two; at least 256).
     ///
     /// # Errors
-    /// [`MemoryError::OutOfMemory`] if the host has not that much.
+    /// [`MemoryError::OutOfMemory`] if the host does not have enough memory.
     pub fn allocate(&self, name: &str, size: u64, align: u64) -> Result<u64, MemoryError> {
         self.allocate_for(false, name, size, align)
     }
 
-    /// As [`GuestMemory::allocate`], for memory that users of the device do not know of and that kernels do not compute
-    /// addresses from: in the sandbox far from everything else, and [internal](GuestMemory::set_internal).
+    /// Like [`GuestMemory::allocate`], for memory that users of the device cannot see and that
+    /// kernels do not compute addresses from: in the sandbox far from everything else, and
+    /// [internal](GuestMemory::set_internal).
     ///
     /// # Errors
     /// As [`GuestMemory::allocate`].
@@ -236,12 +244,13 @@ impl GuestMemory {
         let host_size = usize::try_from(size).map_err(|_| fail())?;
         let address = match self.mode {
             AddressMode::Sandbox => {
-                // Eight bytes more than asked for, so that the host block is never empty; the guest cannot reach them.
+                // Eight more bytes than requested, so that the host block is never empty; the guest
+                // cannot access them.
                 let block = host_size.checked_add(8).and_then(HostBlock::new).ok_or_else(fail)?;
                 self.add_to_sandbox(internal, name, size, (align, 0), block)?
             }
             AddressMode::Identity => {
-                // The gap behind it is real memory, which is never touched.
+                // The gap after it is host memory, but is never accessed.
                 let host_size = host_size.checked_add(GUARD_GAP as usize).ok_or_else(fail)?;
                 let align = usize::try_from(align).map_err(|_| fail())?;
                 let mut block = HostBlock::in_own_pages(host_size, align);
@@ -256,16 +265,17 @@ impl GuestMemory {
         Ok(address)
     }
 
-    /// Lets the guest use memory of the host, without a copy, and returns its guest address: in identity mode `memory`
-    /// itself, in the sandbox one with the same last eight bits. Only there is a gap behind it.
+    /// Lets the guest use host memory without a copy, and returns its guest address: in identity
+    /// mode `memory` itself, in the sandbox an address with the same low eight bits. Only the
+    /// sandbox adds a gap after it.
     ///
     /// # Errors
-    /// [`MemoryError::Overlap`] in identity mode if the guest has some of it already.
+    /// [`MemoryError::Overlap`] in identity mode if the guest already has some of it.
     ///
     /// # Safety
-    /// All `size` bytes at `memory` are valid for reads and writes until the allocation has been freed and nobody has a
-    /// [`GuestMemory::snapshot`] any more that was taken before. While a guest program runs that may use them, nobody
-    /// else touches them, but for atomic operations.
+    /// All `size` bytes at `memory` stay valid for reads and writes until the allocation has been
+    /// freed and every [`GuestMemory::snapshot`] taken before that has been dropped. While a guest
+    /// program that may use them runs, all other accesses to them are atomic.
     pub unsafe fn import(&self, name: &str, memory: *mut u8, size: u64) -> Result<u64, MemoryError> {
         let block = HostBlock::borrowed(memory);
         let address = match self.mode {
@@ -278,7 +288,7 @@ impl GuestMemory {
         Ok(address)
     }
 
-    /// Adds an allocation at the next address that is `place.1` more than a multiple of `place.0`.
+    /// Adds an allocation at the next address that equals `place.1` modulo `place.0`.
     fn add_to_sandbox(
         &self,
         internal: bool,
@@ -300,12 +310,12 @@ impl GuestMemory {
         }
         let apart = (end + SPACING / 2).next_multiple_of(SPACING);
         *next = if internal || last - end < DENSE { end.next_multiple_of(4096) } else { apart };
-        // Still under the lock, so that nobody else gets the same addresses.
+        // Still under the lock, so that no other thread gets the same addresses.
         self.add(internal, name, start, size, block)?;
         Ok(start)
     }
 
-    /// Adds an allocation at the address that the host has for it.
+    /// Adds an allocation at its host address.
     fn add_in_place(
         &self,
         internal: bool,
@@ -343,7 +353,7 @@ impl GuestMemory {
         }
         let map = Arc::make_mut(&mut map);
         if self.mode == AddressMode::Identity {
-            // The host may have given addresses of freed memory to something else.
+            // The host may have reused addresses of freed memory.
             map.freed.retain(|(_, s, e)| *e <= start || *s >= start + size);
         }
         let block = Arc::new(block);
@@ -353,7 +363,7 @@ impl GuestMemory {
         Ok(())
     }
 
-    /// Frees the allocation that starts at the address. Kernels that run at that moment may go on using it.
+    /// Frees the allocation that starts at the address. Kernels that are running may still use it.
     ///
     /// # Errors
     /// [`MemoryError::NotMapped`] if no allocation starts there.
@@ -367,7 +377,7 @@ impl GuestMemory {
             }
         }
         let _leaving = Leaving(self, address);
-        // As long as it is there, nobody gets its addresses.
+        // While it is in the map, its addresses cannot be reused.
         observer.freed(address);
         Ok(())
     }
@@ -386,12 +396,13 @@ impl GuestMemory {
                     return Ok(());
                 }
                 map.freed.push((gone.name.clone(), gone.start, gone.end()));
-                // Messages about the oldest ones are not worth a list that grows with every launch.
+                // Messages about the oldest ones do not justify a list that grows with every
+                // launch.
                 if map.freed.len() > FREED {
                     map.freed.drain(..FREED / 2);
                 }
                 if self.mode == AddressMode::Identity {
-                    // Kernels that run may still use it; the last one to do so sends it there.
+                    // Running kernels may still use it; the last one moves it to the quarantine.
                     gone.block.keep_in(&self.quarantine);
                 }
                 Ok(())
@@ -400,8 +411,8 @@ impl GuestMemory {
         }
     }
 
-    /// Forbids the guest to write a range inside one allocation, from the next [`GuestMemory::snapshot`] on; `what` says
-    /// in messages what it is. The host may write it as before.
+    /// Makes a range inside one allocation read-only for the guest, from the next
+    /// [`GuestMemory::snapshot`] on; `what` names it in messages. The host can still write it.
     ///
     /// # Errors
     /// [`MemoryError::NotMapped`] if the range is not inside one allocation.
@@ -424,8 +435,8 @@ impl GuestMemory {
         Ok(())
     }
 
-    /// Says that users of the device do not know of the allocation that starts at the address: what lies near it is
-    /// described by other allocations, if there are any.
+    /// Marks the allocation that starts at the address as invisible to users of the device.
+    /// Messages describe locations near it by other allocations, if there are any.
     pub fn set_internal(&self, address: u64) {
         let mut map = self.map.write().unwrap_or_else(|e| e.into_inner());
         if let Ok(index) = map.live.binary_search_by_key(&address, |a| a.start) {
@@ -448,7 +459,7 @@ impl GuestMemory {
     pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
         let map = self.snapshot();
         let host = Self::resolve(&map, address, into.len())?;
-        // SAFETY: `resolve` vouches for the range, the snapshot keeps it alive.
+        // SAFETY: `resolve` checked the range, and the snapshot keeps it alive.
         unsafe { raw::read_bytes(host, into) };
         Ok(())
     }
@@ -460,7 +471,7 @@ impl GuestMemory {
     pub fn write(&self, address: u64, from: &[u8]) -> Result<(), MemoryError> {
         let map = self.snapshot();
         let host = Self::resolve(&map, address, from.len())?;
-        // SAFETY: `resolve` vouches for the range, the snapshot keeps it alive.
+        // SAFETY: `resolve` checked the range, and the snapshot keeps it alive.
         unsafe { raw::write_bytes(host, from) };
         map.report_write(address, from.len() as u64);
         Ok(())
@@ -493,14 +504,15 @@ mod tests {
         assert!(b - (a + 10) >= SPACING / 2);
         let large = m.allocate("large", 5 << 30, 1);
         let c = m.allocate("c", 1, 1).unwrap();
-        // Hosts may have no five gigabytes.
+        // Hosts may not have five gigabytes.
         assert!(c >= large.map_or(b, |large| large + (5 << 30)) + SPACING / 2);
         let mut bytes = [1; 10];
         m.read(a, &mut bytes).unwrap();
         assert_eq!(bytes, [0; 10]);
     }
 
-    /// However many allocations there have been, there are addresses left, and what is internal is far away.
+    /// Addresses do not run out, however many allocations there were, and internal memory is far
+    /// away.
     #[test]
     fn gaps_shrink_before_addresses_run_out() {
         let m = GuestMemory::default();
@@ -528,7 +540,7 @@ mod tests {
         let own = m.allocate("packet", 64, 1).unwrap();
         assert_eq!(m.snapshot().nearest(own + 100).to_string(), "36 bytes past the end of `packet`");
         m.set_internal(own);
-        // Further from `a` than buffers are apart.
+        // Further from `a` than the distance between buffers.
         assert_eq!(m.snapshot().nearest(own + 100), Nearest::Far);
         assert_eq!(m.snapshot().nearest(own + 100).to_string(), "no buffer is near");
         assert_eq!(
@@ -597,13 +609,13 @@ mod tests {
             assert_eq!(object.allowed(a + 100, access), Some(a + 100..a + 1000));
             assert_eq!(object.allowed(a + 1009, access), None);
             assert_eq!(object.allowed(a + 1010, access), Some(a + 1010..a + 4096));
-            // It begins in front of a part, inside one, and nowhere near.
+            // It begins before a part, inside one, and far from all.
             let text = |address| map.refusal(address, 8, access).to_string();
             assert_eq!(text(a + 996), "byte 1000 of `object` is read-only (code)");
             assert_eq!(text(a + 96), "byte 96 of `object` is read-only (constants)");
             assert_eq!(text(a + 4090), "byte 4090 of `object`, which has 4096");
         }
-        // The host writes what it likes.
+        // The host can write it.
         m.write(a + 1000, &[1; 10]).unwrap();
         assert!(map.holds(a + 1000, &[1; 10]));
         assert!(!map.holds(a + 999, &[1; 10]));
@@ -631,7 +643,7 @@ mod tests {
                 assert_eq!(map.find(a).unwrap().host().addr() as u64, a);
                 m.write(a + size - 1, &[7]).unwrap();
             }
-            // The byte behind the end is nobody's.
+            // The byte after the end is not mapped.
             assert!(m.write(a + size, &[7]).is_err());
             assert!((0..GUARD_GAP).all(|n| map.find(a + size + n).is_none()));
         }
@@ -646,7 +658,7 @@ mod tests {
         m.write(a, &[1; 64]).unwrap();
         let running = m.snapshot();
         m.free(a).unwrap();
-        // What runs still has it, what starts now has not.
+        // A running kernel still has it, a new one does not.
         let mut bytes = [0; 64];
         assert!(running.read(a, &mut bytes));
         assert_eq!(bytes, [1; 64]);
@@ -654,7 +666,7 @@ mod tests {
         for _ in 0..1000 {
             assert_ne!(m.allocate("b", 64, 1).unwrap(), a);
         }
-        // Not for good: whoever frees for hours gets the memory back.
+        // The quarantine is bounded: repeated frees return the memory.
         for _ in 0..2 * FREED {
             let b = m.allocate("b", 64, 1).unwrap();
             m.free(b).unwrap();
@@ -663,7 +675,7 @@ mod tests {
         assert!(m.snapshot().freed.len() <= FREED);
     }
 
-    /// How many pages of some memory of this process are there, if the host tells.
+    /// Number of resident pages in some memory of this process, if the host reports it.
     #[cfg(target_os = "linux")]
     fn pages_in_memory(address: u64, size: u64) -> Option<usize> {
         use std::io::{Read as _, Seek as _, SeekFrom};
@@ -675,7 +687,7 @@ mod tests {
         Some(entries.chunks_exact(8).filter(|entry| entry[7] >> 6 != 0).count())
     }
 
-    /// What is freed while a kernel runs is given back when that has ended.
+    /// Memory that is freed while a kernel runs is returned to the host when the kernel has ended.
     #[test]
     fn in_identity_mode_freed_memory_is_given_back() {
         const SIZE: u64 = 8 << 20;
@@ -699,7 +711,7 @@ mod tests {
             assert!(pages_in_memory(a, SIZE).is_none_or(|pages| pages == 0));
         }
         assert!(resident == 0 || resident == addresses);
-        // Nobody is left to give addresses to.
+        // No guest memory is left that could use the addresses.
         drop(m);
     }
 
@@ -709,7 +721,7 @@ mod tests {
         let ptr = host.as_mut_ptr().cast::<u8>();
         for mode in AddressMode::ALL {
             let m = GuestMemory::new(mode);
-            // SAFETY: `host` lives longer, and is not used by anybody else until the allocation is freed.
+            // SAFETY: `host` lives longer, and is not used otherwise until the allocation is freed.
             let (a, again) =
                 unsafe { (m.import("a", ptr.add(8), 4000).unwrap(), m.import("b", ptr.add(4000), 4000)) };
             assert_eq!(a % 256, (ptr.addr() as u64 + 8) % 256);
@@ -723,7 +735,7 @@ mod tests {
                     let at = ptr.addr() + 4000;
                     assert_eq!(
                         text,
-                        format!("4000 bytes at {at:#x} cannot become `b`: some of them are `a`")
+                        format!("cannot allocate `b`, 4000 bytes at {at:#x}: it would overlap `a`")
                     );
                 }
             }
@@ -742,7 +754,7 @@ mod tests {
         let mut host = [0u64; 16];
         let ptr = host.as_mut_ptr().cast::<u8>();
         let m = GuestMemory::new(AddressMode::Identity);
-        // SAFETY: `host` lives longer, and is not used by anybody else until the allocation is freed.
+        // SAFETY: `host` lives longer, and is not used otherwise until the allocation is freed.
         let a = unsafe { m.import("a", ptr, 128).unwrap() };
         m.free(a).unwrap();
         // SAFETY: as above.
@@ -751,7 +763,7 @@ mod tests {
         assert_eq!(m.snapshot().nearest(b + 64).to_string(), "just past the end of `b`");
     }
 
-    /// What an observer has heard.
+    /// The events that an observer received.
     #[derive(Debug, Default)]
     struct Heard(Mutex<Vec<String>>);
 
@@ -799,17 +811,18 @@ mod tests {
         assert_eq!(*heard.0.lock().unwrap(), expected);
     }
 
-    /// Who looks at memory when it hears that some is freed, and when it is dropped.
+    /// Reads memory when some of it is freed, and when this observer is dropped.
     #[derive(Debug, Default)]
     struct Looks {
         memory: std::sync::OnceLock<std::sync::Weak<GuestMemory>>,
-        /// Whether what is freed is there, can be freed again and can be imported again; whether memory can be looked at.
+        /// For freed memory: whether it is mapped, can be freed again and can be imported again;
+        /// and whether memory can be read.
         seen: Arc<Mutex<Vec<[bool; 3]>>>,
         dropped: Arc<Mutex<Vec<bool>>>,
     }
 
     impl Looks {
-        /// `None` when it is being dropped itself.
+        /// `None` while this memory is being dropped.
         fn memory(&self) -> Option<Arc<GuestMemory>> {
             self.memory.get()?.upgrade()
         }
@@ -820,7 +833,7 @@ mod tests {
             let memory = self.memory().unwrap();
             let is_there = memory.snapshot().find(address).is_some();
             let ptr = std::ptr::with_exposed_provenance_mut(address as usize);
-            // SAFETY: the test has the memory, until all of its allocations have been freed.
+            // SAFETY: the test owns the memory until all of its allocations have been freed.
             let imported = unsafe { memory.import("again", ptr, 8) };
             self.seen.lock().unwrap().push([is_there, memory.free(address).is_ok(), imported.is_ok()]);
         }

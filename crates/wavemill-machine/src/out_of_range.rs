@@ -1,21 +1,22 @@
-//! Accesses of which the chip says nothing although they leave what the wave was given: how many there were.
+//! Counts accesses that the chip does not report although they are out of the wave's range.
 
 use std::ops::AddAssign;
 
-/// Accesses that left LDS or the range of a buffer resource, each lane's counted by itself. Strict runs stop at the first one
-/// ([`Strict`](crate::Strict)).
+/// Accesses outside LDS or the range of a buffer resource, counted for each lane. Strict runs stop
+/// at the first one ([`Strict`](crate::Strict)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct OutOfRange {
-    /// Accesses to LDS behind what is allocated: loads read 0, stores and atomics did nothing.
+    /// Accesses to LDS after the allocated bytes: loads read 0, stores and atomics do nothing.
     pub lds: u64,
-    /// Accesses to LDS behind the workgroup's bytes that reached the rest of the last granule.
+    /// Accesses to LDS after the workgroup's bytes, in the rest of the last granule.
     pub lds_granule: u64,
-    /// Accesses through buffer resources of which at least a part was out of range: that part read 0, or nothing was done.
+    /// Accesses through buffer resources that are at least partly out of range: that part reads 0,
+    /// or does nothing.
     pub buffer: u64,
 }
 
 impl OutOfRange {
-    /// Accesses to LDS behind the workgroup's bytes, whatever became of them.
+    /// Accesses to LDS after the workgroup's bytes, of both kinds.
     #[must_use]
     pub fn all_lds(&self) -> u64 {
         self.lds + self.lds_granule

@@ -1,13 +1,14 @@
-//! The only place where guest memory is touched.
+//! All accesses to guest memory.
 //!
-//! Guest programs may race; a race of theirs must not become undefined behaviour of ours. So host memory that backs
-//! guest memory is never borrowed as `&` or `&mut`: it is read and written through raw pointers, with relaxed atomics
-//! for naturally aligned 1, 2, 4 and 8-byte accesses (they never tear), byte by byte otherwise, and with inline
-//! assembly, which the compiler cannot reason about, for whole rows.
+//! Guest programs may race; a guest race must not be undefined behaviour of the host. Host memory
+//! that backs guest memory is therefore never borrowed as `&` or `&mut`. Naturally aligned accesses
+//! of 1, 2, 4 and 8 bytes use raw pointers and relaxed atomics, and never tear. Other accesses go
+//! byte by byte. Whole rows use inline assembly, which the compiler cannot reason about.
 //!
-//! An access of several dwords moves every aligned pair of them as a whole ([`load_dwords`], [`store_dwords`]), so that
-//! it never sees half of what a 64-bit atomic wrote. Whole rows are accesses of one dword for each lane: there it is
-//! enough that no aligned dword tears, which 16-byte moves of x86 do not do, wherever they are split.
+//! An access of several dwords moves every aligned pair of them as a whole ([`load_dwords`],
+//! [`store_dwords`]), so it never sees half of a 64-bit atomic's write. An access to a whole row is
+//! one dword per lane: there, only aligned dwords must not tear, and 16-byte moves of x86 do not
+//! tear them, wherever they are split.
 
 use std::sync::atomic::{
     AtomicU8, AtomicU16, AtomicU32, AtomicU64,
@@ -22,7 +23,8 @@ macro_rules! accessors {
         /// `p` is valid for reads of the value's size and stays so during the call; others may write it.
         #[inline(always)]
         pub unsafe fn $load(p: *const u8) -> $int {
-            // SAFETY: validity is the caller's promise; alignment is tested before the atomic view is made.
+            // SAFETY: the caller guarantees validity; the code tests alignment before it makes the
+            // atomic view.
             unsafe {
                 if (p as usize).is_multiple_of(size_of::<$int>()) {
                     <$int>::from_le(<$atomic>::from_ptr(p as *mut $int).load(Relaxed))
@@ -60,8 +62,9 @@ accessors!(load_u16, store_u16, u16, AtomicU16);
 accessors!(load_u32, store_u32, u32, AtomicU32);
 accessors!(load_u64, store_u64, u64, AtomicU64);
 
-/// Replaces an aligned little-endian value and returns the one that was there; what this thread did before is seen by
-/// whoever sees the new value, and it sees what was done before the old one was written.
+/// Replaces an aligned little-endian value and returns the old one, with sequentially consistent
+/// ordering. Earlier writes of this thread are visible to a reader of the new value, and writes
+/// before the old value are visible to this thread.
 ///
 /// # Safety
 /// `p` is aligned to 8 bytes, valid for reads and writes of 8 bytes and stays so during the call; others may access it.
@@ -70,8 +73,8 @@ pub unsafe fn swap_u64(p: *mut u8, value: u64) -> u64 {
     u64::from_le(unsafe { AtomicU64::from_ptr(p.cast()) }.swap(value.to_le(), SeqCst))
 }
 
-/// Replaces an aligned little-endian value by what `next` makes of it, as one step that orders all others of this thread, and
-/// returns the one that was there. `next` may be asked several times.
+/// Replaces an aligned little-endian value with the result of `next`, as one sequentially
+/// consistent step, and returns the old value. `next` may be called several times.
 ///
 /// # Safety
 /// `p` is aligned to 4 bytes, valid for reads and writes of 4 bytes and stays so during the call; others may access it.
@@ -82,7 +85,7 @@ pub unsafe fn update_u32(p: *mut u8, next: impl Fn(u32) -> u32) -> u32 {
     u32::from_le(old)
 }
 
-/// [`update_u32`] of 8 bytes.
+/// Like [`update_u32`], for 8 bytes.
 ///
 /// # Safety
 /// `p` is aligned to 8 bytes, valid for reads and writes of 8 bytes and stays so during the call; others may access it.
@@ -99,11 +102,12 @@ pub unsafe fn update_u64(p: *mut u8, next: impl Fn(u64) -> u64) -> u64 {
 /// `p` is valid for reads of `4 * into.len()` bytes and stays so during the call; others may write it.
 #[inline(always)]
 pub unsafe fn load_dwords(p: *const u8, into: &mut [u32]) {
-    // One dword in front if the pairs are at odd dwords. Where not even dwords are aligned, nothing is promised.
+    // Copy one dword first if the pairs begin at odd dwords. If even the dwords are unaligned,
+    // there is no guarantee.
     let head = usize::from(p as usize & 4 != 0).min(into.len());
     let (front, rest) = into.split_at_mut(head);
     let mut at = p;
-    // SAFETY: `at` stays inside the range that the caller vouches for.
+    // SAFETY: `at` stays inside the range that the caller guarantees.
     unsafe {
         for dword in front {
             *dword = load_u32(at);
@@ -129,7 +133,7 @@ pub unsafe fn load_dwords(p: *const u8, into: &mut [u32]) {
 pub unsafe fn store_dwords(p: *mut u8, from: &[u32]) {
     let (front, rest) = from.split_at(usize::from(p as usize & 4 != 0).min(from.len()));
     let mut at = p;
-    // SAFETY: `at` stays inside the range that the caller vouches for.
+    // SAFETY: `at` stays inside the range that the caller guarantees.
     unsafe {
         for dword in front {
             store_u32(at, *dword);
@@ -174,7 +178,7 @@ pub unsafe fn store_u8(p: *mut u8, value: u8) {
 #[inline(always)]
 pub unsafe fn copy_row(dst: *mut u8, src: *const u8) {
     for at in [0, 64, 128, 192] {
-        // SAFETY: within the 256 bytes that the caller vouches for.
+        // SAFETY: within the 256 bytes that the caller guarantees.
         unsafe { copy_chunk(dst.add(at), src.add(at)) };
     }
 }
@@ -199,18 +203,19 @@ pub unsafe fn copy_chunk(dst: *mut u8, src: *const u8) {
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     for i in 0..16 {
-        // SAFETY: within the 64 bytes that the caller vouches for.
+        // SAFETY: within the 64 bytes that the caller guarantees.
         unsafe { store_u32(dst.add(4 * i), load_u32(src.add(4 * i))) };
     }
 }
 
-/// Splits a copy of `len` bytes at the guest address `p`: bytes before the first aligned eight, and bytes of eights.
+/// Splits a copy of `len` bytes at the guest address `p`: the number of bytes before the first
+/// aligned eight, and the number of bytes in whole eights.
 fn split(p: *const u8, len: usize) -> (usize, usize) {
     let head = ((p as usize).wrapping_neg() % 8).min(len);
     (head, (len - head) & !7)
 }
 
-/// Copies less than eight bytes out of guest memory, in the largest aligned pieces.
+/// Copies fewer than eight bytes out of guest memory, in the largest aligned pieces.
 ///
 /// # Safety
 /// `src` is valid for reads of `dst.len()` bytes.
@@ -234,7 +239,7 @@ unsafe fn read_few(src: *const u8, dst: &mut [u8]) {
     }
 }
 
-/// Copies less than eight bytes into guest memory, in the largest aligned pieces.
+/// Copies fewer than eight bytes into guest memory, in the largest aligned pieces.
 ///
 /// # Safety
 /// `dst` is valid for writes of `src.len()` bytes.
@@ -281,7 +286,7 @@ pub unsafe fn read_bytes(src: *const u8, dst: &mut [u8]) {
     }
 }
 
-/// Whether guest memory holds the bytes.
+/// Whether guest memory contains the bytes.
 ///
 /// # Safety
 /// `p` is valid for reads of `bytes.len()` bytes.
@@ -316,11 +321,12 @@ pub unsafe fn write_bytes(dst: *mut u8, src: &[u8]) {
     }
 }
 
-/// Bytes that [`wipe`] looks at together.
+/// Number of bytes that [`wipe`] compares at a time.
 const PIECE: usize = 4096;
 
-/// Makes every dword of a range hold the word; bytes behind the last whole dword stay. Pieces that hold it already are
-/// only read: most of a big stack is never touched, and its pages need not become real.
+/// Fills every dword of a range with a word; bytes after the last whole dword are unchanged. Pieces
+/// that already hold the word are only read: most of a big stack is never touched, and its pages
+/// need not become resident.
 ///
 /// # Safety
 /// `p` is valid for reads and writes of `size` bytes.
@@ -351,8 +357,8 @@ pub unsafe fn wipe(p: *mut u8, size: usize, word: u32) {
 /// `p` is valid for reads of `size` bytes.
 pub unsafe fn digest(p: *const u8, size: usize, seed: u64) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    // Multiplication by an odd number and the shift are invertible, so a single changed word always shows. Four sums in
-    // turn keep the multiplier busy.
+    // Multiplication by an odd number and the shift are invertible, so a single changed word always
+    // changes the digest. Four interleaved sums keep the multiplier busy.
     let mix = |sum: u64, word: u64| {
         let x = (sum ^ word).wrapping_mul(FACTOR);
         x ^ x >> 29
@@ -399,7 +405,7 @@ mod tests {
     #[test]
     fn updates_of_several_threads_are_all_seen() {
         struct Shared(*mut u8);
-        // SAFETY: the pointer is only used for atomic accesses while the memory is there.
+        // SAFETY: the pointer is used only for atomic accesses while the memory is alive.
         unsafe impl Sync for Shared {}
         let mut memory = Aligned([0; 64]);
         let shared = Shared(memory.0.as_mut_ptr());

@@ -10,25 +10,26 @@ use wavemill_ir::{LANES, Row, Uni};
 pub const ROW_BYTES: u32 = 4 * LANES as u32;
 /// Offset of a 64-bit cell that is always all ones: the mask of operations on all lanes.
 pub const ALL_LANES: u32 = 1168;
-/// Offset of a 64-bit mask for an engine's own use, such as that of a lane permutation for the operation behind it.
+/// Offset of a 64-bit mask for an engine's own use, such as the mask of a lane permutation for the
+/// next operation.
 pub const STEP_MASK: u32 = 1176;
-/// Offset of the cells that uniform results which nobody wants go to; there is room for the widest one.
+/// Offset of the cells for unused uniform results; they hold the widest one.
 pub const DUMP: u32 = 1184;
-/// Offset of the cells that uniform results go to which are for cells that the wave lacks: later operations of the guest
-/// instruction read them there ([`Registers::lost`]).
+/// Offset of the cells for uniform results whose destination the wave lacks: later operations of
+/// the guest instruction read them there ([`Registers::lost`]).
 pub const LOST: u32 = DUMP + 4 * WIDEST;
 /// Cells of the widest uniform result.
 const WIDEST: u32 = 16;
 /// Offset of the first row.
 const ROWS: u32 = 1344;
-/// Rows behind the IR temporaries that engines use for steps of their own: 32 for copies of the widest sources, and 12 for
-/// what the attributes of an operation ask for.
+/// Rows after the IR temporaries for steps of engines: 32 for copies of the widest sources, and 12
+/// for the attributes of an operation.
 pub const STEP_ROWS: u32 = 44;
-/// Rows that results for registers which the wave lacks go to. Operations with such results are not compiled; this
-/// keeps offsets inside the register file whatever happens.
+/// Rows for results whose destination the wave lacks. Operations with such results are not
+/// compiled; these rows keep offsets inside the register file in any case.
 const DUMP_ROWS: u32 = 4;
 
-/// Two cells next to each other that instruction families can have. Engines look at them unchecked.
+/// Two adjacent cells that instruction families can have. Engines access them unchecked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct CellPair(Uni);
 
@@ -36,7 +37,7 @@ impl CellPair {
     /// The pair that begins at an even cell.
     ///
     /// # Panics
-    /// If families have no such cells: they end in front of [`Uni::ACTIVE`].
+    /// If families do not have these cells: their cells end before [`Uni::ACTIVE`].
     #[must_use]
     pub const fn new(first: Uni) -> CellPair {
         assert!(first.0.is_multiple_of(2) && first.0 < Uni::ACTIVE.0, "families have no such pair of cells");
@@ -50,23 +51,23 @@ impl CellPair {
     }
 }
 
-/// Which registers a wave has; decides where its rows are.
+/// The registers that a wave has; determines the offsets of its rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct RegisterCounts {
-    /// Cells from 0 on that hold registers of the instruction family.
+    /// Number of cells, from 0 on, that hold registers of the instruction family.
     pub cells: u16,
-    /// Cells among them that instructions can name, but that the wave was not allocated: the first one, and the one behind
-    /// the last one. They read as cell 0, and what is written there is lost.
+    /// The range of cells that instructions can name but that the wave was not allocated: the first
+    /// cell, and the cell after the last. They read as cell 0, and writes to them are lost.
     pub absent: (Uni, Uni),
     /// The pair of cells that holds the address of the wave's private memory.
     pub private_base: CellPair,
-    /// Rows that the wave was allocated of each bank. One that it lacks reads as the first one of all, and what is written
-    /// there is lost.
+    /// Rows of each bank that the wave was allocated. A row that it lacks reads as the very first
+    /// row, and writes to it are lost.
     pub rows: [u16; Row::BANKS],
 }
 
 impl RegisterCounts {
-    /// All cells that a family can have, and so many rows of each bank.
+    /// All cells that a family can have, and this many rows of each bank.
     #[must_use]
     pub const fn of_rows(rows: [u16; Row::BANKS]) -> RegisterCounts {
         RegisterCounts {
@@ -82,7 +83,7 @@ impl RegisterCounts {
         self.rows.iter().map(|rows| u32::from(*rows)).sum()
     }
 
-    /// Bytes of a register file.
+    /// Size of a register file in bytes.
     pub fn bytes(self) -> usize {
         let own = u32::from(Row::TEMPS) + STEP_ROWS + DUMP_ROWS;
         (ROWS + (self.persistent_rows() + own) * ROW_BYTES) as usize
@@ -103,13 +104,14 @@ impl RegisterCounts {
         (0..first.min(Row::BANK)).map(Row).chain((0..second.min(Row::BANK)).map(Row::second))
     }
 
-    /// Offset of a row that is read.
+    /// Offset for reads of a row.
     pub fn source(self, row: Row) -> u32 {
         self.source_nth(row, 0)
     }
 
-    /// Offset of the row that is read as register `n` of an operand that begins at `row`. The rule for registers that
-    /// the wave lacks holds for each register of an operand (*modelled*: manuals speak of single registers).
+    /// Offset for reads of register `n` of an operand that begins at `row`. The rule for registers
+    /// that the wave lacks applies to each register of an operand (*modelled*: manuals describe
+    /// single registers).
     pub fn source_nth(self, row: Row, n: u16) -> u32 {
         if self.has(row, n + 1) { self.offset(row.plus(n)).unwrap_or(ROWS) } else { ROWS }
     }
@@ -124,23 +126,24 @@ impl RegisterCounts {
         (self.absent.0..self.absent.1).contains(&cell)
     }
 
-    /// Offset of the cells that are read. An operand that begins at a cell that the wave lacks reads as if it began at cell 0
-    /// (*modelled* for pairs and wider ones, as manuals speak of single registers).
+    /// Offset for reads of cells. An operand that begins at a cell that the wave lacks reads as if
+    /// it began at cell 0 (*modelled* for pairs and wider operands: manuals describe single
+    /// registers).
     pub fn uniform_source(self, cell: Uni) -> u32 {
         uni_offset(if self.lacks(cell) { Uni(0) } else { cell })
     }
 
-    /// Offset of the cells that are written; what would go to a cell that the wave lacks is [lost](LOST).
+    /// Offset for writes of cells; writes to a cell that the wave lacks are [lost](LOST).
     pub fn uniform_dest(self, cell: Uni) -> u32 {
         if self.lacks(cell) { LOST } else { uni_offset(cell) }
     }
 
-    /// The engine's own row `n` as a row of the IR, where it follows the temporaries.
+    /// The engine's own row `n` as a row of the IR, after the temporaries.
     pub fn step(n: u16) -> Row {
         Row::temp(Row::TEMPS + n)
     }
 
-    /// Offset of a row that is written; writes to a row that the wave lacks go nowhere.
+    /// Offset for writes of a row; writes to a row that the wave lacks are discarded.
     pub fn dest(self, row: Row) -> u32 {
         self.offset(row).unwrap_or(self.dump_row())
     }
@@ -179,13 +182,13 @@ pub struct Registers {
     counts: RegisterCounts,
 }
 
-// SAFETY: the block belongs to the value alone.
+// SAFETY: only this value owns the block.
 unsafe impl Send for Registers {}
 
 const ALIGN: usize = 64;
 
 impl Registers {
-    /// A register file in which everything is zero.
+    /// A zeroed register file.
     #[must_use]
     pub fn new(counts: RegisterCounts) -> Self {
         let layout = Self::layout(counts);
@@ -203,12 +206,13 @@ impl Registers {
         Layout::from_size_align(counts.bytes(), ALIGN).expect("a register file has less than 34 megabytes")
     }
 
-    /// Makes all cells and rows of the family zero again, and the mask of active lanes. Temporaries keep what they have: a
-    /// block writes them before it reads them.
+    /// Zeroes all cells and rows of the family, and the mask of active lanes. Temporaries keep
+    /// their values: a block writes them before it reads them.
     pub fn clear(&mut self) {
         let cells = uni_offset(Uni::ACTIVE.plus(2)) as usize;
         let rows = ROWS as usize..self.counts.temp0() as usize;
-        // SAFETY: the cells end in front of the first row, and the rows in front of the temporaries; the whole block is ours.
+        // SAFETY: the cells end before the first row, and the rows before the temporaries; this
+        // value owns the whole block.
         unsafe {
             self.ptr.write_bytes(0, cells);
             self.ptr.add(rows.start).write_bytes(0, rows.len());
@@ -221,7 +225,7 @@ impl Registers {
         self.counts
     }
 
-    /// Host pointer of the register file, which offsets count from.
+    /// Host pointer to the register file; offsets are relative to it.
     #[must_use]
     pub fn base(&self) -> *mut u8 {
         self.ptr
@@ -269,7 +273,7 @@ impl Registers {
         }
     }
 
-    /// The lanes of the row that is read as register `n` of an operand that begins at `row`
+    /// The lanes of register `n` of an operand that begins at `row`, as reads see them
     /// ([`RegisterCounts::source_nth`]).
     #[must_use]
     pub fn source_row(&self, row: Row, n: u16) -> [u32; LANES] {
@@ -277,12 +281,13 @@ impl Registers {
             return [0; LANES];
         }
         let offset = self.counts.source_nth(row, n);
-        // SAFETY: rows that are read are inside the block and aligned; there is a first row even if it is a temporary.
+        // SAFETY: rows for reads are inside the block and aligned; the first row exists, even if it
+        // is a temporary.
         unsafe { (self.ptr.add(offset as usize) as *const [u32; LANES]).read() }
     }
 
-    /// Cell `n` of the last result that went to cells which the wave lacks
-    /// ([`RegisterCounts::lacking_result`]); 0 behind the widest one.
+    /// Cell `n` of the last result whose destination the wave lacks
+    /// ([`RegisterCounts::lacking_result`]); 0 after the widest one.
     #[must_use]
     pub fn lost(&self, n: u16) -> u32 {
         if u32::from(n) >= WIDEST {
@@ -342,7 +347,7 @@ mod tests {
         }
     }
 
-    /// Engines read the pair with the address of private memory unchecked.
+    /// Engines read the pair with the address of private memory without a check.
     #[test]
     fn a_pair_of_cells_is_one_of_a_family() {
         assert_eq!(CellPair::new(Uni(Uni::ACTIVE.0 - 2)).first(), Uni(Uni::ACTIVE.0 - 2));

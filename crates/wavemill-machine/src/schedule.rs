@@ -1,14 +1,15 @@
-//! Runs a grid: workgroups on host threads, waves of a workgroup in turns.
+//! Runs a grid: workgroups on host threads, the waves of a workgroup in turns.
 //!
-//! Forward progress: a wave runs for a slice of guest instructions, then the next wave of its workgroup does; a
-//! workgroup runs for a quantum, then the next resident one does. As many are resident as the launch says. All waves of a
-//! workgroup run on one host thread at a time. Workgroups that do nothing but look at memory have turns that are just long
-//! enough to see it.
+//! Forward progress: a wave runs for a slice of guest instructions, then the next wave of its
+//! workgroup runs. A workgroup runs for a quantum, then the next resident one runs. The launch sets
+//! the number of resident workgroups. All waves of a workgroup run on one host thread at a time.
+//! Workgroups that only poll memory have turns that are just long enough to detect it.
 //!
-//! Workgroups start in linear order, but for those that a thread has claimed to run them one after the other: it gives
-//! back those that have not started as soon as one of them does not end within its quantum, and the lowest ones start
-//! first. So a workgroup that waits for those before it keeps no place from them for ever: the place of each that ends
-//! goes to the lowest one that has not started.
+//! Workgroups start in linear order, except when a thread has claimed several to run one after the
+//! other. As soon as one of them does not end within its quantum, the thread gives back those that
+//! have not started, and the lowest ones start first. So a workgroup that waits for lower ones
+//! never blocks their slots for ever: each slot that becomes free goes to the lowest workgroup that
+//! has not started.
 
 mod grid;
 mod group;
@@ -32,27 +33,27 @@ use group::{Group, State, Watch};
 use policy::{Became, Goes, Next, Pace, Policy, SLICE, Standing, TURN};
 use waiting::Looker;
 
-/// Host threads that a run has at most: each costs memory, and more of them than this only wait for each other.
+/// Most host threads of a run: each uses memory, and more threads would only wait for each other.
 pub const MAX_THREADS: usize = 1024;
-/// What became of a workgroup after a quantum.
+/// The state of a workgroup after a quantum.
 enum Outcome {
     Done,
     Again,
     Fault(Box<Fault>),
 }
 
-/// What threads write to often, apart from what all of them read: a cache line that one of them writes to is lost to the
-/// others. Processors fetch lines in pairs.
+/// Data that threads write often, separate from data that all of them read: a write to a cache line
+/// invalidates it for other threads. Processors fetch lines in pairs.
 #[repr(align(128))]
 struct Apart<T>(T);
 
 struct Shared {
     policy: Policy<Group>,
-    /// Registers and LDS of workgroups that have ended, for others.
+    /// Registers and LDS of workgroups that have ended, for reuse.
     idle: Vec<Group>,
-    /// Threads that wait for a workgroup. Waking is a system call even if nobody waits.
+    /// Threads that wait for a workgroup. Waking is a system call even if no thread waits.
     waiting: usize,
-    /// That of the first workgroup that has faulted.
+    /// The fault of the lowest faulted workgroup.
     fault: Option<Box<Fault>>,
     stalled: Option<Vec<LiveWave>>,
     /// Workgroups that the end of the run left unfinished.
@@ -66,18 +67,18 @@ struct Run<'a> {
     shared: Apart<Mutex<Shared>>,
     wake: Condvar,
     stop: AtomicBool,
-    /// Number of the first workgroup that has faulted, `u64::MAX` if none has.
+    /// Number of the lowest faulted workgroup, `u64::MAX` if there is none.
     faulted: AtomicU64,
     /// Instructions left until the limit.
     left: Apart<AtomicI64>,
     limit: Option<u64>,
     control: Option<&'a RunControl>,
     deterministic: bool,
-    /// Private memory of all resident waves, from its first byte to behind the last one.
+    /// Private memory of all resident waves: first address and end.
     private: (u64, u64),
     poison: Option<u32>,
     strict: Strict,
-    /// Whether to look whether waves of a stopped run spin.
+    /// Whether to check if waves of a stopped run spin.
     detect_stalls: bool,
     count_blocks: bool,
     engine: &'a dyn Engine,
@@ -94,7 +95,7 @@ pub fn run(grid: &Grid<'_>, engine: &dyn Engine, options: &RunOptions) -> Result
     run_with(grid, engine, options, None, None)
 }
 
-/// Runs the grid while somebody may watch, and a host may answer its waves.
+/// Runs the grid with an optional observer and an optional host that answers its waves.
 ///
 /// # Errors
 /// As [`run`].
@@ -114,12 +115,12 @@ pub fn run_with(
     }
 }
 
-/// The engine that runs watched waves, and waves instruction by instruction.
+/// The engine for watched waves and for single steps.
 fn closely(engine: &dyn Engine) -> &dyn Engine {
     engine.for_close_looks().unwrap_or(engine)
 }
 
-/// Where the private memory of all resident waves lies.
+/// The private memory of all resident waves.
 fn private_memory(grid: &Grid<'_>, resident: u32) -> (u64, u64) {
     let last = resident.saturating_mul(grid.waves_per_group).saturating_sub(1);
     match (grid.init.scratch(0), grid.init.scratch(last)) {
@@ -185,7 +186,7 @@ fn run_grid(
     } else {
         std::thread::scope(|s| {
             for started in 1..threads {
-                // A host that has no more threads runs the grid with those that there are.
+                // If the host cannot start more threads, the grid runs with those that there are.
                 if std::thread::Builder::new().spawn_scoped(s, || run.work()).is_err() {
                     run.lock().stats.threads = started;
                     break;
@@ -220,15 +221,15 @@ fn run_grid(
     }
 }
 
-/// Ends the run for all threads if one of them panics (an observer or a host of the embedder's may): the others would
-/// wait for its workgroup for ever.
+/// Ends the run for all threads if one of them panics, for example in an observer or a host of the
+/// embedder. The others would wait for its workgroup for ever.
 struct EndOnPanic<'r, 'a>(&'r Run<'a>);
 
 impl Drop for EndOnPanic<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.stop.store(true, Relaxed);
-            // Nobody is between looking at the flag and waiting now.
+            // Taking the lock ensures that no thread is between its check of the flag and its wait.
             drop(self.0.lock());
             self.0.wake.notify_all();
         }
@@ -271,13 +272,13 @@ impl Run<'_> {
                 }
                 self.start(&mut group, &standing, false);
             };
-            // A look at one that waits says nothing of what workgroups cost.
+            // A look at a waiting workgroup does not show the cost of workgroups.
             if !standing.waits() {
                 pace.saw(standing.ran(), claim);
             }
             shared = self.lock();
-            // Nobody else comes between this and the next one, which finds the registers and private memory of the
-            // one that ended in this thread's cache.
+            // No other thread intervenes before the next workgroup, so it finds the registers and
+            // private memory of the previous one in this thread's cache.
             self.give_back(&mut shared, standing, group, outcome, cost);
         }
         let mut shared = self.lock();
@@ -299,7 +300,7 @@ impl Run<'_> {
         shared.stats.blocks = shared.stats.blocks.max(blocks);
     }
 
-    /// What executors for waves that nobody watches are made for.
+    /// The task of executors for unwatched waves.
     fn task<'s>(&self, source: &'s dyn BlockSource) -> Task<'s> {
         Task { counts: self.grid.registers, source, counting: false, strict: self.strict, interests: None }
     }
@@ -317,23 +318,24 @@ impl Run<'_> {
         self.shared.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Whether somebody outside has ended the run.
+    /// Whether a stop was requested.
     fn is_stopped(&self) -> bool {
         self.control.is_some_and(RunControl::is_stopped)
     }
 
-    /// Whether the run is over, as somebody outside has ended it, or the limit is reached with so many more instructions.
+    /// Whether the run is over: a stop was requested, or this many more instructions reach the
+    /// limit.
     fn is_over(&self, ran: u64) -> bool {
         let ran = ran as i64;
         self.limit.is_some() && self.left.0.fetch_sub(ran, Relaxed) - ran <= 0 || self.is_stopped()
     }
 
-    /// Whether the workgroup with that number is still wanted: none behind one that has faulted is.
+    /// Whether the workgroup with this number is still needed: those after a faulted one are not.
     fn is_wanted(&self, linear: u64) -> bool {
         linear < self.faulted.load(Relaxed) && !self.stop.load(Relaxed)
     }
 
-    /// Starts a workgroup in the registers and LDS of the one that was there before.
+    /// Starts a workgroup in the registers and LDS of the previous one.
     fn start(&self, group: &mut Group, standing: &Standing, fresh: bool) {
         group.start(self.grid, standing.linear(), standing.slot(), fresh, self.poison);
         if let Some((observer, _)) = self.observer {
@@ -363,7 +365,7 @@ impl Run<'_> {
                 Next::Resume { standing, group, in_vain } => {
                     drop(shared);
                     if in_vain {
-                        // They wait for another thread, which may not have a processor.
+                        // They wait for another thread, which may need this processor.
                         std::thread::yield_now();
                     }
                     return Some((standing, group));
@@ -381,7 +383,7 @@ impl Run<'_> {
         }
     }
 
-    /// Takes back a workgroup after a turn that cost so much.
+    /// Takes back a workgroup after a turn with this cost.
     fn give_back(
         &self,
         shared: &mut Shared,
@@ -416,13 +418,13 @@ impl Run<'_> {
         self.wake(shared);
     }
 
-    /// Notes the fault of the first workgroup that has faulted.
+    /// Records the fault of the lowest faulted workgroup.
     fn note_fault(&self, shared: &mut Shared, fault: Option<Box<Fault>>) {
         self.faulted.store(shared.policy.faulted(), Relaxed);
         shared.fault = fault;
     }
 
-    /// Lets others go on until there may be something to do.
+    /// Waits until there may be something to do.
     fn wait<'s>(&self, mut shared: MutexGuard<'s, Shared>) -> MutexGuard<'s, Shared> {
         shared.waiting += 1;
         let mut shared = self.wake.wait(shared).unwrap_or_else(|e| e.into_inner());
@@ -430,14 +432,14 @@ impl Run<'_> {
         shared
     }
 
-    /// Wakes those that wait.
+    /// Wakes waiting threads.
     fn wake(&self, shared: &Shared) {
         if shared.waiting > 0 {
             self.wake.notify_all();
         }
     }
 
-    /// What surrounds the waves of a workgroup with that LDS.
+    /// The surroundings of the waves of a workgroup with this LDS.
     fn around<'s>(&'s self, lds: &'s Lds) -> Surroundings<'s> {
         Surroundings {
             map: self.grid.map,
@@ -448,7 +450,7 @@ impl Run<'_> {
         }
     }
 
-    /// Runs a workgroup until it ends, or for so long if others may wait. Also says what it cost.
+    /// Runs a workgroup until it ends, or for this cost if others may wait. Also returns the cost.
     fn quantum(
         &self,
         executor: &mut dyn Executor,
@@ -471,7 +473,7 @@ impl Run<'_> {
                 let before = wave.retired;
                 let slice = SLICE.min(self.left.0.load(Relaxed).max(1) as u64);
                 let exit = match watched {
-                    // The watcher may have ended the run when it heard that the wave starts.
+                    // The watcher may have ended the run at the start event of the wave.
                     Some(watch) => match watch.events.end_of_run(wave.pc) {
                         Some(end) => end,
                         None => watch.executor.run(wave, around, slice, Some(&mut watch.events)),
@@ -499,7 +501,7 @@ impl Run<'_> {
             if group.states.iter().all(|s| *s == State::Ended) {
                 return (Outcome::Done, cost);
             }
-            // Ended waves do not hold up a barrier (Vega ISA 12.5).
+            // Ended waves do not delay a barrier (Vega ISA 12.5).
             if group.states.iter().all(|s| *s != State::Ready) {
                 for s in group.states.iter_mut().filter(|s| matches!(s, State::Waiting(_))) {
                     *s = State::Ready;

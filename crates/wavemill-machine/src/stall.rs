@@ -1,9 +1,10 @@
-//! Finds out whether a grid can never finish.
+//! Checks whether a grid can never finish.
 //!
-//! The proof is one for each wave: instruction by instruction it comes back to a state that it was in before (program
-//! counter, registers, context), reads no clock on the way, and changes neither memory nor LDS. If all waves that do not
-//! wait at a barrier do so while nobody else runs, nothing that they read will ever change, in whatever order they run.
-//! So a grid that would finish is never found stuck. Loops that count, or that write and take back, are not found.
+//! The proof is per wave: instruction by instruction, it returns to an earlier state (program
+//! counter, registers, context), reads no clock on the way, and changes neither memory nor LDS. If
+//! all waves that do not wait at a barrier do so while no other waves run, none of the values that
+//! they read will ever change, in whatever order they run. So a grid that would finish is never
+//! reported as stuck. Loops that count, or that write and undo it, are not found.
 
 use std::collections::HashMap;
 
@@ -16,9 +17,9 @@ use crate::memory::MemoryMap;
 use crate::observe::{Events, SingleSteps};
 use crate::out_of_range::OutOfRange;
 
-/// What a step costs, in guest instructions of an ordinary run.
+/// Cost of a step, in guest instructions of an ordinary run.
 const STEP: u64 = 16;
-/// Bytes that are compared or digested at the cost of an instruction.
+/// Bytes that can be compared or digested at the cost of one instruction.
 const BYTES: u64 = 64;
 
 /// The loop that a wave cannot leave.
@@ -30,24 +31,26 @@ pub struct Spin {
     pub last: u64,
     /// Instructions of one round.
     pub instructions: u64,
-    /// Guest address of the instruction that looks at memory; of several, the last one of the round.
+    /// Guest address of the instruction that reads memory; if there are several, the last one of
+    /// the round.
     pub polls: Option<u64>,
-    /// Guest address in global memory that it looks at there, in its first active lane; `None` if it looks elsewhere.
+    /// Guest address in global memory that it reads, in its first active lane; `None` if it reads
+    /// other memory.
     pub address: Option<u64>,
 }
 
-/// What a wave did.
+/// The result of a check of a wave.
 #[derive(Debug)]
 pub(crate) enum Verdict {
     /// It spins, and changes nothing.
     Spins(Spin),
-    /// It may get somewhere.
+    /// It may make progress.
     Unclear,
-    /// It left its block of instructions for another reason than that the step was over.
+    /// It left its block for another reason than the end of the step.
     Exit(WaveExit),
 }
 
-/// What an instruction does beside computing.
+/// The effect of an instruction besides computation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Effect {
     None,
@@ -95,7 +98,7 @@ fn address_of(inst: &Inst, wave: &Wave) -> Option<u64> {
     Some(base.wrapping_add(offset).wrapping_add_signed(constant))
 }
 
-/// Everything that decides what a wave does next, beside memory.
+/// Everything besides memory that decides the next action of a wave.
 #[derive(Debug, Default)]
 struct WaveState {
     pc: u64,
@@ -133,29 +136,29 @@ impl WaveState {
     }
 }
 
-/// An attempt to prove that a grid is stuck. Nobody else may run waves of the grid while it lasts, but for one
-/// [beside others](Attempt::beside_others).
+/// An attempt to prove that a grid is stuck. No other thread may run waves of the grid meanwhile,
+/// except for an attempt [beside others](Attempt::beside_others).
 pub(crate) struct Attempt<'a> {
     executor: Box<dyn Executor + 'a>,
-    /// The same for watched waves.
+    /// The executor for watched waves.
     watching: Option<Box<dyn Executor + 'a>>,
     source: &'a SingleSteps<'a>,
     effects: HashMap<(u64, u32), Effect>,
-    /// Cost that is left.
+    /// Remaining cost.
     budget: u64,
-    /// Whether nobody else runs waves of the grid meanwhile.
+    /// Whether no other thread runs waves of the grid meanwhile.
     alone: bool,
-    /// Who may end it.
+    /// Can stop the attempt.
     control: Option<&'a RunControl>,
     map: &'a MemoryMap,
-    /// Digest of all memory, once somebody needed it.
+    /// Digest of all memory, once computed.
     digest: Option<u64>,
     lds: Vec<u8>,
     state: WaveState,
 }
 
 impl<'a> Attempt<'a> {
-    /// An attempt that may cost so much; `executor` runs single steps of `source`.
+    /// An attempt with this budget; `executor` runs single steps of `source`.
     pub(crate) fn new(
         executor: Box<dyn Executor + 'a>,
         source: &'a SingleSteps<'a>,
@@ -179,29 +182,30 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// The same with an executor for watched waves.
+    /// Adds an executor for watched waves.
     pub(crate) fn watching(self, executor: Box<dyn Executor + 'a>) -> Self {
         Attempt { watching: Some(executor), ..self }
     }
 
-    /// The same while others run waves: then it proves nothing, but that a wave did nothing else than to look at memory.
+    /// Allows other threads to run waves meanwhile: then it only proves that a wave did nothing
+    /// except read memory.
     pub(crate) fn beside_others(self) -> Self {
         Attempt { alone: false, ..self }
     }
 
-    /// Lets it cost so much from here on.
+    /// Resets the budget.
     pub(crate) fn renew(&mut self, budget: u64) {
         self.budget = budget;
     }
 
-    /// Accesses out of range of the waves that it has moved on.
+    /// Out-of-range accesses of the waves that it has advanced.
     pub(crate) fn out_of_range(&self) -> OutOfRange {
         let mut all = self.executor.out_of_range();
         all += self.watching.as_ref().map(|executor| executor.out_of_range()).unwrap_or_default();
         all
     }
 
-    /// What it may still cost.
+    /// The remaining budget.
     pub(crate) fn left(&self) -> u64 {
         self.budget
     }
@@ -223,7 +227,7 @@ impl<'a> Attempt<'a> {
         let source = self.source;
         *self.effects.entry((pc, context)).or_insert_with(|| {
             let block = source.block(pc, context);
-            // Behind an invalidation the same address may hold other code.
+            // After an invalidation, the same address may hold other code.
             if let Terminator::InvalidateCode(_) = block.terminator {
                 return Effect::Unknown;
             }
@@ -233,14 +237,14 @@ impl<'a> Attempt<'a> {
         })
     }
 
-    /// Pays, or says that there is not enough left.
+    /// Pays a cost; returns whether enough was left.
     fn pay(&mut self, cost: u64) -> bool {
         let enough = self.budget >= cost && !self.control.is_some_and(RunControl::is_stopped);
         self.budget = self.budget.saturating_sub(cost);
         enough
     }
 
-    /// Runs a wave until it is in a state that it was in before, or the attempt has failed.
+    /// Runs a wave until it returns to an earlier state, or the attempt fails.
     pub(crate) fn wave(
         &mut self,
         wave: &mut Wave,
@@ -248,7 +252,7 @@ impl<'a> Attempt<'a> {
         mut events: Option<&mut Events<'_>>,
     ) -> Verdict {
         self.state.take(wave);
-        // Brent's way to find a cycle: the state to come back to is renewed at powers of two.
+        // Brent's cycle detection: the saved state is renewed at powers of two.
         let (mut round, mut limit) = (0u64, 1u64);
         let mut spin = Spin { first: u64::MAX, last: 0, instructions: 0, polls: None, address: None };
         loop {
@@ -289,7 +293,8 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// The address that a wave looks at in the loop that it cannot leave. It goes on in the loop to get there.
+    /// The address that a wave reads in the loop that it cannot leave. The wave continues in the
+    /// loop to reach that instruction.
     fn polled(
         &mut self,
         wave: &mut Wave,
@@ -302,13 +307,14 @@ impl<'a> Attempt<'a> {
                 let block = self.source.block(wave.pc, wave.context);
                 return block.insts.iter().rev().find_map(|inst| address_of(inst, wave));
             }
-            // Every step of the loop has been seen to be one that changes nothing.
+            // Every step of the loop is known to change nothing.
             self.run(wave, around, events.as_deref_mut());
         }
         None
     }
 
-    /// Runs one instruction. `None` if it changed memory or LDS, or it would cost too much to know.
+    /// Runs one instruction. `None` if it changed memory or LDS, or if it would cost too much to
+    /// know.
     fn step(
         &mut self,
         wave: &mut Wave,
@@ -327,12 +333,12 @@ impl<'a> Attempt<'a> {
         let before = *self.digest.get_or_insert_with(|| map.digest());
         let size = around.lds.allocated() as usize;
         self.lds.clear();
-        // SAFETY: LDS has that many bytes, and only this thread runs waves that touch it.
+        // SAFETY: LDS has this many bytes, and only this thread runs waves that access it.
         self.lds.extend_from_slice(unsafe { std::slice::from_raw_parts(around.lds.ptr(), size) });
         let exit = self.run(wave, around, events);
         // SAFETY: as above.
         let same_lds = unsafe { std::slice::from_raw_parts(around.lds.ptr(), size) } == self.lds;
-        // Exits are progress, whatever memory holds.
+        // Exits are progress, whatever the contents of memory.
         let goes_on = matches!(exit, WaveExit::Preempted | WaveExit::Yield);
         if goes_on && !(same_lds && map.digest() == before) {
             return None;

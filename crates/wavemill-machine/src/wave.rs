@@ -1,4 +1,4 @@
-//! A wave, what surrounds it, and why it stops running.
+//! A wave, its surroundings, and the reasons why it stops running.
 
 use std::sync::Arc;
 
@@ -14,30 +14,34 @@ use crate::registers::{ROW_BYTES, RegisterCounts, Registers};
 pub struct Wave {
     /// Its registers.
     pub regs: Registers,
-    /// Guest address of the next instruction, or of the block that it is [inside](Wave::inside) of.
+    /// Guest address of the next instruction, or of the block that the wave is
+    /// [inside](Wave::inside).
     pub pc: u64,
     /// The context under which its blocks are lifted.
     pub context: u32,
-    /// Guest instructions that it has run. Those of a block count where the block ends, also with a trap or a fault of its
-    /// terminator. Of a block that an operation's fault leaves, none count; of one that an unsupported operation leaves, those up
-    /// to its guest instruction.
+    /// Guest instructions that it has run. The instructions of a block count at its end, even if
+    /// its terminator traps or faults. If an operation faults, none of its block's instructions
+    /// count. If an operation is unsupported, those up to its guest instruction count.
     pub retired: u64,
-    /// Its private memory: guest addresses from the first byte to behind the last one.
+    /// Its private memory: first guest address and end.
     pub private: (u64, u64),
-    /// Address of the branch that led to `pc`, if the wave was preempted there or the instruction there is illegal. A branch is
-    /// the end of a block that goes elsewhere than in order ([`Block::next`]) by a jump, a condition or an address.
+    /// Address of the branch that led to `pc`, if the wave was preempted there or the instruction
+    /// there is illegal. A branch is the end of a block that continues elsewhere ([`Block::next`])
+    /// by a jump, a condition or an address.
     pub from: Option<u64>,
-    /// The operation in front of which another engine left it; `None` at the beginning of a block. Every engine goes on
-    /// from there. No engine leaves it so to the scheduler.
+    /// The operation before which another engine left it; `None` at the beginning of a block. Every
+    /// engine continues from there. No engine returns a wave to the scheduler in this state.
     pub inside: Option<Inside>,
 }
 
-/// The operation of a block in front of which a wave stands. All registers, those of the IR's temporaries too, are those of
-/// running the operations before it one after the other, and the guest instructions of the block are not retired yet.
+/// The operation of a block before which a wave is. All registers, including the temporaries of the
+/// IR, have the values after the operations before it, run in order. The guest instructions of the
+/// block are not retired yet.
 ///
-/// Who begins a guest instruction counts its active lanes ([`Task::counting`](crate::engine::Task::counting)) and announces it to
-/// watchers; who goes on with it does neither. One without operations belongs to the operation in front of it, and the last one
-/// of the block to the end of the block.
+/// The engine that begins a guest instruction counts its active lanes
+/// ([`Task::counting`](crate::engine::Task::counting)) and announces it to watchers; the engine
+/// that continues it does neither. A guest instruction without operations belongs to the operation
+/// before it, and the last one of the block to the end of the block.
 #[derive(Clone, Debug)]
 pub struct Inside {
     /// The block, which begins at the wave's [`Wave::pc`] under its [`Wave::context`].
@@ -47,7 +51,7 @@ pub struct Inside {
 }
 
 impl Wave {
-    /// A wave with registers of zeros that has not begun.
+    /// A wave with zeroed registers that has not started.
     #[must_use]
     pub fn new(registers: RegisterCounts) -> Self {
         Wave {
@@ -68,12 +72,12 @@ impl Wave {
     }
 }
 
-/// Where private memory lies, as guest addresses from the first byte to behind the last one; empty if there is none.
+/// The location of private memory: first guest address and end; empty if there is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PrivateMemory {
-    /// That of all resident waves of the launch.
+    /// The private memory of all resident waves of the launch.
     pub all: (u64, u64),
-    /// That of the wave: rows of 64 dwords, one for each lane.
+    /// The private memory of the wave: rows of 64 dwords, one for each lane.
     pub own: (u64, u64),
 }
 
@@ -85,14 +89,15 @@ impl PrivateMemory {
         (self.all.0..self.all.1).contains(&address)
     }
 
-    /// Whether the wave has all the bytes.
+    /// Whether the wave's private memory contains all the bytes.
     #[inline(always)]
     #[must_use]
     pub fn holds(&self, address: u64, size: u64) -> bool {
         address >= self.own.0 && address <= self.own.1 && self.own.1 - address >= size
     }
 
-    /// What the address is in the private memory of its lane; negative, as a 64-bit number, before its start.
+    /// The offset of the address in the private memory of its lane; before the start, a negative
+    /// 64-bit number.
     #[must_use]
     pub fn offset_in_lane(&self, address: u64) -> u64 {
         let offset = address.wrapping_sub(self.own.0) as i64;
@@ -101,24 +106,25 @@ impl PrivateMemory {
     }
 }
 
-/// What a wave may touch while it runs. It belongs to the thread that runs the wave.
+/// The resources that a wave may access while it runs. They belong to the thread that runs the
+/// wave.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
     /// Guest memory.
     pub map: &'a MemoryMap,
-    /// LDS of its workgroup. One thread at a time runs the waves that share it.
+    /// LDS of its workgroup. Only one thread at a time runs the waves that share it.
     pub lds: &'a Lds,
     /// Bytes of private memory of each lane.
     pub scratch_size: u32,
-    /// Private memory of all resident waves: guest addresses from the first byte to behind the last one.
+    /// Private memory of all resident waves: first guest address and end.
     pub private: (u64, u64),
     /// Whether clocks count instructions.
     pub deterministic: bool,
 }
 
 impl Surroundings<'_> {
-    /// Why a refused access is a fault: where the first of the refused addresses lies. `lanes` have offsets in private
-    /// memory and LDS as 32-bit numbers, which are negative in front of their start.
+    /// The reason why a refused access is a fault: the location of the first refused address.
+    /// `lanes` have offsets in private memory and LDS as 32-bit numbers, negative before the start.
     #[must_use]
     pub fn refusal(
         &self,
@@ -160,25 +166,26 @@ pub enum WaveExit {
     Preempted,
     /// It waits at a barrier.
     Barrier {
-        /// Guest address of the barrier; the wave goes on at its [`Wave::pc`].
+        /// Guest address of the barrier; the wave continues at its [`Wave::pc`].
         at: u64,
     },
-    /// It lets others run.
+    /// It yields to others.
     Yield,
     /// It ended.
     End,
-    /// It faulted at the address.
+    /// It faulted.
     Fault {
         /// Guest address of the instruction.
         pc: u64,
-        /// Why.
+        /// The cause.
         cause: FaultCause,
     },
 }
 
 impl WaveExit {
-    /// The exit of a wave that has come to an instruction at `pc` that cannot run. `branch` is the last branch, and where it
-    /// led: a branch to where no code is, is the fault of the branch, and the report of an illegal instruction names it.
+    /// The exit of a wave that has reached an instruction at `pc` that cannot run. `branch` is the
+    /// last branch and its destination: a branch to an address without code is a fault of the
+    /// branch, and the report of an illegal instruction names the branch.
     pub fn cannot_run(wave: &mut Wave, pc: u64, kind: FaultKind, branch: Option<(u64, u64)>) -> WaveExit {
         let from = branch.filter(|(_, to)| *to == pc).map(|(from, _)| from);
         if kind == FaultKind::NoCode

@@ -1,6 +1,6 @@
-//! LLVM's disassembler, behind a pipe.
+//! Runs LLVM's disassembler in a child process.
 
-/// What LLVM says about one machine word.
+/// LLVM's answer for one machine word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Not an instruction of the target.
@@ -13,7 +13,8 @@ pub enum Verdict {
         size: usize,
         /// Its text, without the leading tab and without comments.
         text: String,
-        /// What LLVM printed as comments: decoded constants, and errors such as misaligned registers. Empty if none.
+        /// The comments that LLVM printed: decoded constants, and errors such as misaligned
+        /// registers. Empty if none.
         comment: String,
     },
 }
@@ -42,7 +43,7 @@ mod linux {
     use crate::TRIPLE;
     use crate::tools::OracleMissing;
 
-    /// Where Debian and the LLVM project's own packages put the library.
+    /// Paths of the library in the packages of Debian and the LLVM project.
     const LIBRARY_PATHS: &[&str] = &[
         "/usr/lib/llvm-22/lib/libLLVM.so.22.1",
         "/usr/lib/x86_64-linux-gnu/libLLVM.so.22.1",
@@ -76,7 +77,7 @@ mod linux {
         out_size: usize,
     ) -> usize;
 
-    /// The few entry points of libLLVM that are used; the library stays loaded for the life of the process.
+    /// The entry points of libLLVM in use; the library stays loaded for the life of the process.
     struct Api {
         create: CreateDisasm,
         dispose: DisposeDisasm,
@@ -99,7 +100,8 @@ mod linux {
             Some(path) => vec![path],
             None => LIBRARY_PATHS.iter().map(PathBuf::from).collect(),
         };
-        // SAFETY: libLLVM's initialisers are those of a plain shared library; nothing here depends on their order.
+        // SAFETY: libLLVM is an ordinary shared library; nothing here depends on the order of its
+        // initialisers.
         let library = candidates.iter().find_map(|path| unsafe { libloading::Library::new(path) }.ok());
         let library = library.ok_or_else(|| {
             OracleMissing::new(format!("libLLVM 22 is not installed ({LIBRARY_VARIABLE} can name the file)"))
@@ -108,7 +110,8 @@ mod linux {
         let library = ManuallyDrop::new(library);
         let absent =
             |error: libloading::Error| OracleMissing::new(format!("libLLVM lacks an entry point: {error}"));
-        // SAFETY: the types are those that llvm-c/Core.h, llvm-c/Target.h and llvm-c/Disassembler.h declare.
+        // SAFETY: the types match the declarations in llvm-c/Core.h, llvm-c/Target.h and
+        // llvm-c/Disassembler.h.
         unsafe {
             let version = library
                 .get::<unsafe extern "C" fn(*mut c_uint, *mut c_uint, *mut c_uint)>(b"LLVMGetVersion")
@@ -134,13 +137,14 @@ mod linux {
         }
     }
 
-    /// Words per batch that goes to the child.
+    /// Words in a batch for the child.
     const BATCH: usize = 4096;
-    /// Bytes of one word at most.
+    /// Largest size of a word in bytes.
     const WORD: usize = 16;
-    /// Bytes of one answer's text at most; LLVM's longest instruction text with comments has about 300.
+    /// Largest size of an answer's text in bytes; LLVM's longest instruction text with comments has
+    /// about 300.
     const TEXT: usize = 1024;
-    /// How long the child may take for one batch before it counts as hung, in milliseconds.
+    /// Time limit of the child for one batch, in milliseconds; after that it counts as hung.
     const PATIENCE: c_int = 20_000;
 
     #[repr(C)]
@@ -151,28 +155,30 @@ mod linux {
 
     #[repr(C)]
     struct Answer {
-        /// Bytes that the instruction takes; 0 for none.
+        /// Size of the instruction in bytes; 0 if it is invalid.
         size: u32,
         text: [u8; TEXT],
     }
 
-    /// Memory that both processes see. The parent writes `questions` only while the child waits for a command.
+    /// Memory shared by both processes. The parent writes `questions` only while the child waits
+    /// for a command.
     #[repr(C)]
     struct Shared {
-        /// The word that the child is at, within the batch.
+        /// The index in the batch of the word that the child is processing.
         at: u32,
         questions: [Question; BATCH],
         answers: [Answer; BATCH],
     }
 
-    /// LLVM's disassembler for one target, in a process of its own.
+    /// LLVM's disassembler for one target, in a separate process.
     ///
-    /// The child is forked, not started, so a test binary needs no helper program. It is restarted whenever LLVM
-    /// crashes; it ends with this value or, at the latest, when the parent does.
+    /// The child is forked, not executed, so a test binary needs no helper program. It restarts
+    /// whenever LLVM crashes, and ends with this value or, at the latest, with the parent.
     #[derive(Debug)]
     pub struct LlvmOracle {
         api: &'static Api,
-        /// LLVM's context. The parent makes it and never uses it, so that a new child has it ready.
+        /// LLVM's context. The parent makes it but never uses it, so that it is ready in each new
+        /// child.
         context: *mut c_void,
         shared: NonNull<Shared>,
         child: Option<Child>,
@@ -191,17 +197,20 @@ mod linux {
         replies: File,
     }
 
-    // SAFETY: the shared mapping and the context belong to this value alone; no thread identity is involved.
+    // SAFETY: only this value owns the shared mapping and the context; no thread identity is
+    // involved.
     unsafe impl Send for LlvmOracle {}
 
     impl LlvmOracle {
         /// Opens the disassembler for a target by LLVM's name for it, such as `gfx942`.
         ///
         /// # Errors
-        /// [`OracleMissing`] if libLLVM 22 is not there, does not know the target, or the child cannot be started.
+        /// [`OracleMissing`] if libLLVM 22 is missing or does not know the target, or if the child
+        /// cannot be started.
         pub fn open(target: &str) -> Result<Self, OracleMissing> {
             let api = api()?;
-            // SAFETY: an anonymous mapping at an address of the kernel's choice; the result is checked below.
+            // SAFETY: an anonymous mapping at an address that the kernel chooses; the result is
+            // checked below.
             let memory = unsafe {
                 libc::mmap(
                     std::ptr::null_mut(),
@@ -218,14 +227,15 @@ mod linux {
             };
             let mut oracle = Self { api, context: std::ptr::null_mut(), shared, child: None };
             oracle.context = create_context(api, target)?;
-            // `s_endpgm` is an instruction everywhere: a broken child shows at once.
+            // `s_endpgm` is an instruction everywhere: a broken child is detected at once.
             match oracle.disassemble(&[[0x00, 0x00, 0x81, 0xbf]]).first() {
                 Some(Verdict::Decoded { .. }) => Ok(oracle),
                 _ => Err(OracleMissing::new(format!("libLLVM does not disassemble for {target}"))),
             }
         }
 
-        /// What LLVM says about each word: the bytes at the start of each item, of which at most 16 count.
+        /// LLVM's answer for each word: the bytes at the start of each item, of which at most 16
+        /// count.
         pub fn disassemble<W: AsRef<[u8]>>(&mut self, words: &[W]) -> Vec<Verdict> {
             let mut verdicts = Vec::with_capacity(words.len());
             while verdicts.len() < words.len() {
@@ -242,7 +252,8 @@ mod linux {
                 let len = word.len().min(WORD);
                 let mut bytes = [0; WORD];
                 bytes[..len].copy_from_slice(&word[..len]);
-                // SAFETY: `index` is below BATCH; the child reads no question before its next command.
+                // SAFETY: `index` is below BATCH; the child reads questions only after its next
+                // command.
                 unsafe {
                     (&raw mut (*self.shared.as_ptr()).questions[index])
                         .write(Question { len: len as u8, bytes })
@@ -267,7 +278,8 @@ mod linux {
             }
         }
 
-        /// Sends one command and waits for its reply; false if the child died or hung, and is gone.
+        /// Sends one command and waits for its reply; false if the child died or hung, and has been
+        /// removed.
         fn command(&mut self, count: u32) -> bool {
             if self.child.is_none() {
                 self.child = self.fork();
@@ -284,13 +296,15 @@ mod linux {
         }
 
         fn fork(&self) -> Option<Child> {
-            // One fork at a time: a pipe end that a sibling child inherited would hide this child's death.
+            // One fork at a time: if a sibling child inherited a pipe end, it would hide this
+            // child's death.
             static FORK: Mutex<()> = Mutex::new(());
             let _guard = FORK.lock().unwrap_or_else(PoisonError::into_inner);
             let (command_read, command_write) = pipe()?;
             let (reply_read, reply_write) = pipe()?;
-            // SAFETY: the child calls only libLLVM (whose state no other thread of the parent touches after loading),
-            // malloc (which the C library keeps consistent across a fork) and system calls, and leaves by `_exit`.
+            // SAFETY: the child calls only libLLVM (no other thread of the parent touches its state
+            // after loading), malloc (which the C library keeps consistent across a fork) and
+            // system calls, and leaves by `_exit`.
             match unsafe { libc::fork() } {
                 -1 => None,
                 0 => {
@@ -301,14 +315,14 @@ mod linux {
             }
         }
 
-        /// The child's life: answer batches until the parent's end of the pipe closes.
+        /// Runs the child: answers batches until the parent's end of the pipe closes.
         fn serve(&self, mut commands: File, mut replies: File) -> ! {
             let exit = |code| -> ! {
-                // SAFETY: leaves without running the parent's exit handlers.
+                // SAFETY: exits without the parent's exit handlers.
                 unsafe { libc::_exit(code) }
             };
-            // Crashes are expected here: leave at once, without the kernel's log line and core file, which cost
-            // milliseconds each.
+            // Crashes are expected here. Exit at once, without the kernel's log line and core file,
+            // which cost milliseconds each.
             for signal in
                 [libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP]
             {
@@ -348,7 +362,7 @@ mod linux {
         fn stop(&mut self) {
             if let Some(child) = self.child.take() {
                 let mut status = 0;
-                // SAFETY: the pid is that of our own child, which nobody else waits for.
+                // SAFETY: the pid is our own child, and only this code waits for it.
                 unsafe {
                     libc::kill(child.pid, libc::SIGKILL);
                     libc::waitpid(child.pid, &mut status, 0);
@@ -361,10 +375,10 @@ mod linux {
         fn drop(&mut self) {
             self.stop();
             if !self.context.is_null() {
-                // SAFETY: our own context, used by the child only, which is gone.
+                // SAFETY: our own context. Only the child used it, and the child is gone.
                 unsafe { (self.api.dispose)(self.context) };
             }
-            // SAFETY: our own mapping; nothing refers to it any more.
+            // SAFETY: our own mapping; nothing refers to it now.
             unsafe { libc::munmap(self.shared.as_ptr().cast(), size_of::<Shared>()) };
         }
     }
@@ -379,12 +393,12 @@ mod linux {
         let (triple, cpu) = (text(TRIPLE)?, text(target)?);
         let null = std::ptr::null();
         let create = || {
-            // SAFETY: the strings live until the call returns; no callbacks are given.
+            // SAFETY: the strings live until the call returns; no callbacks are passed.
             unsafe {
                 (api.create)(triple.as_ptr(), cpu.as_ptr(), c"".as_ptr(), std::ptr::null_mut(), 0, null, null)
             }
         };
-        // LLVM ends the process when it does not know the target, so a child tries first.
+        // LLVM ends the process if it does not know the target, so a child tries first.
         let mut status = -1;
         // SAFETY: as in `LlvmOracle::fork`; the parent waits for exactly this child.
         unsafe {
@@ -435,7 +449,7 @@ mod linux {
         }
     }
 
-    /// Waits for something to read, or the other side's end; false after [`PATIENCE`].
+    /// Waits for data, or for the end of the other side; false after [`PATIENCE`].
     fn readable(descriptor: RawFd) -> bool {
         let mut poll = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
         loop {
@@ -447,11 +461,12 @@ mod linux {
         }
     }
 
-    /// Closes what the child inherited and must not hold: siblings' pipes, and the terminal, where LLVM would report
-    /// its crashes.
+    /// Closes descriptors that the child inherited and must not hold: siblings' pipes, and the
+    /// terminal, where LLVM would report its crashes.
     fn close_all_but(first: RawFd, second: RawFd) {
         let (low, high) = (first.min(second) as c_uint, first.max(second) as c_uint);
-        // SAFETY: system calls on descriptors of the child, which owns no Rust object but the two that stay open.
+        // SAFETY: system calls on descriptors of the child. It owns no Rust objects except the two
+        // that stay open.
         unsafe {
             for (from, to) in
                 [(3, low.wrapping_sub(1)), (low + 1, high.wrapping_sub(1)), (high + 1, c_uint::MAX)]
@@ -474,7 +489,7 @@ mod other {
     use super::Verdict;
     use crate::tools::OracleMissing;
 
-    /// LLVM's disassembler in a forked process; on this system it is always missing.
+    /// LLVM's disassembler in a forked process. It is always missing on this system.
     #[derive(Debug)]
     pub struct LlvmOracle {
         never: std::convert::Infallible,
@@ -493,7 +508,7 @@ mod other {
             Err(OracleMissing::new("the libLLVM oracle runs on Linux only"))
         }
 
-        /// What LLVM says about each word.
+        /// LLVM's answer for each word.
         pub fn disassemble<W: AsRef<[u8]>>(&mut self, _words: &[W]) -> Vec<Verdict> {
             match self.never {}
         }

@@ -1,4 +1,4 @@
-//! Two files side by side.
+//! Compares two object files.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, 
 type Header = elf::FileHeader64<object::LittleEndian>;
 const LE: object::LittleEndian = object::LittleEndian;
 
-/// Compares two descriptions, and shows the first lines in which they differ.
+/// Compares two descriptions, and shows the first lines that differ.
 fn same(what: &str, theirs: &str, ours: &str) -> Result<(), Failed> {
     if theirs == ours {
         return Ok(());
@@ -34,10 +34,11 @@ fn section_name(table: &SectionTable<'_, Header>, index: u16) -> Result<String, 
     Ok(String::from_utf8_lossy(table.section_name(LE, section)?).into_owned())
 }
 
-/// Sections that say what made the file, and tables of strings whose layout is free.
+/// Sections that record the producer of the file, and string tables, whose layout is free.
 const SKIPPED: [&str; 4] = [".comment", ".shstrtab", ".strtab", ".symtab"];
 
-/// Sections with all but their indices and file offsets; `.rela` sections are described by their entries.
+/// Describes sections without their indices and file offsets; `.rela` sections are described by
+/// their entries.
 fn sections(data: &[u8], table: &SectionTable<'_, Header>, header: &Header) -> Result<String, Failed> {
     let symbols = match header.e_type(LE) {
         elf::ET_REL => table.symbols(LE, data, elf::SHT_SYMTAB)?,
@@ -74,7 +75,7 @@ fn sections(data: &[u8], table: &SectionTable<'_, Header>, header: &Header) -> R
                 writeln!(out, "  {offset:#x}: {} {symbol} + {addend:#x}", entry.r_type(LE, false).0)?;
             }
         } else if section.sh_type(LE) == elf::SHT_GROUP {
-            // Indices; the flag that members have is compared with the sections.
+            // They are indices; the flag of the members is compared with the sections.
             continue;
         } else if section.sh_type(LE) != elf::SHT_NOBITS && section.sh_type(LE) != elf::SHT_DYNSYM {
             for (line, bytes) in section.data(LE, data)?.chunks(16).enumerate() {
@@ -107,10 +108,11 @@ fn file_header(header: &Header) -> String {
     format!("{:?} {:?} {:#x}", header.e_ident(), header.e_type(LE), header.e_flags(LE).0)
 }
 
-/// Checks that two relocatable files say the same: header, sections with flags, bytes and relocations, symbols in their order.
+/// Checks that two relocatable files are equivalent: header, sections with flags, bytes and
+/// relocations, symbols in order.
 ///
 /// # Errors
-/// The first lines in which they differ; a file that cannot be read.
+/// Fails with the first lines that differ, or if a file cannot be read.
 pub fn same_relocatable(theirs: &[u8], ours: &[u8]) -> Result<(), Failed> {
     let (left, right) = (Header::parse(theirs)?, Header::parse(ours)?);
     same("headers", &file_header(left), &file_header(right))?;
@@ -120,10 +122,11 @@ pub fn same_relocatable(theirs: &[u8], ours: &[u8]) -> Result<(), Failed> {
     same("symbols", &symbols(theirs, &left_table, kind)?, &symbols(ours, &right_table, kind)?)
 }
 
-/// Checks that two linked files say the same, at the same addresses: header, segments, sections and symbols.
+/// Checks that two linked files are equivalent, at the same addresses: header, segments, sections
+/// and symbols.
 ///
 /// # Errors
-/// The first lines in which they differ; a file that cannot be read.
+/// Fails with the first lines that differ, or if a file cannot be read.
 pub fn same_linked(theirs: &[u8], ours: &[u8]) -> Result<(), Failed> {
     let (left, right) = (Header::parse(theirs)?, Header::parse(ours)?);
     same("headers", &file_header(left), &file_header(right))?;

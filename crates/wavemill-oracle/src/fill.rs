@@ -1,11 +1,11 @@
-//! Deterministic fillings of the free bits of a machine word.
+//! Fills the free bits of a machine word, deterministically.
 
 /// The SplitMix64 generator: tiny, fast, and the same numbers everywhere.
 #[derive(Clone, Debug)]
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// A generator whose whole sequence follows from `seed`.
+    /// A generator whose whole sequence depends only on `seed`.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -29,15 +29,15 @@ impl SplitMix64 {
         self.below(length as u64) as usize
     }
 
-    /// One of several.
+    /// One of several items.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the slice is empty.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.index(from.len())]
     }
 
-    /// Whether the one case in so many has come.
+    /// True with a probability of one in `cases`.
     pub fn one_in(&mut self, cases: u64) -> bool {
         self.below(cases) == 0
     }
@@ -52,8 +52,9 @@ pub struct Span {
     pub width: u8,
 }
 
-/// Operand codes at which the scalar operand space of the GCN and CDNA families changes its meaning: the last SGPRs,
-/// the special registers, the ends of the inline integers and floats, the apertures, SDWA, DPP and literal escapes.
+/// Operand codes at which the meaning of the scalar operand space of the GCN and CDNA families
+/// changes: the last SGPRs, the special registers, the ends of the inline integers and floats, the
+/// apertures, SDWA, DPP and literal escapes.
 const EDGE_CODES: &[u64] = &[
     0, 1, 2, 3, 4, 8, 12, 16, 62, 63, 92, 96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 110,
     112, 119, 120, 121, 122, 123, 124, 125, 126, 127, 128, 129, 143, 191, 192, 193, 200, 208, 209, 230, 234,
@@ -61,32 +62,34 @@ const EDGE_CODES: &[u64] = &[
     480, 496, 508, 509, 510, 511,
 ];
 
-/// Fills the free bits of words with a mixture that reaches both the common and the odd decodings.
+/// Fills the free bits of words with a mixture that reaches both common and rare decodings.
 ///
-/// LLVM refuses some instructions whose unused fields are not zero, so uniformly random bits would hardly ever reach
-/// their text. Each word therefore has a temper (mostly zero, mixed, or wild), and each field draws from zero, small
-/// numbers, operand codes at which the meaning changes, the field's largest numbers, and plain random bits.
+/// LLVM rejects some instructions whose unused fields are not zero, so uniformly random bits would
+/// rarely reach their text. Each word therefore has a temper (mostly zero, mixed, or wild). Each
+/// field is zero, a small number, an operand code at which the meaning changes, one of the field's
+/// largest numbers, or plain random bits.
 #[derive(Clone, Debug)]
 pub struct Filler {
     random: SplitMix64,
 }
 
 impl Filler {
-    /// A filler whose whole sequence follows from `seed`.
+    /// A filler whose whole sequence depends only on `seed`.
     pub fn new(seed: u64) -> Self {
         Self { random: SplitMix64::new(seed) }
     }
 
-    /// The generator behind the fillings, for further choices of the same test.
+    /// The generator of the fillings, for other choices of the same test.
     pub fn random(&mut self) -> &mut SplitMix64 {
         &mut self.random
     }
 
-    /// A 128-bit little-endian word that equals `fixed` wherever `mask` is set, its other bits filled field by field.
+    /// A 128-bit little-endian word that equals `fixed` in the bits of `mask`, with its other bits
+    /// filled field by field.
     ///
     /// Bits that no span covers are filled in groups of 8, so an incomplete field list only makes the mixture coarser.
     pub fn fill(&mut self, fixed: u128, mask: u128, fields: &[Span]) -> [u8; 16] {
-        // Of 8 words: 3 mostly zero, 3 mixed half and half, 2 in which every field holds something.
+        // Of 8 words: 3 mostly zero, 3 half zero, 2 with a value in every field.
         let zero_of_8 = match self.random.below(8) {
             0..3 => 7,
             3..6 => 4,

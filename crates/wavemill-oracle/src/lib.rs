@@ -1,18 +1,22 @@
-//! Outside oracles for differential tests.
+//! External oracles for differential tests.
 //!
-//! Wavemill's own tables decide nothing about their own truth; this crate asks the LLVM project's tools instead:
+//! Wavemill's own tables cannot prove themselves correct; this crate compares them with the LLVM
+//! project's tools:
 //!
-//! - [`LlvmOracle`] disassembles machine words with libLLVM 22, in a forked child, because LLVM's disassembler crashes on
-//!   some words and a differential test must survive that, list the word and go on;
-//! - [`assemble`] and [`objdump`] run `llvm-mc-22` and `llvm-objdump-22`, and [`mnemonics`] lists what the assembler knows;
-//! - [`Suite`] is the one place that decides what happens to a test whose oracle is not installed: it is reported as
-//!   ignored, with the reason, and counted on the last line of the test binary's output; with
-//!   `WAVEMILL_REQUIRE_ORACLES=1` it fails instead;
-//! - [`same_relocatable`] and [`same_linked`] hold files that Wavemill writes against those of LLVM's tools;
-//! - [`clang`] compiles the repository's kernels, for tests of what compilers make;
+//! - [`LlvmOracle`] disassembles machine words with libLLVM 22, in a forked child. LLVM's
+//!   disassembler crashes on some words, and a differential test must survive that, report the word
+//!   and continue;
+//! - [`assemble`] and [`objdump`] run `llvm-mc-22` and `llvm-objdump-22`, and [`mnemonics`] lists
+//!   the mnemonics of the assembler;
+//! - [`Suite`] decides alone how to report a test whose oracle is not installed: as ignored, with
+//!   the reason, and counted on the last line of the test binary's output. With
+//!   `WAVEMILL_REQUIRE_ORACLES=1`, the test fails instead;
+//! - [`same_relocatable`] and [`same_linked`] compare files that Wavemill writes with those of
+//!   LLVM's tools;
+//! - [`clang`] compiles the repository's kernels, for tests of compiler output;
 //! - [`Filler`] makes the words: deterministic fillings of the bits that a test leaves free.
 //!
-//! It is a development crate: nothing that Wavemill ships depends on it.
+//! This is a development crate: published crates use it only as a dev-dependency.
 
 mod disasm;
 mod files;
@@ -30,5 +34,5 @@ pub use sources::{clang, kernels, listed, run};
 pub use suite::{EXTENT_VARIABLE, Failed, REQUIRE_VARIABLE, Suite, Tally, oracles_required, whole_suites};
 pub use tools::{OracleMissing, Refusal, Tool, assemble, objdump};
 
-/// The target triple that every oracle of this crate is asked about.
+/// The target triple that every oracle of this crate uses.
 pub const TRIPLE: &str = "amdgcn-amd-amdhsa";

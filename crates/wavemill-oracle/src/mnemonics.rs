@@ -1,20 +1,21 @@
-//! The mnemonics that LLVM's AMDGPU assembler knows, of every processor.
+//! Lists the mnemonics that LLVM's AMDGPU assembler accepts, for all processors.
 //!
-//! The assembler's table of them is in libLLVM as one run of names, each behind a byte with its length.
+//! The assembler's table of mnemonics in libLLVM is one run of names, each after a byte with its
+//! length.
 
 use std::path::PathBuf;
 
 use crate::tools::{OracleMissing, Tool};
 
-/// A name of the table that no other table of the library has behind its length.
+/// A name of the table that follows its length in no other table of the library.
 const KNOWN: &[u8] = b"\x08s_endpgm";
-/// No more than so many bytes of the table stand before [`KNOWN`].
+/// Most bytes of the table before [`KNOWN`].
 const BEFORE: usize = 1 << 17;
-/// The table has at least so many names.
+/// Least number of names in the table.
 const FEWEST: usize = 2000;
 
-/// Every mnemonic of every AMDGPU processor that the assembler of libLLVM 22 has, without those that it replaces by
-/// others before it looks (aliases).
+/// Every mnemonic of every AMDGPU processor in the assembler of libLLVM 22, except aliases, which
+/// it replaces before the lookup.
 ///
 /// # Errors
 /// [`OracleMissing`] if the library or its table is not found.
@@ -39,7 +40,7 @@ fn loaded() -> Option<PathBuf> {
     Some(PathBuf::from(path))
 }
 
-/// The name that begins at `at` with its length.
+/// The name whose length byte is at `at`.
 fn name(bytes: &[u8], at: usize) -> Option<&str> {
     let length = usize::from(*bytes.get(at)?);
     let name = bytes.get(at + 1..at + 1 + length)?;
@@ -47,10 +48,11 @@ fn name(bytes: &[u8], at: usize) -> Option<&str> {
     (length > 1 && name.iter().all(plain)).then(|| std::str::from_utf8(name).ok()).flatten()
 }
 
-/// The longest run of names that has one at `at`.
+/// The longest run of names that contains the one at `at`.
 fn around(bytes: &[u8], at: usize) -> Vec<String> {
     let start = at.saturating_sub(BEFORE);
-    // How many names lie between each offset and `at`, if they are a run; from the last to the first.
+    // Number of names between each offset and `at`, if they form a run; computed from the last to
+    // the first.
     let mut runs = vec![None; at + 1 - start];
     runs[at - start] = Some(0usize);
     let mut first = at;

@@ -1,4 +1,4 @@
-//! Sources that tools are run on.
+//! Finds source files, and runs tools on them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,10 +10,10 @@ pub fn kernels() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels")
 }
 
-/// The files of a folder that have the extension, by name.
+/// The files of a folder with the extension, sorted by name.
 ///
 /// # Panics
-/// If the folder cannot be read, or has no such files.
+/// If the folder cannot be read, or has no matching files.
 pub fn listed(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -23,10 +23,10 @@ pub fn listed(folder: &Path, extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// What a tool that must succeed writes to its output.
+/// The standard output of a tool that must succeed.
 ///
 /// # Errors
-/// What the tool says.
+/// Fails with the tool's message.
 pub fn run(command: &mut Command) -> Result<Vec<u8>, Failed> {
     let output = command.output()?;
     match output.status.success() {
@@ -35,8 +35,8 @@ pub fn run(command: &mut Command) -> Result<Vec<u8>, Failed> {
     }
 }
 
-/// clang, about to compile one of the [`kernels`] for the target (`gfx90a`) with the options (`-O2 -g`), among which must be
-/// what to make of it.
+/// A clang command that compiles one of the [`kernels`] for the target (`gfx90a`) with the options
+/// (`-O2 -g`). The options must include the kind of output.
 ///
 /// # Errors
 /// [`OracleMissing`] if clang is not installed.

@@ -18,14 +18,15 @@ pub fn oracles_required() -> bool {
     std::env::var_os(REQUIRE_VARIABLE).is_some_and(|value| value == "1")
 }
 
-/// The environment variable that makes suites run whole which otherwise run a sample.
+/// The environment variable that makes suites run completely instead of a sample.
 pub const EXTENT_VARIABLE: &str = "WAVEMILL_TESTS";
 
-/// True if suites are to run whole (`WAVEMILL_TESTS=all`). By default they run a sample, for those who want to know soon
-/// whether their machine and their change work; what is left out is counted in the closing line ([`Suite::left_out`]).
+/// True if suites run completely (`WAVEMILL_TESTS=all`). By default they run a sample, as a quick
+/// check of the machine and of a change. The closing line counts the omitted tests
+/// ([`Suite::left_out`]).
 ///
 /// # Panics
-/// If the variable has another value.
+/// If the variable has an invalid value.
 pub fn whole_suites() -> bool {
     match std::env::var(EXTENT_VARIABLE).as_deref() {
         Ok("all") => true,
@@ -36,8 +37,9 @@ pub fn whole_suites() -> bool {
 
 /// The tests of one binary (`harness = false`), some of which need outside tools.
 ///
-/// A skip that is printed from inside a passing libtest test is swallowed by the harness; here a test whose tool is
-/// missing shows up as ignored with the reason in its name, and the last line of the output counts them.
+/// The libtest harness hides a skip that a passing test prints. Here, a test whose tool is missing
+/// is listed as ignored, with the reason in its name, and the last line of the output counts such
+/// tests.
 ///
 /// ```no_run
 /// use std::process::ExitCode;
@@ -64,7 +66,7 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// An empty suite that obeys the command line `cargo test` gives to a test binary.
+    /// An empty suite that follows the command line of `cargo test` for a test binary.
     pub fn from_args() -> Self {
         Self {
             arguments: Arguments::from_args(),
@@ -75,7 +77,7 @@ impl Suite {
         }
     }
 
-    /// Adds a test that needs nothing from outside.
+    /// Adds a test that needs no outside tools.
     pub fn test(
         &mut self,
         name: impl Into<String>,
@@ -86,8 +88,8 @@ impl Suite {
 
     /// Adds a test that needs all of `tools`.
     ///
-    /// If one is absent the test is not run: it is listed as ignored with the reason, or fails with the reason when
-    /// [`oracles_required`] says so.
+    /// If one is missing, the test does not run: it is listed as ignored with the reason, or fails
+    /// with the reason if [`oracles_required`] is true.
     pub fn oracle_test(
         &mut self,
         name: impl Into<String>,
@@ -110,14 +112,15 @@ impl Suite {
         }
     }
 
-    /// Counts tests that the sample leaves out ([`whole_suites`]).
+    /// Counts tests that the sample omits ([`whole_suites`]).
     pub fn left_out(&mut self, tests: usize) {
         self.left_out += tests;
     }
 
-    /// Runs the tests and prints the closing line: how many oracle tests were skipped, and why.
+    /// Runs the tests and prints the closing line: the number of skipped oracle tests, and the
+    /// reasons.
     pub fn run(mut self) -> ExitCode {
-        // A skipped test has no body to run: `--ignored` and `--include-ignored` must not make it look passed.
+        // A skipped test has no body: `--ignored` and `--include-ignored` must not make it pass.
         if self.arguments.ignored || self.arguments.include_ignored {
             self.trials.retain(|trial| !trial.name().contains("[skipped: "));
         }
@@ -140,16 +143,16 @@ impl Suite {
     }
 }
 
-/// How many oracle tests were skipped, and why.
+/// The number of skipped oracle tests, and the reasons.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
-    /// Tests that were skipped.
+    /// Number of skipped tests.
     pub skipped: usize,
-    /// All tests that need an oracle.
+    /// Number of all tests that need an oracle.
     pub of: usize,
-    /// Tests that samples leave out.
+    /// Number of tests that samples omit.
     pub left_out: usize,
-    /// Why, sorted, each reason once.
+    /// The reasons, sorted, each once.
     pub reasons: Vec<String>,
 }
 
@@ -167,7 +170,8 @@ impl fmt::Display for Tally {
 }
 
 impl Tally {
-    /// The folder in which the suites of one build folder leave their tallies, and the name of this binary there.
+    /// The folder for the tallies of all suites of one build folder, and the name of this binary
+    /// there.
     fn place() -> Option<(PathBuf, String)> {
         let exe = std::env::current_exe().ok()?;
         // A test binary is target/<profile>/deps/<name>-<hash>.
@@ -177,7 +181,8 @@ impl Tally {
         Some((folder, name.to_owned()))
     }
 
-    /// Leaves the tally for [`Tally::total`]. A build folder that cannot be written loses the total, not the test.
+    /// Saves the tally for [`Tally::total`]. If the build folder is not writable, only the total is
+    /// lost.
     fn record(&self) {
         if let Some((folder, name)) = Self::place() {
             let text = self.to_file();
@@ -197,7 +202,7 @@ impl Tally {
         Some(Tally { skipped, of, left_out, reasons })
     }
 
-    /// The sum over all suites that have run in this build folder, each as of its last run.
+    /// The sum over the last runs of all suites in this build folder.
     pub fn total() -> Tally {
         let mut total = Tally::default();
         let folder = Self::place().and_then(|(folder, _)| std::fs::read_dir(folder).ok());

@@ -1,4 +1,4 @@
-//! The outside tools: finding them and running them.
+//! Finds and runs outside tools.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -11,7 +11,8 @@ use crate::TRIPLE;
 /// An outside tool that a test can need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
-    /// libLLVM 22 with the AMDGPU target, loaded at run time (`WAVEMILL_LIBLLVM` names it when it is elsewhere).
+    /// libLLVM 22 with the AMDGPU target, loaded at run time (`WAVEMILL_LIBLLVM` sets another
+    /// path).
     LibLlvm,
     /// LLVM's assembler driver, `llvm-mc-22`.
     LlvmMc,
@@ -19,23 +20,23 @@ pub enum Tool {
     LlvmObjdump,
     /// The C and OpenCL compiler, `clang-22`.
     Clang,
-    /// Any other program, by the name under which `PATH` has it.
+    /// Any other program, by its name in `PATH`.
     Program(&'static str),
-    /// A library, by the name under which the system loads it.
+    /// A library, by the name with which the system loads it.
     Library(&'static str),
-    /// A file, by its path, and the Debian package that has it.
+    /// A file, by its path, and the Debian package that contains it.
     File(&'static str, &'static str),
 }
 
 impl Tool {
-    /// Checks that the tool is there.
+    /// Checks that the tool is installed.
     ///
     /// # Errors
-    /// [`OracleMissing`], with what was looked for.
+    /// [`OracleMissing`], with the name or path that was not found.
     pub fn require(self) -> Result<(), OracleMissing> {
         match self {
             Self::LibLlvm => crate::disasm::check_library(),
-            // SAFETY: loading runs the library's own initialisation, which is made for any program.
+            // SAFETY: loading runs the library's own initialisation, which is safe for any program.
             Self::Library(name) => match unsafe { libloading::Library::new(name) } {
                 Ok(_) => Ok(()),
                 Err(error) => Err(OracleMissing::new(format!("{name} is not installed ({error})"))),
@@ -58,7 +59,7 @@ impl Tool {
         }
     }
 
-    /// Where the program is, by `PATH`.
+    /// The path of the program, from `PATH`.
     ///
     /// # Errors
     /// [`OracleMissing`] if no folder of `PATH` has it.
@@ -72,7 +73,7 @@ impl Tool {
     }
 }
 
-/// Why an oracle cannot be asked.
+/// Why an oracle is not available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OracleMissing {
     reason: String,
@@ -92,12 +93,12 @@ impl fmt::Display for OracleMissing {
 
 impl std::error::Error for OracleMissing {}
 
-/// Why LLVM's assembler refuses a line.
+/// Why LLVM's assembler rejects a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The byte of the line that the message points to; 0 if it points to none.
+    /// The byte of the line that the message points to; 0 if it does not point to any.
     pub column: usize,
-    /// What it says.
+    /// The message.
     pub message: String,
 }
 
@@ -115,8 +116,9 @@ impl std::fmt::Display for Refusal {
 
 /// Assembles `lines` for `target`, all in one run of `llvm-mc-22`.
 ///
-/// Answers one result per line, in order: the bytes of the line's instructions, or why the assembler refuses them. A line
-/// whose bytes depend on a relocation is an error, too, and so is one with an open quote and the one below it.
+/// Returns one result per line, in order: the bytes of the line's instructions, or the reason why
+/// the assembler rejects them. A line whose bytes depend on a relocation is an error, too, and so
+/// are a line with an open quote and the line after it.
 ///
 /// # Errors
 /// [`OracleMissing`] if `llvm-mc-22` is absent or cannot be run.
@@ -125,7 +127,7 @@ pub fn assemble(target: &str, lines: &[String]) -> Result<Vec<Result<Vec<u8>, Re
     let mut source = String::new();
     let mut results: Vec<Result<Vec<u8>, Refusal>> = Vec::with_capacity(lines.len());
     for (number, line) in lines.iter().enumerate() {
-        // Each line stands under a label of its own; source line 2 * number + 2 is its text.
+        // Each line follows its own label; source line 2 * number + 2 is its text.
         let single = !line.contains('\n');
         source += &format!("{MARK}{number}:\n{}\n", if single { line } else { "" });
         results.push(if single {
@@ -142,8 +144,8 @@ pub fn assemble(target: &str, lines: &[String]) -> Result<Vec<Result<Vec<u8>, Re
         .spawn()
         .map_err(|error| OracleMissing::new(format!("llvm-mc-22 does not start: {error}")))?;
     let mut stdin = child.stdin.take().ok_or_else(|| OracleMissing::new("llvm-mc-22 has no input"))?;
-    // Fed from a thread of its own, so that neither side waits on a full pipe. A write error means that the child died,
-    // which its missing output shows.
+    // A separate thread writes, so that neither side blocks on a full pipe. A write error means
+    // that the child died, which its missing output shows.
     let feeder = std::thread::spawn(move || drop(stdin.write_all(source.as_bytes())));
     let output = child
         .wait_with_output()
@@ -194,7 +196,7 @@ pub fn assemble(target: &str, lines: &[String]) -> Result<Vec<Result<Vec<u8>, Re
             output.status
         )));
     }
-    // An open quote or comment swallows what stands below it.
+    // An open quote or comment hides the lines after it.
     for number in (0..lines.len()).filter(|number| !seen[*number]) {
         for line in [number.checked_sub(1), Some(number)].into_iter().flatten() {
             results[line] = Err(Refusal::new(0, "the text goes on in the next line"));
@@ -206,7 +208,7 @@ pub fn assemble(target: &str, lines: &[String]) -> Result<Vec<Result<Vec<u8>, Re
 /// The label before each line that [`assemble`] sends.
 const MARK: &str = "wavemill_line_";
 
-/// What `llvm-objdump-22` prints for the file at `path` with `options` (such as `-d`).
+/// The output of `llvm-objdump-22` for the file at `path` with `options` (such as `-d`).
 ///
 /// # Errors
 /// [`OracleMissing`] if the tool is absent, cannot be run, or fails on the file.

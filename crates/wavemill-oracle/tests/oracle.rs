@@ -1,4 +1,4 @@
-//! The oracles answer, survive crashes, and say when they are absent.
+//! The oracles answer, survive crashes, and report when they are missing.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     suite.run()
 }
 
-/// Runs one test of this binary again, with a library that is not there.
+/// Runs one test of this binary again, with a library that does not exist.
 fn absent_oracle() -> Result<(), Failed> {
     let run = |required: &str| {
         std::process::Command::new(std::env::current_exe()?)
@@ -113,7 +113,8 @@ fn survives_a_crash() -> Result<(), Failed> {
     let end = [0x00, 0x00, 0x81, 0xbf, 0, 0, 0, 0];
     let verdicts = llvm.disassemble(&[end, crasher, end, crasher, crasher, end]);
     let fine = decoded(4, "s_endpgm");
-    // A later patch release may mend the crash; then the word is refused or decoded, and the rest stands as it is.
+    // A later patch release may fix the crash; then the word is rejected or decoded, and the other
+    // answers do not change.
     for index in [0, 2, 5] {
         assert_eq!(verdicts[index], fine);
     }

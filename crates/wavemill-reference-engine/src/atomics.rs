@@ -9,7 +9,7 @@ use crate::operands::Lanes;
 use crate::state::{State, lanes_of};
 
 impl State<'_> {
-    /// Refuses addresses of active lanes that are no multiples of the size.
+    /// Refuses addresses of active lanes that are not multiples of the size.
     pub(crate) fn aligned(&self, inst: &Inst, addresses: &[u64; LANES], size: u32) -> Result<(), FaultCause> {
         let lanes: Vec<FaultLane> = lanes_of(self.mask(inst))
             .filter(|lane| !addresses[*lane].is_multiple_of(size.into()))
@@ -34,7 +34,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Does the operation at the places of lanes, one after the other, and writes the old values.
+    /// Performs the operation for one lane after the other and writes the old values.
     pub(crate) fn update(
         &mut self,
         inst: &Inst,

@@ -10,30 +10,30 @@ use crate::state::{Row, State, lanes_of};
 /// Bytes of an element of a swizzled buffer.
 const ELEMENT: u64 = 4;
 
-/// What offsets and indices are held against.
+/// The limit that offsets or indices are compared with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Range {
     /// Nothing.
     None,
-    /// The end of an access: bytes behind the uniform offset.
+    /// The offset plus the size is compared with this many bytes after the uniform offset.
     Bytes(u64),
-    /// The index: records.
+    /// The index is compared with this many records.
     Records(u64),
 }
 
-/// A buffer resource with what is the same in all lanes (Vega ISA 8.1.5).
+/// A buffer resource, with the facts that are the same in all lanes (Vega ISA 8.1.5).
 #[derive(Clone, Copy, Debug)]
 struct Resource {
-    /// Address of the first byte, behind the uniform offset.
+    /// Address of the first byte, with the uniform offset added.
     base: u64,
     stride: u64,
-    /// Records that are interleaved, if it is swizzled.
+    /// Number of interleaved records, if the buffer is swizzled.
     interleaved: Option<u64>,
     adds_lane: bool,
     range: Range,
-    /// It reaches private memory: what it may access is that of the wave.
+    /// The buffer is in private memory, so an access must stay in the private memory of the wave.
     private: bool,
-    /// What reports say of its range.
+    /// Size of the range for fault reports.
     records: u64,
     uniform: u64,
 }
@@ -44,7 +44,7 @@ struct Lanes {
     offset: Row,
 }
 
-/// What of a buffer a lane accesses.
+/// The part of a buffer that a lane accesses.
 #[derive(Clone, Copy, Debug)]
 struct At {
     index: u64,
@@ -52,14 +52,14 @@ struct At {
 }
 
 impl At {
-    /// So many bytes further on.
+    /// The position this many bytes later.
     fn plus(self, bytes: u32) -> At {
         At { offset: self.offset + u64::from(bytes), ..self }
     }
 }
 
 impl Resource {
-    /// Address of so many bytes; `None` if they are out of range.
+    /// Address of `size` bytes; `None` if they are out of range.
     fn address(&self, at: At, size: u32) -> Option<u64> {
         let At { index, offset } = at;
         let within = match self.range {
@@ -77,13 +77,15 @@ impl Resource {
         within.then(|| self.base.wrapping_add(displacement))
     }
 
-    /// Whether so many bytes lie in two elements of a swizzled buffer, which are not next to each other.
+    /// Whether the bytes are in two elements of a swizzled buffer, which are not next to each
+    /// other.
     fn straddles(&self, at: At, size: u32) -> bool {
         self.interleaved.is_some() && at.offset % ELEMENT + u64::from(size).min(ELEMENT) > ELEMENT
     }
 }
 
-/// Bytes of a component of a type, and how many there are: each is in range or not by itself.
+/// Bytes of a component of a type, and the number of components. Each component is in range or not
+/// independently.
 pub(crate) fn components(ty: MemType) -> (u32, u32) {
     match ty {
         MemType::Dwords(count) => (4, count.into()),
@@ -91,10 +93,10 @@ pub(crate) fn components(ty: MemType) -> (u32, u32) {
     }
 }
 
-/// Where the pieces of a lane's access are; `None` where they are out of range.
+/// Memory of the pieces of a lane's access; `None` where they are out of range.
 type Pieces<'m> = Vec<Option<Place<'m>>>;
 
-/// Reads pieces of so many bytes. Dwords that follow each other from the first one on are read together.
+/// Reads pieces of `size` bytes. Leading dwords that are contiguous are read together.
 fn read(pieces: &Pieces<'_>, size: u32) -> [u32; 4] {
     let mut value = [0; 4];
     let together = if size == 4 { Place::joined(pieces) } else { None };
@@ -159,7 +161,7 @@ impl<'w> State<'w> {
         Lanes { index: part(addr.idxen, 0), offset: part(addr.offen, addr.idxen.into()) }
     }
 
-    /// Index and offset of a lane with all that is added to them.
+    /// Index and offset of a lane, with all additions applied.
     fn at(inst: &Inst, resource: &Resource, parts: &Lanes, lane: usize) -> At {
         let added = if resource.adds_lane { lane as u64 } else { 0 };
         At {
@@ -182,8 +184,8 @@ impl<'w> State<'w> {
         Place::global(self.around.map, address, size, access).ok_or((address, FaultSpace::Global))
     }
 
-    /// Memory of all active lanes' pieces, and the bytes of a piece: the components of the type, or their bytes if a component
-    /// of any lane lies in two elements of a swizzled buffer.
+    /// Memory of all active lanes' pieces, and the size of a piece: the components of the type, or
+    /// their bytes if a component of any lane is in two elements of a swizzled buffer.
     fn pieces(
         &mut self,
         inst: &Inst,
@@ -202,7 +204,7 @@ impl<'w> State<'w> {
         for lane in lanes {
             let (mut pieces, mut complete) = (Vec::new(), true);
             for first in (0..size * count).step_by(piece as usize) {
-                // Whether it is in range shows with the whole component.
+                // Only the whole component decides whether it is in range.
                 let component = at(lane).plus(first / size * size);
                 if resource.address(component, size).is_none() {
                     complete = false;
@@ -272,7 +274,7 @@ impl<'w> State<'w> {
         let (all, _) = self.pieces(inst, addr, (size, 1), Access::Atomic)?;
         let place = |pieces: &Pieces<'w>| pieces.first().copied().flatten().unwrap_or(Place::NOWHERE);
         let places: Places<'_> = all.iter().map(|(lane, pieces)| (*lane, place(pieces))).collect();
-        // The second datum stands behind the first one.
+        // The second datum follows the first one.
         let both = self.wide(inst, 3);
         let (data, second) =
             (both.map(|value| value & ((1 << (8 * size)) - 1)), both.map(|value| value >> (8 * size)));
@@ -280,7 +282,7 @@ impl<'w> State<'w> {
         Ok(())
     }
 
-    /// Refuses what is out of the resource's range.
+    /// Refuses accesses that are out of the resource's range.
     pub(crate) fn check_buffer(
         &self,
         inst: &Inst,

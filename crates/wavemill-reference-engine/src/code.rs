@@ -1,4 +1,4 @@
-//! Blocks of a thread, with what is known of their guest instructions, and how often they were entered.
+//! The blocks of a thread, facts about their guest instructions, and how often they were entered.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use wavemill_machine::{BlockCount, BlockSource, RegisterCounts};
 
 use crate::operation::is_unsupported;
 
-/// Operations that a thread keeps; with more than that it starts anew.
+/// Number of operations that a thread keeps; beyond it, the thread forgets all blocks.
 const MAX_OPERATIONS: usize = 1 << 19;
 
 /// A guest instruction of a block.
@@ -17,11 +17,12 @@ const MAX_OPERATIONS: usize = 1 << 19;
 pub(crate) struct Guest {
     /// Its operations.
     pub(crate) operations: Range<usize>,
-    /// It does nothing, as the wave lacks a register that it writes.
+    /// The instruction does nothing, because the wave lacks a register that it writes.
     pub(crate) nullified: bool,
-    /// No engine has one of its operations.
+    /// No engine supports one of its operations.
     pub(crate) unsupported: bool,
-    /// Active lanes are to be counted in front of it: it is the first one, or the one before it may have changed them.
+    /// Active lanes are counted before it: it is the first one, or the one before it may have
+    /// changed them.
     counted: bool,
 }
 
@@ -41,7 +42,7 @@ impl Code {
     pub(crate) fn new(block: Arc<Block>, key: (u64, u32), counts: RegisterCounts) -> Code {
         let mut guests = Vec::new();
         let (mut first, mut counted) = (0, true);
-        // A block without guest instructions has its end only.
+        // A block without guest instructions consists of its end.
         for number in 0..block.guest.len().max(1) {
             let end = block.insts.partition_point(|inst| inst.guest as usize <= number);
             let insts = &block.insts[first..end];
@@ -57,14 +58,14 @@ impl Code {
         Code { block, guests, key }
     }
 
-    /// Whether there is no code where it begins: who comes there enters nothing.
+    /// Whether there is no code at its beginning: a wave that gets there enters nothing.
     fn is_nothing(&self) -> bool {
         let Block { insts, guest, terminator, .. } = &*self.block;
         insts.is_empty() && guest.len() <= 1 && *terminator == Terminator::Fault(FaultKind::NoCode)
     }
 }
 
-/// How often a block was entered, and the active lanes in front of its guest instructions.
+/// How often a block was entered, and the active lanes before its guest instructions.
 #[derive(Clone, Debug, Default)]
 struct Count {
     entered: u64,
@@ -111,7 +112,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// The source looks whether code has changed.
+    /// Makes the source check whether code has changed.
     pub(crate) fn invalidate(&mut self) {
         self.source.refresh();
         self.follow_source();
@@ -146,7 +147,7 @@ impl<'a> Blocks<'a> {
         code
     }
 
-    /// Knows where in the block active lanes are counted, though no wave may come there.
+    /// Registers where in the block active lanes are counted, even if no wave gets there.
     fn begin_count(&mut self, code: &Code) {
         if let Some(counted) = &mut self.counted
             && !code.is_nothing()
@@ -164,7 +165,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Counts the active lanes in front of a guest instruction, and entries in front of the first one.
+    /// Counts the active lanes before a guest instruction, and entries before the first one.
     pub(crate) fn count(&mut self, code: &Code, number: usize, active: u64) {
         let Some(counted) = &mut self.counted else { return };
         if !code.guests[number].counted || code.is_nothing() {
@@ -177,12 +178,12 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Number of blocks made ready.
+    /// Number of blocks prepared.
     pub(crate) fn made(&self) -> usize {
         self.made
     }
 
-    /// What was counted.
+    /// The counts.
     pub(crate) fn block_counts(&self) -> Vec<BlockCount> {
         let counted = self.counted.iter().flatten();
         let count = |((pc, context), count): (&(u64, u32), &Count)| {

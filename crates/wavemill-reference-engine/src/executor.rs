@@ -10,7 +10,7 @@ use wavemill_machine::{BlockCount, FaultCause, OutOfRange, RegisterCounts, Stric
 use crate::code::{Blocks, Code};
 use crate::state::State;
 
-/// What one host thread runs waves with.
+/// The executor of one host thread.
 pub struct ReferenceExecutor<'a> {
     blocks: Blocks<'a>,
     counts: RegisterCounts,
@@ -25,21 +25,21 @@ impl fmt::Debug for ReferenceExecutor<'_> {
     }
 }
 
-/// What becomes of a wave behind a part of a block.
+/// How a wave continues after a part of a block.
 enum Then {
-    /// There are no operations left that may run: it stands in front of this one.
+    /// No operations are left that may run: it is before this one.
     Stands(usize),
-    /// It goes on at an address, by a branch of that address if it is one.
+    /// It continues at an address; `branch` is the address of the branch that led there, if any.
     Goes { to: u64, branch: Option<u64> },
-    /// It goes on at an address, where code may have changed.
+    /// It continues at an address, where code may have changed.
     Invalidates(u64),
-    /// It cannot run what is at the address.
+    /// It cannot run the instruction at the address.
     Cannot(u64, FaultKind),
     /// It stops.
     Stops(WaveExit),
 }
 
-/// Operations that may run, and guest instructions that have.
+/// Number of operations that may still run, and number of guest instructions that have run.
 struct Meter {
     operations: u64,
     retired: u64,
@@ -106,10 +106,10 @@ impl State<'_> {
 }
 
 impl<'a> ReferenceExecutor<'a> {
-    /// What one host thread runs the waves of a task with.
+    /// The executor that one host thread runs the waves of a task with.
     ///
     /// # Panics
-    /// If the task is one for watched waves: nothing would be reported of them.
+    /// If the task is one for watched waves: the executor would report nothing of them.
     #[must_use]
     pub fn new(task: Task<'a>) -> ReferenceExecutor<'a> {
         let Task { counts, source, counting, strict, interests } = task;
@@ -123,9 +123,9 @@ impl<'a> ReferenceExecutor<'a> {
         }
     }
 
-    /// Runs a wave as [`Executor::run`] does, but at most so many operations; the end of a block counts as one. `None`: they
-    /// have run, and the wave stands at the beginning of a block, or [inside](Wave::inside) of one. Whichever engine runs it
-    /// next goes on there.
+    /// Runs a wave as [`Executor::run`] does, but at most this many operations; the end of a block
+    /// counts as one. `None` means that they have run and that the wave is at the beginning of a
+    /// block, or [inside](Wave::inside) one. Any engine can continue the wave there.
     ///
     /// # Panics
     /// If the registers of the wave are not those of the task.
@@ -141,7 +141,7 @@ impl<'a> ReferenceExecutor<'a> {
         let mut meter = Meter { operations, retired: 0 };
         self.blocks.follow_source();
         let before = wave.retired;
-        // The last branch, and where it led.
+        // The last branch and its destination.
         let mut branch = wave.from.take().map(|from| (from, wave.pc));
         let mut inside = wave.inside.take();
         let mut state = State {
@@ -156,7 +156,8 @@ impl<'a> ReferenceExecutor<'a> {
             lost: None,
         };
         let mut pc = wave.pc;
-        // The exit, or what the wave cannot run, or nothing: the operations have run.
+        // The exit, or the instruction that the wave cannot run, or neither: the operations have
+        // run.
         let (exit, cannot) = loop {
             let (code, first) = match inside.take() {
                 Some(Inside { block, operation }) => {
@@ -206,7 +207,7 @@ impl<'a> ReferenceExecutor<'a> {
         exit
     }
 
-    /// Runs a block from an operation on.
+    /// Runs a block, starting at an operation.
     fn block(
         &mut self,
         state: &mut State<'_>,
@@ -218,10 +219,12 @@ impl<'a> ReferenceExecutor<'a> {
         let block = &*code.block;
         for (number, guest) in code.guests.iter().enumerate() {
             let operations = guest.operations.clone();
-            // A guest instruction without operations is run with the operation before it, but the last one with the end.
+            // A guest instruction without operations runs with the operation before it; the last
+            // one runs with the end.
             let is_end = operations.is_empty() && number + 1 == code.guests.len();
             if operations.end <= first && first > 0 && !is_end {
-                // Another engine has run it; it may be the last one, whose results the end of the block reads.
+                // Another engine has run it. It may be the last one, whose results the end of the
+                // block reads.
                 state.lost = lost_before(block, operations, first, state.regs.counts());
                 continue;
             }
@@ -264,7 +267,8 @@ impl<'a> ReferenceExecutor<'a> {
     }
 }
 
-/// The last result among the operations of a guest instruction in front of one that went to cells which the wave lacks.
+/// The last result that went to cells which the wave lacks, among the operations of a guest
+/// instruction before operation `before`.
 fn lost_before(
     block: &Block,
     operations: std::ops::Range<usize>,

@@ -32,7 +32,7 @@ fn mixed(value: u64, mods: SrcMods, keeps_denormals: bool) -> MixSource {
     }
 }
 
-/// Result of an operation in a lane, and the lane's bit of the mask beside it.
+/// Result of an operation in a lane, and the lane's bit of the mask result.
 fn value(inst: &Inst, op: FloatOp, ty: FloatType, s: [u64; 3], bit: bool) -> (u64, bool) {
     let env = inst.attrs.fp;
     match op {
@@ -77,7 +77,8 @@ impl State<'_> {
         self.float_lanes(inst, |_, s| (function(s, inst.attrs.fp), false), keep);
     }
 
-    /// Computes lanes, collects those of their exceptions that count, and writes results with output modifiers.
+    /// Computes lanes, collects the exceptions of those that count, and writes results with output
+    /// modifiers.
     fn float_lanes(
         &mut self,
         inst: &Inst,
@@ -121,7 +122,7 @@ impl State<'_> {
         self.set_pair(inst.dst[0], bits);
     }
 
-    /// A test of classes into a mask.
+    /// A test of classes, with a mask as its result.
     pub(crate) fn float_class(&mut self, inst: &Inst, ty: FloatType) {
         let sources = self.sources(inst);
         let is = |lane: &usize| {

@@ -6,7 +6,7 @@ use wavemill_ir::{FormatCvt, Inst, IntOp, LANES, NumberFormat, Operand};
 use crate::operands::permuted;
 use crate::state::{Row, State, lanes_of};
 
-/// The most cells that a side of a conversion has: more are no conversion that an engine knows.
+/// The most cells that a side of a conversion has. No engine supports conversions with more.
 const MAX_DWORDS: u16 = 32;
 
 /// Whether there is a reference for the conversion.
@@ -14,17 +14,17 @@ pub(crate) fn is_known(cvt: FormatCvt) -> bool {
     cvt.source_dwords() <= MAX_DWORDS && cvt.result_dwords() <= MAX_DWORDS && element_function(cvt).is_some()
 }
 
-/// Elements of so many bits, packed from the lowest bit of the first cell upwards.
+/// Elements packed from the lowest bit of the first cell upwards.
 struct Packed(Vec<u32>);
 
 impl Packed {
-    /// Bit `n`; 0 behind the last cell.
+    /// Bit `n`; 0 after the last cell.
     fn bit(&self, n: u32) -> u64 {
         let cell = self.0.get(n as usize / 32).copied().unwrap_or(0);
         u64::from(cell >> (n % 32) & 1)
     }
 
-    /// Bits from the one on.
+    /// `width` bits, starting at bit `first`.
     fn get(&self, first: u32, width: u32) -> u64 {
         (0..width).fold(0, |value, n| value | self.bit(first + n) << n)
     }

@@ -1,5 +1,5 @@
-//! Host memory behind guest addresses, LDS and private memory. A [`Place`] is checked when it is made; only here is memory
-//! touched.
+//! Host memory for guest addresses, LDS and private memory. A [`Place`] is checked when it is
+//! created. Only this module accesses memory.
 
 use std::marker::PhantomData;
 
@@ -15,21 +15,23 @@ pub(crate) struct Place<'m> {
     kind: Kind,
     /// Bytes that may be accessed.
     size: u32,
-    /// What keeps the memory alive.
+    /// Keeps the memory alive.
     owner: PhantomData<&'m ()>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    /// Out of a range: reads as 0, and what is written is lost.
+    /// Out of range: loads return 0 and stores are dropped.
     Nowhere,
-    /// One piece, of LDS if `own`: other host threads do not have it meanwhile.
+    /// One piece. `own` means LDS: no other host thread accesses it meanwhile.
     Whole { ptr: *mut u8, own: bool },
-    /// Private memory of a lane: the host pointer of its first dword, and an offset. The dwords of a lane are a row apart.
+    /// Private memory of a lane: the host pointer of its first dword, and an offset. Consecutive
+    /// dwords of a lane are one row apart.
     Private { first: *mut u8, offset: u64 },
 }
 
-/// Host pointer of bytes at a guest address, if one allocation has them all and allows the access.
+/// Host pointer of bytes at a guest address, if one allocation contains all of them and allows the
+/// access.
 fn host(map: &MemoryMap, address: u64, size: u64, access: Access) -> Option<*mut u8> {
     let allocation = map.find(address)?;
     let allowed = allocation.allowed(address, access)?;
@@ -45,13 +47,13 @@ impl<'m> Place<'m> {
     pub(crate) const NOWHERE: Place<'static> =
         Place { kind: Kind::Nowhere, size: u32::MAX, owner: PhantomData };
 
-    /// Bytes at a guest address, if one allocation has them all and allows the access.
+    /// Bytes at a guest address, if one allocation contains all of them and allows the access.
     pub(crate) fn global(map: &'m MemoryMap, address: u64, size: u32, access: Access) -> Option<Place<'m>> {
         let ptr = host(map, address, size.into(), access)?;
         Some(Place { kind: Kind::Whole { ptr, own: false }, size, owner: PhantomData })
     }
 
-    /// Bytes of LDS, if that has been allocated so far.
+    /// Bytes of LDS, if they are allocated.
     pub(crate) fn lds(around: Surroundings<'m>, offset: u64, size: u32) -> Option<Place<'m>> {
         let end = offset.checked_add(size.into())?;
         if end > around.lds.allocated().into() {
@@ -61,7 +63,8 @@ impl<'m> Place<'m> {
         Some(Place { kind: Kind::Whole { ptr, own: true }, size, owner: PhantomData })
     }
 
-    /// Bytes of the private memory of a lane, which begins at a guest address, if the lane has them.
+    /// Bytes of the private memory of a lane, which begins at a guest address, if they are within
+    /// its size.
     pub(crate) fn private(
         around: Surroundings<'m>,
         base: u64,
@@ -78,7 +81,7 @@ impl<'m> Place<'m> {
         Some(Place { kind: Kind::Private { first, offset }, size, owner: PhantomData })
     }
 
-    /// One place of the first of these dwords that follow each other in memory, and how many those are.
+    /// Joins the leading dwords that are contiguous in memory; also returns their number.
     pub(crate) fn joined(places: &[Option<Place<'m>>]) -> Option<(Place<'m>, usize)> {
         let first = (*places.first()?)?;
         let Kind::Whole { ptr, .. } = first.kind else { return None };
@@ -97,20 +100,21 @@ impl<'m> Place<'m> {
         first.wrapping_add((at / 4) as usize * ROW_BYTES as usize + (at % 4) as usize)
     }
 
-    /// The pieces of private memory that move as a whole, as byte number and size: dwords, or the value if it is less, if
-    /// they do not lie in two dwords; else bytes.
+    /// The pieces of private memory that move as a whole, as byte number and size: dwords, or the
+    /// value if it is smaller, unless they cross a dword boundary; then bytes.
     fn pieces(offset: u64, size: u32) -> impl Iterator<Item = (u32, u32)> {
         let piece = size.min(4);
         let step = if offset % 4 + u64::from(piece) <= 4 { piece } else { 1 };
         (0..size / step).map(move |n| (n * step, step))
     }
 
-    /// Reads so many bytes, less than four or whole dwords.
+    /// Reads `size` bytes: 1, 2 or whole dwords.
     pub(crate) fn load(self, size: u32) -> Value {
         assert!(size <= self.size && size <= 16, "{size} bytes of {self:?}");
         let mut value = [0; 4];
-        // SAFETY: whoever made the place has checked that `self.size` bytes are there, which the lifetime keeps alive, and
-        // `size` is not more; guest memory is only touched through `raw`.
+        // SAFETY: the creator of the place has checked that `self.size` bytes are there, the
+        // lifetime keeps them alive, and `size` is not larger; guest memory is accessed only
+        // through `raw`.
         unsafe {
             match self.kind {
                 Kind::Nowhere => {}
@@ -135,7 +139,7 @@ impl<'m> Place<'m> {
         value
     }
 
-    /// Reads dwords, which are in one piece.
+    /// Reads dwords that are in one piece.
     pub(crate) fn load_dwords(self, count: u16) -> Vec<u32> {
         let mut values = vec![0; count.into()];
         if let Kind::Whole { ptr, .. } = self.kind {
@@ -146,7 +150,7 @@ impl<'m> Place<'m> {
         values
     }
 
-    /// Writes so many bytes, less than four or whole dwords.
+    /// Writes `size` bytes: 1, 2 or whole dwords.
     pub(crate) fn store(self, size: u32, value: Value) {
         assert!(size <= self.size && size <= 16, "{size} bytes of {self:?}");
         // SAFETY: as in `load`; the place was made for an access that writes.
@@ -173,8 +177,8 @@ impl<'m> Place<'m> {
         }
     }
 
-    /// Replaces a value by what `next` makes of it, and returns the old one. Where other host threads have the memory too, it
-    /// is one step; it must be aligned then.
+    /// Replaces a value by the result of `next` for it and returns the old one. For memory shared
+    /// with other host threads this is atomic, and the address must be aligned.
     pub(crate) fn update(self, width: Width, next: impl Fn(u64) -> u64) -> u64 {
         let size = 4 * u32::from(width.dwords());
         match self.kind {

@@ -1,10 +1,10 @@
-//! Rows by index.
+//! Access to rows by index.
 
 use wavemill_ir::{Inst, Operand, Row};
 
 use crate::state::State;
 
-/// Whether the operation finds rows by index in a bank of which the wave has none, or outside of the banks.
+/// Whether the operation indexes rows in a bank that the wave lacks, or outside of the banks.
 pub(crate) fn has_no_bank(base: Operand, rows: [u16; Row::BANKS]) -> bool {
     match base {
         Operand::Row(row) => row.bank().is_none_or(|(bank, _)| rows[bank] == 0),
@@ -13,7 +13,7 @@ pub(crate) fn has_no_bank(base: Operand, rows: [u16; Row::BANKS]) -> bool {
 }
 
 impl State<'_> {
-    /// Row `n` of those that an index leads to from `base` on; `None` if the wave lacks it.
+    /// Row `n` of those that start at `base` plus the index; `None` if the wave lacks it.
     fn indexed(&self, base: Row, inst: &Inst, n: u8) -> Option<Row> {
         let (bank, first) = base.bank()?;
         let number = u64::from(first) + u64::from(self.cell(inst.src[1], 0)) + u64::from(n);

@@ -4,7 +4,7 @@ use wavemill_ir::{Inst, LANES, LaneOp, LanePattern, Uni};
 
 use crate::state::{Row, State, lanes_of};
 
-/// Lanes of a matrix that is transposed.
+/// Number of lanes that hold one transposed matrix.
 const GROUP: usize = 16;
 
 impl State<'_> {
@@ -49,7 +49,7 @@ impl State<'_> {
         address.map(|a| a.wrapping_add_signed(inst.attrs.imm) as usize / 4 % LANES)
     }
 
-    /// Both results after an exchange of their lanes.
+    /// Exchanges lanes of both results.
     fn exchange(&mut self, inst: &Inst, mask: u64, exchange: impl Fn(&mut Row, &mut Row)) {
         let [mut a, mut b] = inst.dst.map(|dst| self.row(dst, 0));
         exchange(&mut a, &mut b);
@@ -67,12 +67,13 @@ impl State<'_> {
         self.set_row(inst.dst[0], 0, &result, mask);
     }
 
-    /// The transposition of matrices of elements of so many bits.
+    /// The transposition of matrices with elements of `bits` bits.
     pub(crate) fn transpose(&mut self, inst: &Inst, bits: u8) {
         let (mask, bits) = (self.mask(inst), usize::from(bits));
         let values = self.wide(inst, 0);
         let elements = 32 * usize::from(inst.source_dwords(0)) / bits;
-        // The elements of a group, those of its first lane first: row `k` of the matrix begins at element `16 * k`.
+        // The elements of a group, in the order of its lanes: row `k` of the matrix begins at
+        // element `16 * k`.
         let element = |group: usize, n: usize| {
             let lane = group + n / elements;
             let value = if mask >> lane & 1 != 0 { values[lane] } else { 0 };

@@ -1,10 +1,10 @@
-//! Operations on LDS that are not of the vector kind: allocation counters, and LDS as a source.
+//! Other LDS operations than loads, stores and atomics: allocation counters, and LDS as a source.
 
 use wavemill_ir::{Inst, LANES};
 
 use crate::state::State;
 
-/// Type and bytes of an element of LDS; none of a reserved type.
+/// Type and bytes of an element of LDS; 0 bytes for a reserved type.
 fn element(source: u32) -> (u32, u32) {
     let ty = source >> 16 & 7;
     let bytes = match ty {
@@ -43,7 +43,7 @@ impl State<'_> {
         ((source & 0xffff).into(), element(source).1)
     }
 
-    /// An element of LDS as a uniform value.
+    /// Reads an element of LDS as a uniform value.
     pub(crate) fn lds_direct(&mut self, inst: &Inst) {
         let (offset, bytes) = self.element(inst);
         let mut value = 0;

@@ -1,8 +1,9 @@
-//! The reference engine: it runs wave IR one operation at a time through the exact references of `wavemill-float`, lane by
-//! lane, slowly and plainly. Other engines are held against it.
+//! The reference engine runs wave IR one operation at a time, lane by lane, through the exact
+//! references of `wavemill-float`. It is slow and plain; tests compare other engines with it.
 //!
-//! It is written from the definitions of operations (docs/ir.md) and shares no code with other engines beside the machine
-//! and the references. It has no probes, so it leaves watched waves and single steps to another engine.
+//! It is written from the definitions of operations (docs/ir.md) and shares only the machine and
+//! the references with other engines. It has no probes, so it leaves watched waves and single steps
+//! to another engine.
 
 mod atomics;
 mod buffer;
@@ -27,14 +28,15 @@ use wavemill_machine::engine::{Engine, Executor, Task};
 
 pub use executor::ReferenceExecutor;
 
-/// The reference engine, with another one for close looks: it has no probes itself.
+/// The reference engine. It has no probes, so another engine runs waves that need close looks.
 #[derive(Debug)]
 pub struct ReferenceEngine {
     close_looks: Box<dyn Engine + Send>,
 }
 
 impl ReferenceEngine {
-    /// The engine, with another one for waves that are watched and for those that run instruction by instruction.
+    /// Creates the engine; `engine` runs watched waves and waves that run instruction by
+    /// instruction.
     #[must_use]
     pub fn with_close_looks(engine: Box<dyn Engine + Send>) -> ReferenceEngine {
         ReferenceEngine { close_looks: engine }

@@ -7,7 +7,7 @@ use wavemill_machine::{Access, FaultCause, FaultLane, FaultSpace, LDS_APERTURE, 
 use crate::host::Place;
 use crate::state::{State, lanes_of};
 
-/// Lanes whose access is refused: those of one space, that of the first one.
+/// Lanes whose access is refused, in the space of the first refused lane.
 #[derive(Debug, Default)]
 pub(crate) struct Refused {
     space: Option<FaultSpace>,
@@ -15,7 +15,7 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
-    /// Notes a lane.
+    /// Records a lane.
     pub(crate) fn add(&mut self, lane: usize, address: u64, space: FaultSpace) {
         if *self.space.get_or_insert(space) == space {
             self.lanes.push(FaultLane { lane: lane as u8, address });
@@ -36,10 +36,10 @@ impl Refused {
     }
 }
 
-/// Where the active lanes' accesses go, in ascending order.
+/// Memory of the active lanes' accesses, in ascending order of lanes.
 pub(crate) type Places<'m> = Vec<(usize, Place<'m>)>;
 
-/// What a load makes of the bytes that it has read, and of what was in the cell.
+/// The value that a load writes, from the bytes that it has read and the old value of the cell.
 pub(crate) fn loaded(ty: MemType, bytes: u32, old: u32) -> u32 {
     let extended = match ty {
         MemType::I8 | MemType::D16I8 | MemType::D16HiI8 => bytes as u8 as i8 as u32,
@@ -53,7 +53,7 @@ pub(crate) fn loaded(ty: MemType, bytes: u32, old: u32) -> u32 {
     }
 }
 
-/// What a store takes of a cell.
+/// The part of a cell that a store writes.
 pub(crate) fn stored(ty: MemType, cell: u32) -> u32 {
     match ty {
         MemType::D16HiU8 | MemType::D16HiI8 | MemType::D16HiB16 => cell >> 16,
@@ -62,7 +62,7 @@ pub(crate) fn stored(ty: MemType, cell: u32) -> u32 {
 }
 
 impl<'w> State<'w> {
-    /// Address of each lane: an offset in LDS and private memory.
+    /// Address of each lane; for LDS and private memory, an offset.
     pub(crate) fn addresses(&self, inst: &Inst, space: Space) -> [u64; LANES] {
         let (low, imm) = (self.row(inst.src[0], 0), inst.attrs.imm);
         match space {
@@ -84,7 +84,8 @@ impl<'w> State<'w> {
         }
     }
 
-    /// Bytes of LDS, which are nowhere if they reach behind what is allocated. Counts what leaves the workgroup's bytes.
+    /// Bytes of LDS, or [`Place::NOWHERE`] if they extend beyond the allocation. Counts accesses
+    /// that leave the workgroup's bytes.
     pub(crate) fn in_lds(&mut self, offset: u64, size: u32) -> Place<'w> {
         let place = Place::lds(self.around, offset, size);
         if offset.saturating_add(size.into()) > self.around.lds.asked().into() {
@@ -94,7 +95,7 @@ impl<'w> State<'w> {
         place.unwrap_or(Place::NOWHERE)
     }
 
-    /// Where a lane's access goes; otherwise what is refused.
+    /// Memory of a lane's access, or the refused address.
     fn place(
         &mut self,
         (lane, address): (usize, u64),
@@ -120,7 +121,7 @@ impl<'w> State<'w> {
         }
     }
 
-    /// Where all active lanes' accesses go.
+    /// Memory of all active lanes' accesses.
     pub(crate) fn places(
         &mut self,
         inst: &Inst,
@@ -161,7 +162,7 @@ impl<'w> State<'w> {
         }
     }
 
-    /// What each lane stores, from the rows of source `n`.
+    /// The values that each lane stores, from the rows of source `n`.
     pub(crate) fn stored(&self, inst: &Inst, n: usize, ty: MemType) -> [[u32; 4]; LANES] {
         let mut values = [[0; 4]; LANES];
         for dword in 0..ty.dwords() {
@@ -184,7 +185,8 @@ impl<'w> State<'w> {
     }
 }
 
-/// What lanes read. If all go to one place, that is read once: they get the same, whatever others write meanwhile.
+/// The values that lanes read. If all lanes read the same memory, it is read once: all get the same
+/// value, whatever others write meanwhile.
 pub(crate) fn read_all<P: PartialEq, V: Copy>(
     places: &[(usize, P)],
     read: impl Fn(&P) -> V,
@@ -196,7 +198,8 @@ pub(crate) fn read_all<P: PartialEq, V: Copy>(
     places.iter().map(|(lane, place)| (*lane, once.unwrap_or_else(|| read(place)))).collect()
 }
 
-/// Where lanes write: of active lanes behind one another that go to one place, the last one. Nobody sees the others' values.
+/// The writes that take effect: among consecutive active lanes that write the same memory, the last
+/// one. The others' values are never visible.
 pub(crate) fn last_ones<P: PartialEq + Clone>(places: &[(usize, P)]) -> impl Iterator<Item = (usize, P)> {
     let is_last = |n: &usize| places.get(n + 1).is_none_or(|(_, next)| *next != places[*n].1);
     (0..places.len()).filter(is_last).map(|n| places[n].clone())

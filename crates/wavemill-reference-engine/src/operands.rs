@@ -1,4 +1,4 @@
-//! Operands of varying operations, with what attributes say of them.
+//! Operands of varying operations, with their attributes applied.
 
 use wavemill_ir::{DstUnused, FloatType, Inst, LANES, LaneControl, Op, SrcMods, SubDword, Value};
 
@@ -17,12 +17,12 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// Those of a lane.
+    /// The values of a lane.
     pub(crate) fn of(&self, lane: usize) -> [u128; 3] {
         self.values.map(|value| value[lane])
     }
 
-    /// The low 64 bits of those of a lane.
+    /// The low 64 bits of the values of a lane.
     pub(crate) fn low(&self, lane: usize) -> [u64; 3] {
         self.of(lane).map(|value| value as u64)
     }
@@ -33,7 +33,8 @@ fn half(value: u128, bits: u32, high: bool) -> u128 {
     value >> if high { bits } else { 0 } & ((1 << bits) - 1)
 }
 
-/// Two halves of so many bits: which halves of the source feed them, and their signs flipped. There is no absolute value.
+/// Two halves of `bits` bits: the modifiers select the halves of the source and flip their signs.
+/// There is no absolute value.
 fn arranged(value: u128, bits: u32, mods: SrcMods, float: bool) -> u128 {
     let mut low = half(value, bits, mods.sel == SubDword::Word1);
     let mut high = half(value, bits, mods.hi_sel);
@@ -60,7 +61,8 @@ fn selected(value: u128, mods: SrcMods) -> u128 {
     u128::from(if mods.sext { ((part << unused) as i32 >> unused) as u32 } else { part })
 }
 
-/// A float with its sign changed. Of two in a cell that an operation takes as one value, it is the sign of the low one.
+/// A float with its sign modifiers applied. For two floats in a cell that an operation takes as one
+/// value, they change the sign of the low one.
 fn signed(value: u128, ty: FloatType, mods: SrcMods) -> u128 {
     let sign = match ty {
         FloatType::F16 | FloatType::PkF16 => 1 << 15,
@@ -71,13 +73,13 @@ fn signed(value: u128, ty: FloatType, mods: SrcMods) -> u128 {
     if mods.neg { value ^ sign } else { value }
 }
 
-/// A value as the modifiers of its source change it.
+/// A value with the modifiers of its source applied.
 fn modified(op: Op, value: u128, kind: Value, mods: SrcMods) -> u128 {
     match kind {
         Value::Float(FloatType::PkF32) => arranged(value, 32, mods, true),
         _ if op.is_packed() => arranged(value, 16, mods, kind.float_type().is_some()),
         Value::Pair => half(value, 32, mods.sel == SubDword::Word1),
-        // The operation looks at the modifiers.
+        // The operation applies the modifiers.
         Value::Mixed => value,
         Value::Float(ty) => signed(selected(value, mods), ty, mods),
         _ => selected(value, mods),
@@ -103,7 +105,7 @@ pub(crate) fn permuted<T: Copy + Default>(
 }
 
 impl State<'_> {
-    /// So many dwords of an operand in all lanes.
+    /// The dwords of an operand in all lanes, up to four.
     pub(crate) fn wide(&self, inst: &Inst, n: usize) -> Lanes {
         let mut values = [0; LANES];
         for dword in 0..inst.source_dwords(n).min(4) {
@@ -144,7 +146,7 @@ impl State<'_> {
         sources
     }
 
-    /// Writes the first result in the lanes of a mask, or the part of it that the attributes name.
+    /// Writes the first result, or the part of it that the attributes name, in the lanes of a mask.
     pub(crate) fn write(&mut self, inst: &Inst, values: &Lanes, mask: u64) {
         for dword in 0..inst.result_dwords(0) {
             let mut row = values.map(|value| (value >> (32 * dword)) as u32);

@@ -6,13 +6,14 @@ use wavemill_machine::{FaultCause, RegisterCounts};
 use crate::state::State;
 use crate::{float, format_cvt, indexed, scalar};
 
-/// Whether no engine has the operation, or it is not well formed. The guest instruction that it belongs to faults then, and has no effect.
+/// Whether no engine supports the operation, or it is not well formed. Its guest instruction then
+/// faults and has no effect.
 pub(crate) fn is_unsupported(inst: &Inst, counts: RegisterCounts) -> bool {
     if inst.problem().is_some() {
         return true;
     }
     let signature = inst.op.signature();
-    // Only a dword can go to a part of one, and only some operations saturate.
+    // Only a one-dword result can go to a part of a dword, and only some operations saturate.
     let no_part = inst.attrs.dst_sel != SubDword::Dword && inst.result_dwords(0) != 1;
     match inst.op {
         Op::Int(_) => no_part || inst.attrs.clamp && !signature.saturates,
@@ -29,7 +30,7 @@ pub(crate) fn is_unsupported(inst: &Inst, counts: RegisterCounts) -> bool {
 }
 
 impl State<'_> {
-    /// Runs an operation. A fault leaves registers and memory as they are.
+    /// Runs an operation. On a fault, registers and memory stay as they are.
     pub(crate) fn operation(&mut self, inst: &Inst) -> Result<(), FaultCause> {
         self.check_operation(inst)?;
         match inst.op {

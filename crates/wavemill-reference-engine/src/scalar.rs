@@ -9,7 +9,7 @@ use wavemill_machine::{LDS_APERTURE, SCRATCH_APERTURE};
 
 use crate::state::State;
 
-/// Whether uniform values are compared like that.
+/// Whether there is such a comparison of uniform values.
 pub(crate) fn is_known(pred: CmpPred, ty: IntType) -> bool {
     matches!(ty, IntType::I32 | IntType::U32 | IntType::U64)
         && CmpPred::INT.contains(&pred)
@@ -45,7 +45,8 @@ impl State<'_> {
         self.set_cells(inst.dst[0], &[holds.into()]);
     }
 
-    /// The cell that an index leads to from `base` on, if so many cells from there are in the range and the wave has them.
+    /// The cell that the index selects, counted from `base`, if this many cells from there are in
+    /// the range and the wave has them.
     fn by_index(&self, base: Uni, inst: &Inst, width: Width, cells: CellRange) -> Option<Uni> {
         let counts = self.regs.counts();
         let end = (cells.first.0..cells.end.0).find(|n| counts.lacks(Uni(*n))).unwrap_or(cells.end.0);
@@ -73,9 +74,10 @@ impl State<'_> {
         }
     }
 
-    /// What the machine says of itself and of the wave.
+    /// Reads the status of the machine and of the wave.
     pub(crate) fn read_status(&mut self, inst: &Inst, status: Status) {
-        // Instructions of the block count at its end; a clock counts those in front of it.
+        // Instructions of the block are counted at its end; a clock also counts the instructions
+        // before it.
         let counted = self.retired + u64::from(inst.guest);
         let ticks = |nanoseconds| match self.around.deterministic {
             true => counted,
@@ -91,7 +93,8 @@ impl State<'_> {
         self.set_pair(inst.dst[0], value);
     }
 
-    /// Orders the accesses before and behind it: host threads share memory, so this is all that there is to caches.
+    /// Orders the accesses before and after it. Host threads share memory, so caches need nothing
+    /// else.
     pub(crate) fn fence() {
         fence(Ordering::SeqCst);
     }

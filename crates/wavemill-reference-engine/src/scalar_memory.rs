@@ -20,7 +20,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// How many of so many elements are in range: the first ones.
+    /// How many leading elements of `count` are in range.
     pub(crate) fn within(self, size: u32, count: u32) -> u32 {
         let elements = self.end.saturating_sub(self.offset) / u64::from(size);
         elements.min(count.into()) as u32
@@ -57,14 +57,14 @@ impl State<'_> {
         }
     }
 
-    /// A load of so many dwords.
+    /// A load of dwords.
     pub(crate) fn scalar_load(&mut self, inst: &Inst, count: u8) -> Result<(), FaultCause> {
         let values = self.read_dwords(self.scalar_address(inst), count.into())?;
         self.set_cells(inst.dst[0], &values);
         Ok(())
     }
 
-    /// A store of so many dwords.
+    /// A store of dwords.
     pub(crate) fn scalar_store(&mut self, inst: &Inst, count: u8) -> Result<(), FaultCause> {
         let (address, size) = (self.scalar_address(inst), 4 * u32::from(count));
         match Place::global(self.around.map, address, size, Access::Store) {
@@ -77,8 +77,8 @@ impl State<'_> {
         }
     }
 
-    /// The part of a buffer that a load reads (Vega ISA 7.2, 8.1.5). The two low bits of the base and of the whole offset do
-    /// not count (CDNA4 ISA 8.2.1.1).
+    /// The part of a buffer that a load reads (Vega ISA 7.2, 8.1.5). The two low bits of the base
+    /// and of the whole offset are ignored (CDNA4 ISA 8.2.1.1).
     pub(crate) fn buffer_part(&self, inst: &Inst) -> Part {
         let word = |n| self.cell(inst.src[0], n);
         let base = u64::from(word(0) & !3) | u64::from(word(1) & 0xffff) << 32;
@@ -88,7 +88,7 @@ impl State<'_> {
         Part { address: base.wrapping_add(offset), offset, end }
     }
 
-    /// A load of so many dwords through a buffer resource: those out of range are 0.
+    /// A load of dwords through a buffer resource. Dwords out of range are 0.
     pub(crate) fn scalar_buffer_load(&mut self, inst: &Inst, count: u8) -> Result<(), FaultCause> {
         let part = self.buffer_part(inst);
         let within = part.within(4, count.into());
@@ -96,7 +96,7 @@ impl State<'_> {
         if within > 0 {
             let dword = |n: u32| part.address.wrapping_add(4 * u64::from(n));
             values = self.read_dwords(part.address, within as u16).map_err(|_| {
-                // The first dword that is not there is what the report names.
+                // The report names the first dword that is missing.
                 let is_there = |n: u32| Place::global(self.around.map, dword(n), 4, Access::Load).is_some();
                 let first = (0..within).find(|n| !is_there(*n)).unwrap_or(0);
                 self.refused(dword(first), Access::Load, 4)

@@ -1,4 +1,4 @@
-//! What operations work on: the registers of a wave and what surrounds it.
+//! The state that operations work on: the registers of a wave and its surroundings.
 
 use wavemill_ir::{Inst, LANES, LaneMask, Operand, Uni};
 use wavemill_machine::engine::{PrivateMemory, Surroundings};
@@ -15,7 +15,7 @@ pub(crate) struct State<'w> {
     pub(crate) private: PrivateMemory,
     /// The context under which blocks are lifted.
     pub(crate) context: u32,
-    /// Guest instructions that the wave has run, apart from those of the block.
+    /// Guest instructions that the wave has run, excluding those of the current block.
     pub(crate) retired: u64,
     /// The cell that collects exceptions.
     pub(crate) exceptions: Option<Uni>,
@@ -39,8 +39,9 @@ impl State<'_> {
         }
     }
 
-    /// Dword `n` of a uniform operand. One that begins at a cell that the wave lacks reads as if it began at cell 0, unless an
-    /// operation of the same guest instruction has a result there.
+    /// Dword `n` of a uniform operand. An operand that begins at a cell that the wave lacks reads
+    /// as if it began at cell 0, unless an operation of the same guest instruction has a result
+    /// there.
     pub(crate) fn cell(&self, operand: Operand, n: u16) -> u32 {
         match operand {
             Operand::Const(value) => value.checked_shr(32 * u32::from(n)).unwrap_or(0) as u32,
@@ -74,7 +75,7 @@ impl State<'_> {
         self.set_cells(operand, &[value as u32, (value >> 32) as u32]);
     }
 
-    /// Dword `n` of an operand in all lanes: of a row the row that is read there, of a uniform one the same in all lanes.
+    /// Dword `n` of an operand in all lanes. A uniform operand is the same in all lanes.
     pub(crate) fn row(&self, operand: Operand, n: u16) -> Row {
         match operand {
             Operand::Row(row) => self.regs.source_row(row, n),

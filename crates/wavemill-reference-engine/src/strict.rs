@@ -1,4 +1,4 @@
-//! Checks of strict runs: accesses that the chip answers with zeros, or drops, without a word.
+//! Checks of strict runs: accesses that the chip silently answers with zeros or drops.
 
 use wavemill_ir::{Inst, Op, Operand, Row, Space, Uni};
 use wavemill_machine::{Access, BufferRange, FaultCause, FaultSpace, LDS_APERTURE, Strict};
@@ -7,8 +7,9 @@ use crate::buffer::components;
 use crate::memory::Refused;
 use crate::state::{State, lanes_of};
 
-/// Whether an operation's address comes from operations before it in its guest instruction, so that a check has to wait for
-/// them. All other checks of a guest instruction come before its first operation.
+/// Whether an operation's address comes from earlier operations of its guest instruction, so that
+/// its check must wait for them. All other checks of a guest instruction run before its first
+/// operation.
 fn waits(inst: &Inst) -> bool {
     inst.src[..3].iter().any(|source| match source {
         Operand::Row(row) => *row >= Row::TEMP0,
@@ -18,12 +19,12 @@ fn waits(inst: &Inst) -> bool {
 }
 
 impl State<'_> {
-    /// The checks in front of a guest instruction.
+    /// The checks before a guest instruction.
     pub(crate) fn check_guest(&self, guest: &[Inst]) -> Result<(), FaultCause> {
         guest.iter().filter(|inst| !waits(inst)).try_for_each(|inst| self.check(inst))
     }
 
-    /// The check in front of an operation.
+    /// The check before an operation.
     pub(crate) fn check_operation(&self, inst: &Inst) -> Result<(), FaultCause> {
         if waits(inst) { self.check(inst) } else { Ok(()) }
     }
@@ -41,7 +42,7 @@ impl State<'_> {
             }
             Op::LdsDirect if lds => {
                 let (offset, bytes) = self.element(inst);
-                // Of a reserved type nothing is read.
+                // A reserved type reads nothing.
                 if bytes == 0 { Ok(()) } else { self.check_once(inst, offset, bytes, Access::Load) }
             }
             Op::BufferLoad(ty, addr) if buffers => {
@@ -66,7 +67,7 @@ impl State<'_> {
         }
     }
 
-    /// Refuses lanes that leave the workgroup's LDS.
+    /// Refuses lanes whose access leaves the workgroup's LDS.
     fn check_lds(&self, inst: &Inst, space: Space, size: u32, access: Access) -> Result<(), FaultCause> {
         let addresses = self.addresses(inst, space);
         let mut refused = Refused::default();
@@ -80,7 +81,7 @@ impl State<'_> {
         refused.verdict(self.around, access, size)
     }
 
-    /// Refuses an access of the wave to bytes that LDS lacks, for its first active lane.
+    /// Refuses an access of the wave to bytes beyond its LDS, for its first active lane.
     fn check_once(&self, inst: &Inst, offset: u64, size: u32, access: Access) -> Result<(), FaultCause> {
         let mut refused = Refused::default();
         if offset.checked_add(size.into()).is_none_or(|end| end > self.around.lds.asked().into()) {

@@ -6,7 +6,7 @@ use wavemill_ir::{CmpPred, Inst, IntOp, IntType, LANES, Operand};
 use crate::state::{State, lanes_of};
 
 impl State<'_> {
-    /// An integer operation, and the mask beside its result.
+    /// An integer operation with its mask result.
     pub(crate) fn int(&mut self, inst: &Inst, op: IntOp) {
         let sources = self.sources(inst);
         let (mut values, mut bits) = ([0; LANES], 0);
@@ -21,7 +21,7 @@ impl State<'_> {
         }
     }
 
-    /// A comparison into a mask.
+    /// A comparison, with a mask as its result.
     pub(crate) fn int_cmp(&mut self, inst: &Inst, pred: CmpPred, ty: IntType) {
         let sources = self.sources(inst);
         let holds = |lane: &usize| {

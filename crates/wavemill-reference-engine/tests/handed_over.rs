@@ -1,4 +1,4 @@
-//! Whole runs in which every wave is handed over from one engine to another: what is reported of it, and what is counted.
+//! Whole runs in which every wave is handed over from one engine to another: reports and counts.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
@@ -16,14 +16,15 @@ const COUNTS: RegisterCounts = RegisterCounts::of_rows([4, 0]);
 /// A cell that differs from wave to wave.
 const NUMBER: Uni = Uni(10);
 
-/// Who goes on with a wave.
+/// The engine that continues a wave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Second {
     Interpreter,
     Reference,
 }
 
-/// Each time that a wave runs, the reference engine runs so many operations of it, and another executor goes on.
+/// Each time that a wave runs, the reference engine runs this many operations of it, and another
+/// executor continues.
 #[derive(Debug)]
 struct HandsOver(u64, Second);
 
@@ -129,11 +130,11 @@ fn set(b: &mut BlockBuilder, cell: Uni, value: u64) {
     b.scalar(ScalarOp::Mov, Width::W32, cell, &[Operand::Const(value)]);
 }
 
-/// What changed at an address: cells with the values before and after, and how many rows.
+/// A change at an address: cells with the values before and after, and the number of rows.
 type Changed = (u64, Vec<(Uni, u32, u32)>, usize);
 
-/// An instruction: its address, the cells that it sets with the number of the operation that does, and the operations that set
-/// rows.
+/// An instruction: its address, the cells that it sets, each with the number of the operation that
+/// sets it, and the operations that set rows.
 type Sets<'a> = (u64, &'a [(usize, Uni, u32)], &'a [usize]);
 
 #[derive(Debug, Default)]
@@ -158,8 +159,8 @@ impl Watcher for Hears<'_> {
     }
 }
 
-/// Of the instruction that a wave is handed over in the midst of, what its rest changes is reported, and nothing else: not what
-/// differs from another wave.
+/// If a wave is handed over inside an instruction, only the changes by the rest of the instruction
+/// are reported, not differences from another wave.
 #[test]
 fn changes_are_those_since_the_wave_was_handed_over() {
     let mut b = BlockBuilder::new(0x1000);
@@ -193,7 +194,7 @@ fn changes_are_those_since_the_wave_was_handed_over() {
         let mut expected = Vec::new();
         for (pc, cells, rows) in instructions {
             let last = cells.iter().map(|(n, ..)| *n).chain(rows.iter().copied()).max();
-            // The other executor watches nobody.
+            // The other executor watches no waves.
             if last.is_some_and(|last| last < first) {
                 continue;
             }
@@ -205,7 +206,8 @@ fn changes_are_those_since_the_wave_was_handed_over() {
     }
 }
 
-/// The reference engine has no probes: it leaves watched waves to another engine, and does not run them in silence.
+/// The reference engine has no probes: it leaves watched waves to another engine and never runs
+/// them without reports.
 #[test]
 fn watched_waves_are_never_run_in_silence() {
     let mut b = BlockBuilder::new(0x1000);
@@ -226,7 +228,7 @@ fn watched_waves_are_never_run_in_silence() {
     assert!(refused.is_err());
 }
 
-/// Whoever begins an instruction counts it.
+/// The engine that begins an instruction counts it.
 #[test]
 fn counts_do_not_depend_on_who_runs_what() {
     let mut b = BlockBuilder::new(0x1000);
@@ -246,7 +248,8 @@ fn counts_do_not_depend_on_who_runs_what() {
     let cond = Cond::NonZero(Uni(7), Width::W32);
     let source = Source(Arc::new(b.finish(0x1018, Terminator::Branch { cond, taken: 0x1000, next: 0x1018 })));
     let memory = GuestMemory::default().snapshot();
-    // Two waves, three times: with 64 lanes, then with 4; in its midst there are 8, at its end 4.
+    // Two waves, three times: first with 64 lanes, then with 4. Inside the block 8 are active, at
+    // its end 4.
     let count =
         |pc, entered, lanes: &[(u32, u64)]| BlockCount { pc, context: 0, entered, lanes: lanes.into() };
     let expected = [

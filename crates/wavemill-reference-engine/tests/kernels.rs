@@ -1,4 +1,4 @@
-//! The blocks of kernels, from states of all kinds, handed over in front of every operation.
+//! The blocks of kernels, from varied states, handed over before every operation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ fn blocks(bytes: &[u8], target: Target) -> Vec<Block> {
     found.into_values().collect()
 }
 
-/// A wave whose pairs of scalar registers lead to the buffer, or where they happen to.
+/// A wave whose pairs of scalar registers point to the buffer or anywhere.
 fn bench(block: Block, seed: u64) -> Bench {
     let mut random = SplitMix64::new(!seed);
     let mut bench = Bench::new(COUNTS, seed);
@@ -80,7 +80,8 @@ fn bench(block: Block, seed: u64) -> Bench {
     bench
 }
 
-/// The whole corpus is for whole suites; a part of its blocks is as varied.
+/// The share of the corpus that runs: all of it for whole suites, else a part, whose blocks are as
+/// varied.
 fn share() -> usize {
     match std::env::var("WAVEMILL_TESTS").as_deref() {
         Ok("all") => 1,
@@ -110,6 +111,6 @@ fn blocks_of_kernels_are_handed_over_anywhere() {
         }
     }
     eprintln!("{seen} blocks, {exits:?}");
-    // Blocks end in all ways: by a branch, and by a fault in their midst.
+    // Blocks end in all ways: by a branch, and by a fault in their middle.
     assert!(exits["Preempted"] > 20 && exits["Fault"] > 20 && exits["End"] > 3, "{exits:?}");
 }

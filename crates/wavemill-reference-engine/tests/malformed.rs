@@ -1,4 +1,4 @@
-//! Blocks with operands that do not exist: whoever makes them, they are faults, and nothing else happens.
+//! Blocks with operands that do not exist fault and have no other effect.
 
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ fn inst(op: Op, dst: impl Into<Operand>, src: &[Operand]) -> Inst {
     Inst { op, dst: [dst.into(), NONE], src: sources, attrs, mask, guest: 0 }
 }
 
-/// A move of one source, of which lanes of another one or of no row are permuted.
+/// A move with one source whose lane control permutes another source, or an operand that is not a
+/// row.
 fn permuted(source: u8, from: Operand) -> Inst {
     let pattern = LanePattern::Mirror { group: 16 };
     let lanes = Some(LaneControl { source, pattern, written: !0, zero_fill: true });
@@ -37,7 +38,7 @@ fn block(insts: Vec<Inst>, terminator: Terminator) -> Block {
     Block { start: 0x1000, next: 0x1004, ranges: vec![covered], insts, guest: vec![0x1000], terminator }
 }
 
-/// Blocks of one guest instruction that lead out of the registers.
+/// Blocks of one guest instruction that access registers out of range.
 fn malformed() -> Vec<Block> {
     let (row, cell) = (Operand::Row(Row(1)), Operand::Uni(Uni(4)));
     let mov = Op::Int(IntOp::Mov);
@@ -120,7 +121,7 @@ fn a_block_that_is_handed_over_does_not_lead_out_of_the_registers() {
     }
 }
 
-/// A source that says so of a cell that does not exist has no exceptions.
+/// If the cell that collects exceptions does not exist, none are collected.
 #[test]
 fn exceptions_in_a_cell_that_does_not_exist_are_not_collected() {
     let add = Op::Float(wavemill_ir::FloatOp::Add, wavemill_ir::FloatType::F32);

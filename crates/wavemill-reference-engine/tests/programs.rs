@@ -1,4 +1,5 @@
-//! Random programs of the IR, with all operations and attributes, handed over in front of every operation.
+//! Random programs of the IR, with all operations and attributes, handed over before every
+//! operation.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use wavemill_oracle::SplitMix64;
 
 use crate::common::{BUFFER, Bench, bits};
 
-/// Cells and rows that the wave has, with some that it lacks.
+/// Cells and rows that the wave has; programs also name some that it lacks.
 const CELLS: u16 = 40;
 const LACKING: Uni = Uni(36);
 const ROWS: u16 = 24;
@@ -24,7 +25,7 @@ const COUNTS: RegisterCounts = RegisterCounts {
     private_base: CellPair::new(Uni(38)),
     rows: [ROWS, 6],
 };
-/// The pair of cells with the address of the buffer; behind it four with a resource for it.
+/// The pair of cells with the address of the buffer, followed by four with a resource for it.
 const BASE: Uni = Uni(0);
 const RESOURCE: Uni = Uni(4);
 /// A cell with a small number, which is an offset or an index.
@@ -36,7 +37,7 @@ const OFFSET: Row = Row(4);
 /// First row and cell that programs write.
 const FREE_ROW: u16 = 5;
 const FREE_CELL: u16 = 9;
-/// Where exceptions are collected.
+/// The cell that collects exceptions.
 const EXCEPTIONS: Uni = Uni(39);
 
 const WIDTHS: [Width; 2] = [Width::W32, Width::W64];
@@ -93,7 +94,7 @@ fn float_type(random: &mut SplitMix64) -> FloatType {
     random.pick(&[FloatType::F16, FloatType::F32, FloatType::F64, FloatType::PkF16, FloatType::PkF32])
 }
 
-/// The types that an operation is defined for; none if for all that it has a reference for.
+/// The types that an operation is defined for; empty means all that have a reference.
 fn types(op: FloatOp) -> &'static [FloatType] {
     use FloatOp::*;
     match op {
@@ -169,7 +170,7 @@ fn operation(random: &mut SplitMix64) -> Op {
     }
 }
 
-/// A constant, or a cell, or another one that the wave lacks.
+/// A constant, or a cell, or a cell that the wave lacks.
 fn uniform(random: &mut SplitMix64, dwords: u16) -> Operand {
     match random.below(8) {
         0 if dwords <= 2 => Operand::Const(if dwords == 2 { random.next_u64() } else { bits(random).into() }),
@@ -250,7 +251,7 @@ fn result(random: &mut SplitMix64, value: Value) -> Operand {
     }
 }
 
-/// Attributes that make sense of an operation.
+/// Attributes that are meaningful for an operation.
 fn attributes(random: &mut SplitMix64, op: Op) -> Attrs {
     let signature = op.signature();
     let mut attrs = Attrs { imm: random.pick(&[0, 0, 4, 8, -4, 1]), ..Attrs::default() };
@@ -329,7 +330,7 @@ fn attributes(random: &mut SplitMix64, op: Op) -> Attrs {
     attrs
 }
 
-/// An operation that is well formed.
+/// A well-formed operation.
 fn instruction(random: &mut SplitMix64, guest: u32) -> Inst {
     loop {
         let op = operation(random);
@@ -348,7 +349,7 @@ fn instruction(random: &mut SplitMix64, guest: u32) -> Inst {
         {
             inst.dst[0] = Operand::None;
         }
-        // The base comes first: whether there is one decides of the address.
+        // The base comes first: it decides on the address.
         for n in [1, 0, 2, 3] {
             inst.src[n] = source(random, op, signature.sources[n], signature.sources[n].dwords());
             let wide =
@@ -365,7 +366,7 @@ fn instruction(random: &mut SplitMix64, guest: u32) -> Inst {
             }
             Op::FormatCvt(cvt) => {
                 inst.src[2] = if random.one_in(2) { Operand::None } else { inst.src[2] };
-                // A constant that lanes permute is no operand of any instruction.
+                // No instruction permutes the lanes of a constant.
                 inst.src[3] = if cvt.stochastic { inst.src[3] } else { Operand::None };
             }
             Op::MoveRelSource(..) => inst.src[0] = Operand::Uni(Uni(10)),
@@ -411,7 +412,7 @@ fn bench(seed: u64) -> Bench {
     let (start, guests) = (0x1000, 1 + random.below(6) as u32);
     let mut insts = Vec::new();
     for guest in 0..guests {
-        // Of a guest instruction with several operations, what may fault comes first.
+        // In a guest instruction with several operations, those that may fault come first.
         insts.push(instruction(&mut random, guest));
         while random.one_in(3) {
             let inst = instruction(&mut random, guest);

@@ -1,4 +1,4 @@
-//! The reference engine beside the interpreter, and waves that it hands over.
+//! The reference engine compared with the interpreter, and waves that it hands over.
 
 mod common;
 mod handed_over;

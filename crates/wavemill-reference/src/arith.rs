@@ -1,4 +1,4 @@
-//! Addition, multiplication, multiply-adds, reciprocals and roots.
+//! Addition, multiplication, multiply-adds, division, reciprocals and roots.
 
 use crate::env::{Env, Round};
 use crate::format::{Datum, Format};
@@ -10,7 +10,7 @@ fn sum(a: &Number, a_negative: bool, b: &Number, b_negative: bool, round: Round)
     (a + b, zero)
 }
 
-/// `a + b` of what is no NaN.
+/// `a + b` of operands that are not NaN.
 fn add_data(f: Format, a: &Datum, b: &Datum, env: Env) -> u64 {
     match (a, b) {
         (Datum::Infinite { negative: x }, Datum::Infinite { negative: y }) if x != y => f.invalid(),
@@ -32,7 +32,7 @@ pub fn add(f: Format, [a, b]: [u64; 2], env: Env) -> u64 {
         .unwrap_or_else(|| add_data(f, &f.decode(a, env.keeps_inputs), &f.decode(b, env.keeps_inputs), env))
 }
 
-/// `a - b`, which is `a + -b`: the sign of a NaN changes too.
+/// `a - b`, computed as `a + -b`: the sign of a NaN changes, too.
 #[must_use]
 pub fn sub(f: Format, [a, b]: [u64; 2], env: Env) -> u64 {
     add(f, [a, b ^ f.sign()], env)
@@ -53,14 +53,16 @@ pub fn mul(f: Format, s: [u64; 2], env: Env) -> u64 {
     }
 }
 
-/// `a * b`, but 0 if a factor is 0, even where the other one is infinite or a NaN (Vega ISA 12.7, V_MUL_LEGACY_F32).
+/// `a * b`, but 0 if a factor is 0, even if the other one is infinite or a NaN (Vega ISA 12.7,
+/// V_MUL_LEGACY_F32).
 #[must_use]
 pub fn mul_legacy(f: Format, s: [u64; 2], env: Env) -> u64 {
     let zero = s.iter().any(|x| f.flushed(*x, env.keeps_inputs) & f.magnitude() == 0);
     if zero { 0 } else { mul(f, s, env) }
 }
 
-/// `a * b + c` of data, rounded once. `nan` is what NaNs ask for; infinity times zero goes before it.
+/// `a * b + c` of data, rounded once. `nan` is the result for NaN sources; infinity times zero
+/// takes precedence.
 pub(crate) fn fma_data(f: Format, [a, b, c]: [&Datum; 3], nan: Option<u64>, env: Env) -> u64 {
     if a.is_infinite() && b.is_zero() || a.is_zero() && b.is_infinite() {
         return f.invalid();
@@ -84,7 +86,8 @@ pub fn fma(f: Format, s: [u64; 3], env: Env) -> u64 {
     fma_data(f, [&a, &b, &c], f.propagated(&s), env)
 }
 
-/// `a * b + c`, rounded after each step, denormals flushed everywhere in every mode (Vega ISA 12.12, V_MAD_F32).
+/// `a * b + c`, rounded after each step, with denormals flushed everywhere in every mode (Vega ISA
+/// 12.12, V_MAD_F32).
 #[must_use]
 pub fn mad(f: Format, [a, b, c]: [u64; 3], env: Env) -> u64 {
     let env = env.flushing();
@@ -98,7 +101,7 @@ pub fn mad_legacy(f: Format, [a, b, c]: [u64; 3], env: Env) -> u64 {
     add(f, [mul_legacy(f, [a, b], env), c], env)
 }
 
-/// `a / b`, correctly rounded: what a division sequence must arrive at.
+/// `a / b`, correctly rounded: the expected result of a division sequence.
 #[must_use]
 pub fn div(f: Format, s: [u64; 2], env: Env) -> u64 {
     if let Some(nan) = f.propagated(&s) {
@@ -147,8 +150,9 @@ pub fn rsq(f: Format, a: u64, env: Env) -> u64 {
         Datum::Finite { negative, value } if value.is_zero() => f.signed(negative, f.infinity()),
         Datum::Infinite { negative: true } | Datum::Finite { negative: true, .. } => f.invalid(),
         Datum::Infinite { .. } => 0,
-        // The root of the quotient: cutting digits off both does not move it past what a format can tell, as no
-        // reciprocal root of a float lies that close to a float or to the middle of two.
+        // The root of the quotient. Truncating the digits of both does not change the rounded
+        // result, because no reciprocal root of a float is that close to a float or to the midpoint
+        // of two.
         Datum::Finite { value, .. } => f.encode(&Number::new(1, 0).over(&value).root(), false, env),
     }
 }

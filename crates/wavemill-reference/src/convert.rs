@@ -6,7 +6,7 @@ use crate::env::{Env, Round};
 use crate::format::{Datum, Format};
 use crate::number::Number;
 
-/// A float of one format in another one, rounded once.
+/// Converts a float to another format, rounded once.
 #[must_use]
 pub fn float_to_float(from: Format, to: Format, a: u64, env: Env) -> u64 {
     match from.decode(a, env.keeps_inputs) {

@@ -8,7 +8,7 @@ use crate::integral::ldexp;
 use crate::number::Number;
 use crate::select::compare;
 
-/// Which result.
+/// The kind of result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cube {
     /// The number of the face.

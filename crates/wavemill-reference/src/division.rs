@@ -1,6 +1,7 @@
-//! The three helpers of division sequences (Vega ISA 12.12). The manual's ladders of the first two give wrong quotients
-//! as printed; the rules here are those that hardware was seen to follow (tinygrad's hardware tests of RDNA3;
-//! `ROCm/rocm-systems` pull request 11613), and for f64 the same with the constants of that format.
+//! The three helpers of division sequences (Vega ISA 12.12). The manual's ladders for the first two
+//! give wrong quotients as printed. The rules here follow the observed behaviour of hardware
+//! (tinygrad's hardware tests of RDNA3; `ROCm/rocm-systems` pull request 11613), and for f64 the
+//! same rules with the constants of that format.
 
 use crate::arith::{fma, fma_data};
 use crate::env::{Env, Round};
@@ -11,7 +12,8 @@ fn exponent(f: Format, bits: u64) -> i64 {
     ((bits & f.magnitude()) >> f.mantissa) as i64
 }
 
-/// V_DIV_SCALE: the numerator `s2` or the denominator `s1`, whichever `s0` is, scaled, and the bit of VCC.
+/// V_DIV_SCALE: returns `s0`, which is the numerator `s2` or the denominator `s1`, scaled, and the
+/// bit of VCC.
 #[must_use]
 pub fn div_scale(f: Format, s: [u64; 3], env: Env) -> (u64, bool) {
     let [s0, s1, s2] = s.map(|x| f.flushed(x, env.keeps_inputs));
@@ -23,7 +25,7 @@ pub fn div_scale(f: Format, s: [u64; 3], env: Env) -> (u64, bool) {
     }
     let scales_denominator = s0 == s1;
     let overflows = numerator - denominator >= near;
-    // Above the greatest power of two of which the reciprocal is normal.
+    // Above the greatest power of two whose reciprocal is normal.
     let greatest = (f.infinity() >> f.mantissa) as i64 - 2;
     let huge = s1 & f.magnitude() > (greatest as u64) << f.mantissa;
     let power = match (overflows, denominator == 0, huge, far) {
@@ -60,7 +62,8 @@ pub fn div_scale(f: Format, s: [u64; 3], env: Env) -> (u64, bool) {
     (ldexp(f, s0, power, env.keeping().rounding(Round::NearestEven)), far)
 }
 
-/// V_DIV_FMAS: `a * b + c`, and with the bit of VCC the power of two that undoes [`div_scale`]. Inputs are not flushed.
+/// V_DIV_FMAS: `a * b + c`, and with the bit of VCC times the power of two that undoes
+/// [`div_scale`]. Inputs are not flushed.
 #[must_use]
 pub fn div_fmas(f: Format, s: [u64; 3], scaled: bool, env: Env) -> u64 {
     let env = Env { keeps_inputs: true, ..env };
@@ -89,7 +92,7 @@ pub fn div_fixup(f: Format, [q, d, n]: [u64; 3], env: Env) -> u64 {
     let negative = (d ^ n) & f.sign() != 0;
     let [denominator, numerator] = [d, n].map(|x| f.decode(x, env.keeps_inputs));
     let [d, n, q] = [d, n, q].map(|x| f.flushed(x, env.keeps_inputs));
-    // The manual's figures are -150 and -1075 (Vega ISA 12.12); f16 has no such step.
+    // The manual's values are -150 and -1075 (Vega ISA 12.12); f16 has no such step.
     let least = match f.bits {
         16 => i64::MIN,
         _ => -f.bias - i64::from(f.mantissa),

@@ -1,9 +1,9 @@
-//! MODE, and the part of it that one operation obeys.
+//! MODE, and the part of it that one operation uses.
 
 /// A rounding mode, numbered as in MODE (Vega ISA 6.4, table 22).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Round {
-    /// To the nearest number, ties to the even one.
+    /// To the nearest number, ties to even.
     NearestEven,
     /// Towards plus infinity.
     Up,
@@ -18,12 +18,12 @@ impl Round {
     pub const ALL: [Round; 4] = [Round::NearestEven, Round::Up, Round::Down, Round::Zero];
 }
 
-/// Which of the two sets of fields of MODE.
+/// One of the two sets of fields of MODE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Field {
-    /// Those of f32: rounding in MODE\[1:0\], denormals in MODE\[5:4\].
+    /// The fields of f32: rounding in MODE\[1:0\], denormals in MODE\[5:4\].
     Single,
-    /// Those of f64 and f16: rounding in MODE\[3:2\], denormals in MODE\[7:6\].
+    /// The fields of f64 and f16: rounding in MODE\[3:2\], denormals in MODE\[7:6\].
     Double,
 }
 
@@ -61,7 +61,7 @@ impl Mode {
         self.bit(5 + Self::shift(field))
     }
 
-    /// What an operation obeys that uses one set of fields only.
+    /// The environment of an operation that uses only one set of fields.
     #[must_use]
     pub fn env(self, field: Field) -> Env {
         Env {
@@ -75,25 +75,25 @@ impl Mode {
     }
 }
 
-/// What an operation obeys.
+/// The environment of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Env {
-    /// How results are rounded.
+    /// The rounding mode of results.
     pub round: Round,
-    /// Denormal sources are kept; otherwise they read as zeros of their sign.
+    /// Denormal sources are kept; otherwise they read as zeros with their sign.
     pub keeps_inputs: bool,
-    /// Denormal results are kept; otherwise they become zeros of their sign.
+    /// Denormal results are kept; otherwise they become zeros with their sign.
     pub keeps_outputs: bool,
-    /// A clamp makes zero of a NaN.
+    /// A clamp turns a NaN into zero.
     pub dx10_clamp: bool,
-    /// Signalling NaNs count in minimum and maximum, and output modifiers do not.
+    /// Minimum and maximum return a signalling NaN, quieted, and output modifiers have no effect.
     pub ieee: bool,
-    /// An f16 that overflows becomes the largest number.
+    /// An f16 that overflows becomes the largest finite number.
     pub fp16_ovfl: bool,
 }
 
 impl Env {
-    /// Nearest even, denormals kept, IEEE and DX10_CLAMP on: what compute kernels start with.
+    /// Nearest even, denormals kept, IEEE and DX10_CLAMP on: the initial state of compute kernels.
     pub const DEFAULT: Env = Env {
         round: Round::NearestEven,
         keeps_inputs: true,

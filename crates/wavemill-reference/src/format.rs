@@ -1,9 +1,9 @@
-//! Float formats: taking patterns apart and rounding numbers into them.
+//! Float formats: decodes bit patterns and rounds numbers to them.
 
 use crate::env::{Env, Round};
 use crate::number::Number;
 
-/// What the patterns at the ends of a format mean.
+/// The meaning of the extreme patterns of a format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Specials {
     /// The largest exponent has infinities and NaNs (IEEE 754).
@@ -57,7 +57,7 @@ pub const BF6: Format = Format { bits: 6, mantissa: 2, bias: 3, specials: Specia
 /// OCP E2M1 (CDNA4 ISA 7.3).
 pub const FP4: Format = Format { bits: 4, mantissa: 1, bias: 1, specials: Specials::None };
 
-/// A pattern taken apart.
+/// A decoded pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Datum {
     /// A NaN.
@@ -69,7 +69,7 @@ pub enum Datum {
     },
     /// A number.
     Finite {
-        /// Its sign, which a zero has too.
+        /// Its sign, also for a zero.
         negative: bool,
         /// Its value.
         value: Number,
@@ -112,7 +112,7 @@ impl Format {
         self.sign() - 1
     }
 
-    /// The bits of infinity, or those behind the largest number.
+    /// The bits of infinity, or the bits after the largest number.
     #[must_use]
     pub fn infinity(self) -> u64 {
         match self.specials {
@@ -128,7 +128,7 @@ impl Format {
         self.infinity() - 1
     }
 
-    /// The bit that tells a quiet NaN from a signalling one.
+    /// The bit that distinguishes a quiet NaN from a signalling one.
     #[must_use]
     pub fn quiet(self) -> u64 {
         1 << (self.mantissa - 1)
@@ -174,13 +174,13 @@ impl Format {
         bits & self.magnitude() != 0 && bits & self.magnitude() < 1 << self.mantissa
     }
 
-    /// The pattern, or a zero of its sign for a denormal that is not kept.
+    /// The pattern; a denormal that is not kept becomes a zero with its sign.
     #[must_use]
     pub fn flushed(self, bits: u64, keeps: bool) -> u64 {
         if self.is_denormal(bits) && !keeps { bits & self.sign() } else { bits }
     }
 
-    /// Takes a pattern apart; a denormal is a zero unless it is kept.
+    /// Decodes a pattern; a denormal is a zero unless denormals are kept.
     #[must_use]
     pub fn decode(self, bits: u64, keeps: bool) -> Datum {
         let bits = self.flushed(bits, keeps);
@@ -205,7 +205,8 @@ impl Format {
         if negative { self.sign() | magnitude } else { magnitude }
     }
 
-    /// The magnitude that a number rounds to, `None` if it is beyond the largest one (IEEE 754, 4.3 and 7.4).
+    /// The rounded magnitude of a number; `None` if it is beyond the largest one (IEEE 754, 4.3 and
+    /// 7.4).
     #[must_use]
     pub fn magnitude_of(self, value: &Number, round: Round) -> Option<u64> {
         if value.is_zero() {
@@ -219,12 +220,12 @@ impl Format {
         }
         let units = value.round_to(leading - mantissa, round);
         let units = u64::try_from(units.magnitude().clone()).expect("a mantissa");
-        // The hidden digit adds one to the exponent field, as does a carry out of the mantissa.
+        // The hidden digit adds one to the exponent field, as a carry out of the mantissa does.
         let bits = ((leading - least) as u64) * (1 << self.mantissa) + units;
         (bits <= self.largest()).then_some(bits)
     }
 
-    /// Rounds a number into the format. `zero` is the sign that an exact zero has.
+    /// Rounds a number into the format. `zero` is the sign of an exact zero.
     #[must_use]
     pub fn encode(self, value: &Number, zero: bool, env: Env) -> u64 {
         let negative = if value.is_zero() { zero } else { value.is_negative() };
@@ -234,7 +235,8 @@ impl Format {
         }
     }
 
-    /// What a number beyond the largest one becomes (IEEE 754, 7.4; MODE.FP16_OVFL: Vega ISA 3.4).
+    /// The result for a number beyond the largest one (IEEE 754, 7.4; MODE.FP16_OVFL: Vega ISA
+    /// 3.4).
     #[must_use]
     pub fn overflow(self, negative: bool, env: Env) -> u64 {
         let finite = match env.round {
@@ -247,19 +249,20 @@ impl Format {
         self.signed(negative, if finite { self.largest() } else { self.infinity() })
     }
 
-    /// The result that the NaNs among the sources ask for: the first one, quieted.
+    /// The result if a source is a NaN: the first NaN, quieted.
     #[must_use]
     pub fn propagated(self, sources: &[u64]) -> Option<u64> {
         sources.iter().find(|bits| self.is_nan(**bits)).map(|bits| self.quieted(*bits))
     }
 
-    /// A NaN made quiet.
+    /// A NaN, quieted.
     #[must_use]
     pub fn quieted(self, nan: u64) -> u64 {
         if self.specials == Specials::Ieee { nan | self.quiet() } else { nan }
     }
 
-    /// The NaN of another format as a quiet one of this: sign and top of the payload stay where both formats have them.
+    /// The NaN of another format as a quiet NaN of this one. Sign and top of the payload are kept
+    /// if both formats have them.
     #[must_use]
     pub fn nan_from(self, from: Format, nan: u64) -> u64 {
         let negative = nan & from.sign() != 0;

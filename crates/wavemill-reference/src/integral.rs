@@ -4,7 +4,7 @@ use crate::env::{Env, Round};
 use crate::format::{Datum, Format};
 use crate::number::Number;
 
-/// The integer that a number rounds to; a zero keeps the sign of the source.
+/// Rounds a number to an integer; a zero keeps the sign of the source.
 #[must_use]
 pub fn to_integral(f: Format, a: u64, round: Round, env: Env) -> u64 {
     match f.decode(a, env.keeps_inputs) {
@@ -16,7 +16,8 @@ pub fn to_integral(f: Format, a: u64, round: Round, env: Env) -> u64 {
     }
 }
 
-/// `a - floor(a)`, kept below 1 (a documented choice: a tiny negative number would round to 1).
+/// `a - floor(a)`, kept below 1 (a documented choice: otherwise, a tiny negative number would round
+/// to 1).
 #[must_use]
 pub fn fract(f: Format, a: u64, env: Env) -> u64 {
     match f.decode(a, env.keeps_inputs) {
@@ -24,7 +25,8 @@ pub fn fract(f: Format, a: u64, env: Env) -> u64 {
         Datum::Infinite { .. } => f.invalid(),
         Datum::Finite { value, .. } => {
             let floor = Number::new(value.round_to(0, Round::Down), 0);
-            // The sum of equal numbers of opposite signs, or of zeros: -0 + -(-0) is 0, but towards minus infinity.
+            // The sum of equal numbers of opposite signs, or of zeros. -0 + -(-0) is 0, except when
+            // rounding towards minus infinity, where it is -0.
             let exact = &value + &-floor;
             f.encode(&exact, env.round == Round::Down, env).min(if exact.is_zero() {
                 u64::MAX
@@ -35,7 +37,7 @@ pub fn fract(f: Format, a: u64, env: Env) -> u64 {
     }
 }
 
-/// The exponent that C's `frexp` gives; 0 for what is no number.
+/// The exponent of C's `frexp`; 0 for infinities and NaNs.
 #[must_use]
 pub fn frexp_exp(f: Format, a: u64, env: Env) -> u64 {
     let exponent = match f.decode(a, env.keeps_inputs) {
@@ -45,7 +47,7 @@ pub fn frexp_exp(f: Format, a: u64, env: Env) -> u64 {
     exponent as u64 & if f.bits == 16 { 0xffff } else { 0xffff_ffff }
 }
 
-/// The mantissa that C's `frexp` gives.
+/// The mantissa of C's `frexp`.
 #[must_use]
 pub fn frexp_mant(f: Format, a: u64, env: Env) -> u64 {
     match f.decode(a, env.keeps_inputs) {

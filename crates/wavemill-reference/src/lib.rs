@@ -1,17 +1,20 @@
-//! Expected results of float operations, for tests.
+//! Expected results of float operations for tests.
 //!
-//! Everything is computed with integers of any size, from the definitions of IEEE 754 and of the instruction set manuals.
-//! Nothing is shared with `wavemill-float`, so that an error there cannot hide in its own tests. Speed does not matter.
+//! All computations use integers of any size and follow the definitions of IEEE 754 and of the
+//! instruction set manuals. The crate shares no code with `wavemill-float`, so that an error there
+//! cannot hide in its own tests. Speed does not matter.
 //!
-//! - [`Number`] is an exact binary number; quotients and roots carry a digit that says whether more follows.
-//! - [`Format`] takes bit patterns apart and rounds numbers into them, as an [`Env`] says.
-//! - [`Mode`] reads MODE: which [`Field`] an instruction obeys is stated by the test that asks.
+//! - [`Number`] is an exact binary number; quotients and roots have an extra digit that records
+//!   whether more follow.
+//! - [`Format`] decodes bit patterns and rounds numbers to them, under an [`Env`].
+//! - [`Mode`] decodes MODE; the test states which [`Field`] an instruction uses.
 //! - The other modules have one function for each operation: bits in, bits out, NaNs included.
 //!
-//! NaNs follow Wavemill's documented choice, as the manuals leave it open: the first NaN among the sources is quieted and
-//! keeps sign and payload; an invalid operation gives the negative quiet NaN without payload.
+//! The manuals do not specify NaN results, so they follow Wavemill's documented choice. The first
+//! NaN among the sources is quieted and keeps its sign and payload; an invalid operation gives the
+//! negative quiet NaN without payload.
 //!
-//! It is a development crate: nothing that Wavemill ships depends on it.
+//! This is a development crate: published crates use it only as a dev-dependency.
 
 mod arith;
 mod convert;

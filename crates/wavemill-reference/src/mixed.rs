@@ -5,7 +5,7 @@ use crate::convert::float_to_float;
 use crate::env::Env;
 use crate::format::{F16, F32, Format};
 
-/// Which term of a dot product comes first.
+/// The order of the terms of a dot product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dot {
     /// The addend, then the products from low to high.
@@ -14,8 +14,9 @@ pub enum Dot {
     ProductsFirst,
 }
 
-/// The dot product of two pairs of `f` with an f32 addend. Each step rounds to nearest and flushes f32 denormals (CDNA4
-/// ISA 6.4); `keeps` says whether denormal factors are kept. A flushed source is +0.
+/// The dot product of two pairs of `f` with an f32 addend. Each step rounds to nearest and flushes
+/// f32 denormals (CDNA4 ISA 6.4); `keeps` selects whether denormal factors are kept. A flushed
+/// source is +0.
 #[must_use]
 pub fn dot2(f: Format, order: Dot, [a, b, c]: [u64; 3], keeps: bool) -> u64 {
     let env = Env::DEFAULT.flushing();
@@ -41,7 +42,8 @@ pub enum Wide {
     Half(u64),
 }
 
-/// `a * b + c` rounded once into `to`. Denormal f32 sources are kept if `singles` says so, f16 ones if `halves` does.
+/// `a * b + c` rounded once into `to`. `singles` selects whether denormal f32 sources are kept,
+/// `halves` whether f16 ones are.
 #[must_use]
 pub fn fma_mix(to: Format, s: [Wide; 3], singles: bool, halves: bool, env: Env) -> u64 {
     let parts = s.map(|x| match x {

@@ -7,7 +7,7 @@ use num_bigint::{BigInt, BigUint, Sign};
 
 use crate::env::Round;
 
-/// Digits that quotients and roots have: more than twice those of any format.
+/// Digits of quotients and roots: more than twice those of any format.
 const DIGITS: i64 = 160;
 
 /// The number `digits * 2^exp`, exactly.
@@ -24,7 +24,7 @@ impl Number {
         Number { digits: digits.into(), exp }
     }
 
-    /// Zero, which has no sign here.
+    /// Zero, without a sign.
     #[must_use]
     pub fn zero() -> Number {
         Number::new(0, 0)
@@ -36,7 +36,7 @@ impl Number {
         self.digits.sign() == Sign::NoSign
     }
 
-    /// Whether it is below zero.
+    /// Whether it is negative.
     #[must_use]
     pub fn is_negative(&self) -> bool {
         self.digits.sign() == Sign::Minus
@@ -54,13 +54,14 @@ impl Number {
         Number { digits: self.digits.clone(), exp: self.exp + exp }
     }
 
-    /// The exponent of the leading digit of a number that is not zero.
+    /// The exponent of the leading digit of a nonzero number.
     #[must_use]
     pub fn leading(&self) -> i64 {
         self.digits.bits() as i64 - 1 + self.exp
     }
 
-    /// `self / divisor`, which is not zero, with `DIGITS` digits and one more that is 1 if others follow.
+    /// `self / divisor`, where the divisor is not zero, with `DIGITS` digits and one more that is 1
+    /// if others follow.
     #[must_use]
     pub fn over(&self, divisor: &Number) -> Number {
         let up = (DIGITS + divisor.digits.bits() as i64 - self.digits.bits() as i64).max(0);
@@ -71,11 +72,11 @@ impl Number {
         if self.is_negative() == divisor.is_negative() { exact } else { -exact }
     }
 
-    /// The root of a number that is not negative, as exact as [`Number::over`].
+    /// The root of a non-negative number, as exact as [`Number::over`].
     #[must_use]
     pub fn root(&self) -> Number {
         let digits = self.digits.magnitude();
-        // An even exponent after the shift.
+        // Shift to an even exponent.
         let up = (2 * DIGITS - digits.bits() as i64).max(0);
         let up = up + ((self.exp - up) & 1);
         let square = digits << up;
@@ -88,7 +89,7 @@ impl Number {
         Number::new(BigInt::from(digits << 1) + i32::from(more), exp - 1)
     }
 
-    /// The multiple of `2^unit` that the number rounds to: how many units.
+    /// Rounds the number to a multiple of `2^unit`; returns the number of units.
     #[must_use]
     pub fn round_to(&self, unit: i64, round: Round) -> BigInt {
         let down = unit - self.exp;

@@ -5,16 +5,16 @@ use std::cmp::Ordering;
 use crate::env::Env;
 use crate::format::{Datum, Format};
 
-/// Which of the sources is wanted.
+/// The source to select.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extreme {
-    /// The least.
+    /// The smallest.
     Min,
-    /// The greatest.
+    /// The largest.
     Max,
 }
 
-/// How two patterns compare as numbers; nothing if one is a NaN.
+/// The order of two patterns as numbers; `None` if one is a NaN.
 fn order(f: Format, a: u64, b: u64) -> Option<Ordering> {
     match (f.decode(a, true), f.decode(b, true)) {
         (Datum::Nan, _) | (_, Datum::Nan) => None,
@@ -25,7 +25,7 @@ fn order(f: Format, a: u64, b: u64) -> Option<Ordering> {
     }
 }
 
-/// The wanted one of two that are no NaNs; -0 is below +0.
+/// The selected one of two that are not NaN; -0 is below +0.
 fn pick(f: Format, which: Extreme, a: u64, b: u64) -> u64 {
     let wanted = if which == Extreme::Min { Ordering::Less } else { Ordering::Greater };
     match order(f, a, b) {
@@ -38,7 +38,7 @@ fn pick(f: Format, which: Extreme, a: u64, b: u64) -> u64 {
     }
 }
 
-/// The ladder of V_MIN_F32 and V_MAX_F32 on flushed sources (Vega ISA 12.7).
+/// The ladder of V_MIN_F32 and V_MAX_F32 for flushed sources (Vega ISA 12.7).
 fn ladder(f: Format, which: Extreme, a: u64, b: u64, env: Env) -> u64 {
     match (f.is_nan(a), f.is_nan(b)) {
         _ if env.ieee && f.is_signalling(a) => f.quieted(a),
@@ -80,14 +80,14 @@ pub fn med3(f: Format, s: [u64; 3], env: Env) -> u64 {
     extreme(f, Extreme::Max, rest, env)
 }
 
-/// Minimum or maximum of IEEE 754-2019 of three: NaNs win (V_MINIMUM3_F32, V_MAXIMUM3_F32).
+/// IEEE 754-2019 minimum or maximum of three sources: NaNs win (V_MINIMUM3_F32, V_MAXIMUM3_F32).
 #[must_use]
 pub fn minimum3(f: Format, which: Extreme, s: [u64; 3], env: Env) -> u64 {
     f.propagated(&s).unwrap_or_else(|| extreme(f, which, s, env))
 }
 
-/// A comparison by its code (Vega ISA 6.9, table 48): bits for less, equal and greater below 8; from 8 on the negation of
-/// the code that makes 15 with it, which holds for NaNs.
+/// A comparison by its code (Vega ISA 6.9, table 48). Codes below 8 have bits for less, equal and
+/// greater. From 8 on, a code is the negation of 15 minus the code, and holds for NaNs.
 #[must_use]
 pub fn compare(f: Format, code: u32, a: u64, b: u64, env: Env) -> bool {
     let found = order(f, f.flushed(a, env.keeps_inputs), f.flushed(b, env.keeps_inputs));

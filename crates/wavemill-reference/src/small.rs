@@ -4,13 +4,14 @@ use crate::env::{Env, Round};
 use crate::format::{Datum, Format, Specials};
 use crate::number::Number;
 
-/// The power of two that the bits of an f32 stand for as an E8M0 scale: its exponent field, biased by 127.
+/// The power of two that the bits of an f32 represent as an E8M0 scale: its exponent field, biased
+/// by 127.
 #[must_use]
 pub fn scale_of(bits: u32) -> i64 {
     i64::from(bits >> 23 & 0xff) - 127
 }
 
-/// A small float times `2^scale` in a wide format. Small denormals are always kept.
+/// A small float times `2^scale`, converted to a wide format. Small denormals are always kept.
 #[must_use]
 pub fn widen(from: Format, to: Format, a: u64, scale: i64, env: Env) -> u64 {
     match from.decode(a, true) {
@@ -20,8 +21,8 @@ pub fn widen(from: Format, to: Format, a: u64, scale: i64, env: Env) -> u64 {
     }
 }
 
-/// The magnitude by stochastic rounding: the random number is added to the digits that are dropped, as a fraction of 32
-/// digits, and the sum is cut (a documented choice).
+/// The magnitude by stochastic rounding: the random number is added to the dropped digits, as a
+/// fraction of 32 digits, and the sum is truncated (a documented choice).
 fn stochastic(to: Format, value: &Number, random: u32) -> Option<u64> {
     if value.is_zero() {
         return Some(0);
@@ -31,8 +32,9 @@ fn stochastic(to: Format, value: &Number, random: u32) -> Option<u64> {
     to.magnitude_of(&Number::new(fine >> 32u32, unit), Round::Zero)
 }
 
-/// A wide float divided by `2^scale` in a small format, rounded to nearest even, or stochastically with a random number.
-/// Out of range: the table of CDNA4 ISA 7.3 with MODE.FP16_OVFL; formats of 6 bits and less always saturate.
+/// A wide float divided by `2^scale`, converted to a small format. Rounds to nearest even, or
+/// stochastically with a random number. Out of range, the table of CDNA4 ISA 7.3 applies with
+/// MODE.FP16_OVFL; formats of 6 bits and less always saturate.
 #[must_use]
 pub fn narrow(from: Format, to: Format, a: u64, scale: i64, random: Option<u32>, env: Env) -> u64 {
     let negative = a & from.sign() != 0;

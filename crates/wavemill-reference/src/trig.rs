@@ -1,5 +1,5 @@
-//! Powers, logarithms, sine and cosine by way of the host's f64 functions, which is good for all but the last place of an
-//! f32; and the exact digits of 2/pi.
+//! Powers, logarithms, sine and cosine through the host's f64 functions, which are exact enough
+//! except for the last place of an f32, and the exact digits of 2/pi.
 
 use num_bigint::BigInt;
 
@@ -8,7 +8,7 @@ use crate::env::{Env, Round};
 use crate::format::{Datum, F64, Format};
 use crate::number::Number;
 
-/// A function of a number that is no NaN, through f64.
+/// A function of a number that is not NaN, through f64.
 fn through(f: Format, a: u64, env: Env, function: impl Fn(f64) -> f64) -> u64 {
     if f.is_nan(a) {
         return f.quieted(a);
@@ -33,8 +33,8 @@ pub fn log2(f: Format, a: u64, env: Env) -> u64 {
     through(f, a, env, f64::log2)
 }
 
-/// The sine of `a` turns and `quarters` of one. -0 gives -0 without quarters; all other zeros are +0 (Vega ISA 12.8,
-/// V_SIN_F32, examples).
+/// The sine of `a` turns plus `quarters` quarter turns. -0 gives -0 without quarters; all other
+/// zeros are +0 (Vega ISA 12.8, V_SIN_F32, examples).
 #[must_use]
 pub fn sine(f: Format, a: u64, quarters: i64, env: Env) -> u64 {
     if quarters == 0
@@ -43,7 +43,7 @@ pub fn sine(f: Format, a: u64, quarters: i64, env: Env) -> u64 {
         return f.flushed(a, env.keeps_inputs);
     }
     through(f, a, env, |x| {
-        // Exact: the fraction of the turn, and how far it is from a whole quarter.
+        // Exact: the fraction of the turn, and its distance from a whole quarter.
         let turn = x.fract();
         let quarter = (4.0 * turn).round();
         let angle = (turn - quarter / 4.0) * std::f64::consts::TAU;
@@ -57,10 +57,10 @@ pub fn sine(f: Format, a: u64, quarters: i64, env: Env) -> u64 {
     })
 }
 
-/// Digits behind the binary point of 2/pi that anybody asks for.
+/// Digits of 2/pi after the binary point that are ever used.
 const DIGITS: usize = 1400;
 
-/// `atan(1 / x)` in units of `2^-DIGITS` and 64 digits more.
+/// `atan(1 / x)` in units of `2^-DIGITS`, with 64 extra digits.
 fn arc_tangent(x: u32) -> BigInt {
     let square = x * x;
     let mut power = (BigInt::from(1) << (DIGITS + 64)) / x;
@@ -75,8 +75,9 @@ fn arc_tangent(x: u32) -> BigInt {
     sum
 }
 
-/// 53 digits of 2/pi from segment `b[4:0]` on, further down for large `a`, with their weight (Vega ISA 12.12,
-/// V_TRIG_PREOP_F64). Segments that begin behind digit 1120 are 0 (a documented choice).
+/// 53 digits of 2/pi from segment `b[4:0]` on, further down for large `a`, scaled by their weight
+/// (Vega ISA 12.12, V_TRIG_PREOP_F64). Segments that begin after digit 1120 are 0 (a documented
+/// choice).
 #[must_use]
 pub fn trig_preop(a: u64, b: u64) -> u64 {
     let exponent = (a >> 52 & 0x7ff) as i64;

@@ -1,4 +1,4 @@
-//! The reference against numbers worked out by hand, and against the host's f32 and f64.
+//! Checks the reference against numbers worked out by hand, and against the host's f32 and f64.
 
 use wavemill_reference::{
     Env, F16, F32, F64, FP4, FP8, Field, Mode, Number, Round, add, div, float_to_float, fma, mul, narrow,
@@ -13,7 +13,8 @@ fn in_mode(round: Round) -> Env {
 #[test]
 fn halves_round_as_by_hand() {
     for (x, expected) in [
-        // 1 + 2^-11, half way; 1 + 3 * 2^-11, half way behind an odd one; a little more and less than half way.
+        // 1 + 2^-11, half way; 1 + 3 * 2^-11, half way after an odd one; slightly more and less
+        // than half way.
         (0x3f80_1000, [0x3c00, 0x3c01, 0x3c00, 0x3c00]),
         (0x3f80_3000, [0x3c02, 0x3c02, 0x3c01, 0x3c01]),
         (0x3f80_1001, [0x3c01, 0x3c01, 0x3c00, 0x3c00]),
@@ -23,7 +24,7 @@ fn halves_round_as_by_hand() {
         (0x477f_efff, [0x7bff, 0x7c00, 0x7bff, 0x7bff]),
         (0x477f_f000, [0x7c00, 0x7c00, 0x7bff, 0x7bff]),
         (0xc780_0000, [0xfc00, 0xfbff, 0xfc00, 0xfbff]),
-        // Half of the least denormal, and a little more; the largest denormal and a half.
+        // Half of the smallest denormal, and slightly more; the largest denormal and a half.
         (0x3300_0000, [0x0000, 0x0001, 0x0000, 0x0000]),
         (0x3300_0001, [0x0001, 0x0001, 0x0000, 0x0000]),
         (0x387f_f000, [0x0400, 0x0400, 0x03ff, 0x03ff]),
@@ -71,7 +72,7 @@ fn mode_is_read_by_fields() {
 fn small_formats_saturate_or_overflow() {
     let narrowed = |to, x: f32| narrow(F32, to, x.to_bits().into(), 0, None, Env::DEFAULT);
     assert_eq!(narrowed(FP8, 448.0), 0x7e);
-    // Half way to what would be 480, and a little less.
+    // Half way to 480, whose pattern is the NaN, and slightly more.
     assert_eq!(narrowed(FP8, 464.0), 0x7e);
     assert_eq!(narrowed(FP8, 464.1), 0x7f);
     assert_eq!([0.25, 0.75, 2.5, 5.0, 9.0, -0.1].map(|x| narrowed(FP4, x)), [0, 2, 4, 6, 7, 8]);
@@ -79,11 +80,11 @@ fn small_formats_saturate_or_overflow() {
 
 #[test]
 fn quotients_and_roots_have_a_digit_for_the_rest() {
-    // 1/3 lies below the middle of its neighbours in f64; towards plus infinity it goes up.
+    // 1/3 is below the midpoint of its neighbours in f64; towards plus infinity it rounds up.
     let third = Number::new(1, 0).over(&Number::new(3, 0));
     assert_eq!(F64.encode(&third, false, Env::DEFAULT), 0x3fd5_5555_5555_5555);
     assert_eq!(F64.encode(&third, false, in_mode(Round::Up)), 0x3fd5_5555_5555_5556);
-    // The root of 2 lies below the f64 that is nearest to it.
+    // The root of 2 is below the nearest f64.
     let root = |round| F64.encode(&Number::new(2, 0).root(), false, in_mode(round));
     assert_eq!([root(Round::NearestEven), root(Round::Zero)], [0x3ff6_a09e_667f_3bcd, 0x3ff6_a09e_667f_3bcc]);
     assert_eq!(F64.encode(&Number::new(9, -2).root(), false, in_mode(Round::Up)), 1.5f64.to_bits());
@@ -105,7 +106,7 @@ fn the_host_agrees() {
         assert!(nan || found == host, "{what}: {found:#x} instead of {host:#x}");
     };
     for _ in 0..20_000 {
-        // Numbers near one another in size, else sums are trivial.
+        // Numbers of similar size, otherwise sums are trivial.
         let mut one = || {
             let bits = next(&mut state);
             f64::from_bits(if bits & 3 == 0 { bits } else { bits & 0x801f_ffff_ffff_ffff | 0x3fe0 << 48 })

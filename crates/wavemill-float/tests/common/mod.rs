@@ -193,7 +193,8 @@ impl Rational {
         if below.cmp_abs(self) == Equal {
             return sign | low;
         }
-        // The next magnitude up; above the largest finite one stands the number that would follow it.
+        // The next magnitude up; the largest finite one is followed by the number that would come
+        // next.
         let step = Rational::of::<F>(F::MAX)
             .add(&Rational::of::<F>(F::MAX - 1).mul(&Rational((-1).into(), 1.into())));
         let above = if low == F::MAX { below.add(&step) } else { Rational::of::<F>(low + 1) };

@@ -1,13 +1,15 @@
-//! A translator of store-free loops from wave IR to AVX-512 machine code: one IR operation after the other, by
-//! templates, with every row in machine registers for the whole loop.
+//! Translates store-free loops from wave IR to AVX-512 machine code: one IR operation after the
+//! other, by templates, with every row in machine registers for the whole loop.
 //!
-//! A loop is run for a *group* of lanes at a time: as many strips of 16 lanes as the vector registers have room for.
-//! Groups need not stay in step, because nothing in the loop lets one lane see another: there are no stores, and the
-//! translator refuses operations between lanes. What decides about the next iteration is either the same in all groups
-//! or a test whether any lane's bit is set; [`Compiled::run`] lets groups go on until all stop after the same iteration.
+//! A loop runs for a *group* of lanes at a time: as many strips of 16 lanes as the vector registers
+//! can hold. Groups need not stay in step, because nothing in the loop lets one lane see another:
+//! there are no stores, and the translator refuses operations between lanes. The next iteration
+//! depends either on a value that is the same in all groups or on a test whether any lane's bit is
+//! set; [`Compiled::run`] lets groups continue until all stop after the same iteration.
 //!
-//! A guard that fails (an LDS address of another shape or out of range, a NaN that would leave the loop) abandons the
-//! whole run: nothing was changed but the rows set aside for results, so an interpreter can do it again from the start.
+//! A failed guard (an LDS address of another shape or out of range, a NaN that would leave the
+//! loop) abandons the whole run. Only the rows set aside for results have changed, so an
+//! interpreter can run it again from the start.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,10 +54,10 @@ const GPR: [(AsmRegister64, AsmRegister32); 10] = [
     (r15, r15d),
 ];
 
-/// What compiled code is called with.
+/// The arguments of compiled code.
 #[repr(C)]
 struct Frame {
-    /// Rows at the start, from the group's first lane on.
+    /// Rows at the start, beginning with the group's first lane.
     rows_in: *const u8,
     /// Rows at the end.
     rows_out: *mut u8,
@@ -65,14 +67,14 @@ struct Frame {
     consts: *const u8,
     /// Iterations to run at least, whatever the condition says.
     min: u64,
-    /// Iterations to run at most: what is left of the wave's slice.
+    /// The most iterations to run: the rest of the wave's slice.
     max: u64,
 }
 
 /// Returned instead of a number of iterations when a guard has failed.
 const ABANDONED: u64 = u64::MAX;
 
-/// How the lanes of a group address LDS; found out before compilation, guarded by the code.
+/// How the lanes of a group address LDS; determined before compilation, guarded by the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
     /// All lanes of a strip the same address.
@@ -94,18 +96,19 @@ pub(crate) struct Settings {
     pub shapes: bool,
 }
 
-/// State of a wave as far as compiled loops touch it.
+/// The part of a wave's state that compiled loops access.
 #[derive(Clone)]
 pub(crate) struct State {
     /// VGPRs.
     pub rows: Vec<Lanes>,
-    /// Where results go before they are final.
+    /// Rows for results until they are final.
     pub next: Vec<Lanes>,
     /// Uniform cells.
     pub cells: [u32; Uni::COUNT as usize],
     /// Each group's own cells while it runs.
     pub own: [[u32; Uni::COUNT as usize]; 4],
-    /// LDS, in units of a row's size, and one such unit behind its end; where it starts matters as much as in the engine.
+    /// LDS, in units of a row's size, and one such unit after its end; its alignment matters as
+    /// much as in the engine.
     pub lds: Vec<Lanes>,
 }
 
@@ -121,7 +124,7 @@ impl State {
     }
 }
 
-/// Why a loop cannot be compiled; read by whoever sees the panic that shows it.
+/// Why a loop cannot be compiled; shown by the panic.
 #[derive(Debug)]
 #[allow(dead_code, reason = "the fields are for the message")]
 pub(crate) enum Refused {
@@ -353,7 +356,8 @@ pub(crate) fn compile(
     t.translate()
 }
 
-/// Pairs with a bit per lane: EXEC, results of comparisons, and what bitwise operations join with those.
+/// Pairs with a bit per lane: EXEC, results of comparisons, and pairs that bitwise operations
+/// combine with those.
 fn sliced(block: &Block) -> Result<BTreeSet<u16>, Refused> {
     let mut sliced = BTreeSet::from([Uni::ACTIVE.0]);
     for inst in &block.insts {
@@ -403,11 +407,12 @@ impl Translator<'_> {
         if self.cells.len() > GPR.len() { Err(Refused::Registers) } else { Ok(()) }
     }
 
-    /// Groups LDS loads by the value of their address row, and says how the lanes address it now.
+    /// Groups LDS loads by the value of their address row, and determines how the lanes address it
+    /// now.
     fn find_addresses(&mut self, state: &State) -> Result<(), Refused> {
         let mut current: BTreeMap<u16, usize> = BTreeMap::new();
         let mut next_gpr = self.cells.len();
-        // What an address row holds when it is read; rows are followed as far as additions go.
+        // The value of an address row when it is read; rows are tracked through additions.
         let mut values: BTreeMap<u16, [u32; LANES]> = BTreeMap::new();
         for (i, inst) in self.block.insts.iter().enumerate() {
             if let (Op::Load(Space::Lds, MemType::Dwords(1)), Operand::Row(row)) = (inst.op, inst.src[0]) {
@@ -553,7 +558,7 @@ impl Translator<'_> {
         self.a.mov(rsi, qword_ptr(rdi + 24))?;
         self.a.mov(rdx, qword_ptr(rdi + 32))?;
         self.a.xor(ecx, ecx)?;
-        // The upper half of a strip, where two permutations meet.
+        // The upper half of a strip, joined from two permutations.
         self.a.mov(eax, 0xff00u32)?;
         self.a.kmovw(k6, eax)?;
         if !self.settings.full {
@@ -575,7 +580,7 @@ impl Translator<'_> {
         let is_mask = width == Width::W64;
         let answered = if is_mask { again } else { !self.scc_is_sliced(self.block.insts.len()) };
         if !answered {
-            // One group cannot say that no lane's bit is set in any group.
+            // One group cannot decide that no lane's bit is set in any group.
             return Err(Refused::Operation(format!("{:?}", self.block.terminator)));
         }
         self.test(register, low, is_mask)?;
@@ -654,7 +659,7 @@ impl Translator<'_> {
         })
     }
 
-    /// Sets the flags of a value; of a mask, of the group's lanes alone.
+    /// Sets the flags of a value; for a mask, of the group's lanes only.
     fn test(&mut self, register: AsmRegister64, low: AsmRegister32, is_mask: bool) -> Result<(), Refused> {
         match (is_mask, self.strips) {
             (true, 4) => self.a.test(register, register)?,
@@ -664,8 +669,9 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// A NaN in a row that float operations have written leaves the loop for nowhere: its payload is the scalar
-    /// reference's business. Inside the loop a NaN makes NaNs or disappears in a comparison, whatever its payload.
+    /// Abandons the run if a row that float operations have written contains a NaN: only the scalar
+    /// reference computes its payload. Inside the loop a NaN makes NaNs or disappears in a
+    /// comparison, whatever its payload.
     fn check_nans(&mut self) -> Result<(), Refused> {
         let mut floats = BTreeSet::new();
         loop {
@@ -706,8 +712,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Whether the SCC that the operation at `index` reads (the terminator at the number of operations) says something
-    /// about lanes, of which a group knows only its own.
+    /// Whether the SCC that the operation at `index` reads (the terminator at the number of
+    /// operations) depends on lanes, of which a group knows only its own.
     fn scc_is_sliced(&self, index: usize) -> bool {
         let (behind, before) = self.block.insts.split_at(index);
         let writer = behind.iter().rev().chain(before.iter().rev()).find(|i| writes_scc(i));
@@ -745,7 +751,8 @@ impl Translator<'_> {
             return refuse(inst);
         }
         match inst.op {
-            // Only a store before the loop could make it wait, and whoever enters the loop has fenced that.
+            // Only a store before the loop could make it wait, and the code that enters the loop
+            // has fenced that.
             Op::Fence(_) => Ok(()),
             Op::Scalar(op, width) => self.scalar(op, width, inst, self.scc_is_read(index)),
             Op::ScalarCmp(pred, ty) => self.scalar_compare(pred, ty, inst),
@@ -896,7 +903,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// One half of a packed operation, or a whole one: sources are `src[i]` plus a row where `high` selects it.
+    /// One half of a packed operation, or a whole operation: sources are `src[i]` plus a row where
+    /// `high` selects it.
     fn float(
         &mut self,
         op: FloatOp,
@@ -940,7 +948,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Both halves of a packed operation, the one first whose result the other does not read.
+    /// Both halves of a packed operation, starting with the half whose result the other does not
+    /// read.
     fn packed(&mut self, op: FloatOp, inst: &Inst) -> Result<(), Refused> {
         let Operand::Row(dst) = inst.dst[0] else { return refuse(inst) };
         let reads = |part: u16, row: u16| {
@@ -1030,8 +1039,9 @@ impl Translator<'_> {
                     self.a.vmovdqu32(out, zmmword_ptr(rsi + base + offset))?;
                 }
                 Shape::Stride(_) => {
-                    // Dword n of each 16 bytes: lanes 0 to 7 come from the first two vectors, the others from the next
-                    // two. The last vector reaches at most 12 bytes behind what was checked; LDS is padded by 64.
+                    // Dword n of each 16 bytes: lanes 0 to 7 come from the first two vectors, the
+                    // others from the next two. The last vector reaches at most 12 bytes beyond the
+                    // checked range; LDS is padded by 64.
                     let base = GPR[base[strip]].0;
                     let (chunk, dword) = (offset & !15, (offset as u32 & 15) / 4);
                     let pattern = self.constant(std::array::from_fn(|l| 4 * (l as u32 % 8) + dword));
@@ -1061,7 +1071,8 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Abandons the run unless the active lanes' addresses have the shape and all accesses up to `end` lie in LDS.
+    /// Abandons the run unless the active lanes' addresses have the shape and all accesses up to
+    /// `end` are in LDS.
     fn guard(
         &mut self,
         shape: Shape,

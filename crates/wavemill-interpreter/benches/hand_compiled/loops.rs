@@ -24,10 +24,11 @@ use crate::compile::{Compiled, Lanes, State};
 /// MODE of compute kernels: nearest even, denormals kept, DX10_CLAMP, IEEE.
 pub(crate) const MODE: u32 = 0x3f0;
 
-/// The first block of the kernel, in the order of addresses, that branches to itself. Kernel and object have one name.
+/// The first block of the kernel, in the order of addresses, that branches to itself. Kernel and
+/// object have the same name.
 ///
 /// # Panics
-/// If the object is not there or has no such loop.
+/// If the object is missing or has no such loop.
 pub(crate) fn inner_loop(kernel: &str) -> Block {
     let file = fixture(wavemill_kernels::Target::Gfx942, kernel).expect("a committed object of that name");
     let object = CodeObject::parse(file).expect("the object is well formed");
@@ -66,9 +67,9 @@ const END: u64 = 0x20_0000;
 pub(crate) const LDS_SIZE: u32 = 4 * (16 * 68 + 16 * 64);
 /// VGPRs of the wave.
 const VGPRS: u16 = 128;
-/// Row with LDS addresses, and the first of those that fill it.
+/// Row with LDS addresses, followed by the rows that fill it.
 const FILL: u16 = 63;
-/// Counts the rounds of a loop that ends by itself after few iterations.
+/// Counts the rounds of a loop that ends on its own after few iterations.
 const ROUNDS: Uni = Uni(40);
 
 /// A loop with registers to start from.
@@ -77,7 +78,7 @@ pub(crate) struct Work {
     pub name: &'static str,
     /// The loop.
     pub block: Block,
-    /// What happens behind it, before it starts again or the run ends.
+    /// The block after it, before it starts again or the run ends.
     after: Block,
     /// Registers and LDS at its start.
     pub state: State,
@@ -98,7 +99,7 @@ fn rows(f: impl Fn(usize) -> u32) -> Lanes {
 }
 
 impl Work {
-    /// The loop of a kernel, to run about `iterations` times, in the lanes that `exec` names.
+    /// The loop of a kernel, to run about `iterations` times, in the lanes of `exec`.
     pub(crate) fn new(name: &'static str, iterations: u32, exec: u64) -> Work {
         let block = inner_loop(name);
         let mut state = State {
@@ -154,10 +155,10 @@ impl Work {
         of_one_round * u64::from(self.state.cells[ROUNDS.0 as usize].max(1))
     }
 
-    /// Runs by the interpreter to the end.
+    /// Runs it in the interpreter to the end.
     ///
     /// # Panics
-    /// If the run ends in another way than it should.
+    /// If the run ends unexpectedly.
     pub(crate) fn interpret(&self, map: &MemoryMap, tier: Tier) -> Box<WaveSnapshot> {
         let grid = Grid {
             map,
@@ -180,14 +181,15 @@ impl Work {
         }
     }
 
-    /// Runs compiled code to the end; the number of iterations of the last round, or `None` if it was abandoned.
+    /// Runs compiled code to the end; returns the number of iterations of the last round, or `None`
+    /// if it was abandoned.
     pub(crate) fn run_compiled(&self, code: &Compiled, state: &mut State) -> Option<u64> {
         loop {
             let iterations = code.run(state, u64::MAX / 2)?;
             if self.name != "sgemm" {
                 return Some(iterations);
             }
-            // What the block behind the loop does.
+            // The effect of the block after the loop.
             state.cells[8] = 0;
             let exec = state.pair(Uni::ACTIVE.0);
             for (l, lane) in state.rows[14].0.iter_mut().enumerate() {
@@ -204,7 +206,7 @@ impl Work {
     }
 }
 
-/// What follows the loop: nothing, or a new round of it.
+/// The block after the loop: nothing, or a new round of it.
 fn after(block: &Block, rounds: bool) -> Block {
     let Terminator::Branch { next, .. } = block.terminator else { unreachable!("a loop ends in a branch") };
     let mut b = BlockBuilder::new(next);
@@ -243,7 +245,7 @@ impl BlockSource for Work {
 }
 
 impl Work {
-    /// The code in front of the loop: fills LDS and sets EXEC.
+    /// The code before the loop: fills LDS and sets EXEC.
     fn prelude(&self) -> Block {
         let mut b = BlockBuilder::new(PRELUDE);
         for n in 0..LDS_SIZE as u16 / (4 * LANES as u16) {

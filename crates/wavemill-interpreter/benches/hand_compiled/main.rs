@@ -1,9 +1,9 @@
 //! Can the wave IR be compiled to fast machine code? The inner loops of three kernels, lifted from their code objects,
-//! run by the interpreter and by AVX-512 code that is made of the IR operation by operation (`compile.rs`).
+//! run by the interpreter and by AVX-512 code translated from the IR operation by operation (`compile.rs`).
 //!
 //! `cargo bench -p wavemill-interpreter --bench hand_compiled` prints the IR of the loops and their rates; run as a test it
-//! compares final registers only, bit for bit. Times are processor time of the thread, the least of many runs; `--test` runs
-//! each once.
+//! only compares final registers, bit for bit. Times are processor time of the thread, the minimum of many runs; `--test`
+//! runs each once.
 
 #[cfg(target_arch = "x86_64")]
 mod compile;

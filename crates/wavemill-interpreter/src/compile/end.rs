@@ -1,4 +1,4 @@
-//! How a block ends.
+//! Compiles the end of a block.
 
 use wavemill_ir::{Cond, FaultKind, Operand, Terminator};
 
@@ -8,7 +8,7 @@ use crate::hostop::{BEHIND, Jump, Own};
 use crate::probe::{self, Site};
 
 impl Compiler<'_> {
-    /// Offset of the cell that a condition looks at.
+    /// Offset of the cell that a condition tests.
     fn cell_of(&self, cond: Cond) -> u32 {
         self.counts.uniform_source(cond.cell().0)
     }

@@ -1,4 +1,4 @@
-//! Probes: operations beside those of the guest instruction, which tell of it.
+//! Compiles probes: extra operations that report on guest instructions.
 
 use wavemill_ir::{Inst, Op, Terminator};
 
@@ -7,7 +7,8 @@ use crate::hostop::{Handler, HostOp, Own};
 use crate::probe::{self, Site};
 
 impl Compiler<'_> {
-    /// What probes at the guest instruction point to; `None` if nobody wants to know of it. Another engine may have `begun` it.
+    /// The data for probes at the guest instruction; `None` if no watcher wants any. Another engine
+    /// may have `begun` the instruction.
     pub(super) fn site(
         &mut self,
         guest: &[Inst],
@@ -35,7 +36,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The probe behind a guest instruction; `end` is the operation that ends the block, if one does.
+    /// The probe after a guest instruction; `end` is the operation that ends the block, if one
+    /// does.
     pub(super) fn probe_after(&mut self, site: Option<*const Site>, end: Option<HostOp>) {
         if let Some(site) = site
             && self.sites.last().is_some_and(|last| last.wants_after())
@@ -46,8 +48,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The probe in front of an operation that somebody wants to know of, with its operands; `index` is its number in the
-    /// guest instruction.
+    /// The probe before an operation that a watcher wants to know of, with its operands; `index` is
+    /// its number in the guest instruction.
     pub(super) fn probe_operation(&mut self, inst: &Inst, index: usize, site: Option<*const Site>) {
         let (Some(site), Some(interests)) = (site, self.interests) else { return };
         let (run, n) = match inst.op {

@@ -1,4 +1,5 @@
-//! What happens to sources in front of an operation: selects, lane permutations and modifiers, each a step into rows of the interpreter.
+//! Steps on sources before an operation: selects, lane permutations and modifiers, each into rows
+//! of the interpreter.
 
 use wavemill_ir::{Inst, LaneControl, Op, SubDword};
 
@@ -9,7 +10,7 @@ use crate::{control, step};
 use wavemill_machine::registers::{ROW_BYTES, STEP_MASK};
 
 impl Compiler<'_> {
-    /// The operation with its selects, lane permutation and source modifiers taken care of.
+    /// The operation with its selects, lane permutation and source modifiers applied.
     pub(super) fn prepared(&mut self, inst: &Inst, sources: [Source; 3]) -> Result<HostOp, Unsupported> {
         let mut h = self.plain(inst, control::unsupported);
         self.permute(inst, &mut h, sources.map(|s| s.dwords))?;
@@ -31,7 +32,7 @@ impl Compiler<'_> {
         Ok(h)
     }
 
-    /// A step that makes a new row of source `i`.
+    /// A step that computes a new row for source `i`.
     fn source_step(
         &mut self,
         h: &mut HostOp,
@@ -50,7 +51,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A packed operation on two halves: the halves that the selects name, put into place, signs flipped.
+    /// A packed operation on two halves: the halves that the selects name, moved to their position,
+    /// signs flipped.
     pub(super) fn prepared_packed(&mut self, inst: &Inst) -> Result<HostOp, Unsupported> {
         let mut h = self.plain(inst, control::unsupported);
         self.permute(inst, &mut h, [1; 3])?;

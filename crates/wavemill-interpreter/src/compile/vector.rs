@@ -1,4 +1,5 @@
-//! Vector operations: the handler that fits the sources, with modifiers of the result as steps behind it.
+//! Compiles vector operations: the handler that fits the sources, followed by steps for modifiers
+//! of the result.
 
 use wavemill_ir::{
     Attrs, FloatOp, FloatType, FormatCvt, Inst, IntOp, LaneMask, Op, Operand, Row, ScalarOp, SrcMods,
@@ -40,7 +41,7 @@ impl Compiler<'_> {
         let plan = float::plan(inst, self.tier).ok_or(Unsupported)?;
         self.opaque |= plan.opaque;
         let modified = inst.attrs.src.iter().any(|m| m.abs || m.neg);
-        // The step that collects exceptions wants modifiers to be applied.
+        // The step that collects exceptions needs sources with modifiers applied.
         let inside = plan.run_mods.is_some() && self.exceptions.is_none();
         let mut h = match plan.operands {
             Operands::Whole => {
@@ -108,7 +109,7 @@ impl Compiler<'_> {
             one.dst = inst.dst.map(|d| d.dword(u16::from(high)));
             for (i, m) in inst.attrs.src.iter().enumerate() {
                 let from_high = if high { m.hi_sel } else { m.sel == SubDword::Word1 };
-                // What is read in place of a pair that the wave lacks is a pair, too.
+                // The replacement for a pair that the wave lacks is also a pair.
                 let pair = match inst.src[i] {
                     Operand::Uni(cell) if self.counts.lacks(cell) => Uni(0).into(),
                     operand => operand,
@@ -131,7 +132,8 @@ impl Compiler<'_> {
             self.step_rows = used;
             return self.float(&low);
         }
-        // Each writes what the other one reads: the first source that the second one would lose is kept.
+        // Each operation writes registers that the other one reads: keep the first source that the
+        // second operation would lose.
         let kept = Row::temp(Row::TEMPS - 1);
         let copy = Inst {
             op: Op::Int(IntOp::Mov),
@@ -151,7 +153,7 @@ impl Compiler<'_> {
         self.float(&high)
     }
 
-    /// Of an operation that has the active lanes as a result, keeps those from before for the steps behind it.
+    /// If an operation has the active lanes as a result, keeps the old mask for the steps after it.
     fn keep_mask(&mut self, inst: &Inst, h: &mut HostOp) {
         const ACTIVE: u32 = uni_offset(Uni::ACTIVE);
         // A mask has two cells.
@@ -166,7 +168,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Pushes the operation; a sub-dword destination is merged behind it.
+    /// Pushes the operation; a step after it merges a sub-dword destination.
     fn finish(&mut self, inst: &Inst, mut h: HostOp, dwords: u16) -> Result<(), Unsupported> {
         if inst.attrs.dst_sel == SubDword::Dword {
             self.ops.push(h);

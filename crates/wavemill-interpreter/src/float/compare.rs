@@ -11,7 +11,8 @@ use crate::body::{Body, Shaped, Source, Splat, chunks, handler, lane_mask, shape
 use crate::hostop::{Ctx, HostOp};
 use crate::simd::{CHUNK, Simd};
 
-/// What vector hardware compares; all predicates are one of these, perhaps with operands exchanged, perhaps negated.
+/// A comparison of the vector hardware. All predicates are one of these, possibly negated or with
+/// operands exchanged.
 trait Relation: 'static {
     /// Mask of the lanes of a chunk where it holds.
     ///
@@ -47,7 +48,7 @@ relations! {
     Unordered |a, b| S::unordered(a, b), a.is_nan() | b.is_nan();
 }
 
-/// In the immediate, beside the modifiers: the opposite is the result.
+/// Flag in the immediate, in addition to the modifiers: the result is negated.
 const NOT: i32 = 1 << 8;
 
 /// All bits if the immediate has [`NOT`].
@@ -158,7 +159,7 @@ pub(super) fn fast(pred: CmpPred, ty: FloatType, env: FpEnv, tier: Tier) -> Opti
         CmpPred::Neq => handlers::<Equal, false>(ty, flush, tier, NOT),
         CmpPred::Nlg => handlers::<Different, false>(ty, flush, tier, NOT),
         CmpPred::Ordered => handlers::<Unordered, false>(ty, flush, tier, NOT),
-        // The lane-by-lane way does.
+        // The lane-by-lane path handles these.
         CmpPred::False | CmpPred::True => None,
     }
 }

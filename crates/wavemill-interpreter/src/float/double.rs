@@ -13,7 +13,7 @@ use crate::simd::{CHUNK, Lanes, Simd};
 
 /// An operation on lanes whose operands have one or two cells.
 pub(crate) trait MixedFn: 'static {
-    /// Sources that it reads.
+    /// Number of sources that it reads.
     const SOURCES: usize;
     /// Which sources have two cells.
     const WIDE: [bool; 3];
@@ -93,7 +93,8 @@ impl<F: MixedFn> Body for Mixed<F> {
                     low[n] = r[n] as u32;
                     high[n] = (r[n] >> 32) as u32;
                 }
-                // Lanes of a chunk depend on the same lanes of the sources only, which have been read.
+                // A chunk of the result depends only on the same chunk of the sources, which has
+                // been read.
                 store_chunk::<S>(dst, i, mask, S::from_lanes(low));
                 if F::WIDE_RESULT {
                     store_chunk::<S>(dst.add(256), i, mask, S::from_lanes(high));
@@ -129,7 +130,7 @@ fn f(bits: u64) -> f64 {
     f64::from_bits(bits)
 }
 
-/// Declares f64 operations: what is suspect, operands, code on lanes.
+/// Declares f64 operations: suspect lanes, operands, code on lanes.
 macro_rules! double_fns {
     ($($name:ident $check:ident |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
         struct $name;
@@ -156,7 +157,7 @@ macro_rules! double_fns {
     (@sources $a:ident $b:ident $c:ident $r:ident) => { f($a).is_nan() | f($b).is_nan() };
 }
 
-/// A choice between equals looks at the sign: -0 is less than +0.
+/// A choice between equals depends on the sign: -0 is less than +0.
 #[inline(always)]
 fn zero_sign(a: f64, b: f64, either: bool) -> f64 {
     let (x, y) = (a.to_bits(), b.to_bits());

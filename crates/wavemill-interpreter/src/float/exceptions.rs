@@ -1,7 +1,7 @@
-//! The floating-point exceptions of an operation.
+//! Collects the floating-point exceptions of an operation.
 //!
-//! Handlers compute results and nothing else. Where somebody looks at exceptions, a step in front of each float operation
-//! lets the scalar library do the same once more and collects what that raises.
+//! Handlers compute only results. If exceptions are observable, a step before each float operation
+//! performs it once more in the scalar library and collects the exceptions.
 
 use wavemill_float as exact;
 use wavemill_float::Exceptions;
@@ -12,7 +12,8 @@ use crate::body::{lane_mask, scalar64};
 use crate::hostop::{Ctx, Handler, HostOp};
 use crate::mem::for_lanes;
 
-/// Adds the exceptions that the operation raises in its active lanes to the cell that collects them. Operands are those of its handler.
+/// Adds the exceptions that the operation raises in its active lanes to the cell that collects
+/// them. It has the operands of the operation's handler.
 unsafe fn collect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; nothing is written but that cell, which is inside the register file.
     unsafe {

@@ -1,4 +1,4 @@
-//! The way that always works: lane by lane through the scalar library.
+//! The path that always works: lane by lane through the scalar library.
 
 use wavemill_float as exact;
 use wavemill_float::MixSource;
@@ -10,7 +10,7 @@ use crate::hostop::{ABSENT, Ctx, FLAGS, HostOp};
 use crate::mem::for_lanes;
 use wavemill_machine::registers::ROW_BYTES;
 
-/// What goes with the operation.
+/// The data of a float operation.
 #[inline(always)]
 pub(super) unsafe fn info<'a>(op: *mut HostOp) -> &'a FloatInfo {
     // SAFETY: float operations have it, and it lives as long as the compiled block.
@@ -119,7 +119,8 @@ pub(super) unsafe fn div_fmas(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// The sources of [`FloatOp::FmaMix`](wavemill_ir::FloatOp::FmaMix) in a lane, as their modifiers say.
+/// The sources of [`FloatOp::FmaMix`](wavemill_ir::FloatOp::FmaMix) in a lane, with modifiers
+/// applied.
 pub(super) fn mix_sources(info: &FloatInfo, bits: [u64; 3]) -> [MixSource; 3] {
     let mut s = [MixSource::F32(0); 3];
     for (i, m) in info.attrs.src.iter().enumerate() {
@@ -154,7 +155,7 @@ pub(super) unsafe fn mix(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// Comparisons into a mask.
+/// Comparisons, with a mask as their result.
 pub(super) unsafe fn compare(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
@@ -171,7 +172,7 @@ pub(super) unsafe fn compare(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// Class tests into a mask.
+/// Class tests, with a mask as their result.
 pub(super) unsafe fn class(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
@@ -188,7 +189,7 @@ pub(super) unsafe fn class(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// Output modifiers: source 0 is the result as computed.
+/// Output modifiers: source 0 is the unmodified result.
 pub(super) unsafe fn output(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {

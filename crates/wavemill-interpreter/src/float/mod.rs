@@ -1,9 +1,10 @@
 //! Float operations, comparisons and conversions.
 //!
-//! The scalar library `wavemill-float` says what each of them means, for every mode. Under the modes that compilers
-//! set, host vector arithmetic gives the same bits except where a NaN is involved: host NaNs differ by machine. So a
-//! fast handler computes the row, makes one test for such lanes, and leaves to a repairing handler that lets the
-//! library compute them. Everything else goes lane by lane through the library.
+//! The scalar library `wavemill-float` defines each of them for every mode. Under the modes that
+//! compilers set, host vector arithmetic gives the same bits unless a NaN is involved: host NaNs
+//! differ by machine. So a fast handler computes the row, tests it once for NaN lanes, and calls a
+//! repairing handler that lets the library compute those lanes. Everything else goes lane by lane
+//! through the library.
 
 mod compare;
 mod double;
@@ -25,7 +26,7 @@ pub(super) use single::{Check, SingleFn, fast_single};
 /// A source of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Source {
-    /// Cells.
+    /// Number of cells.
     pub dwords: u16,
     /// The type whose sign bit the source modifiers act on.
     pub float: Option<FloatType>,
@@ -41,13 +42,13 @@ impl Source {
 /// The result of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Outcome {
-    /// Cells.
+    /// Number of cells.
     pub dwords: u16,
     /// The type that output modifiers act on.
     pub float: Option<FloatType>,
 }
 
-/// What float handlers need beside the operands.
+/// Data that float handlers need in addition to the operands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FloatInfo {
     /// The operation.
@@ -62,14 +63,14 @@ pub(super) struct FloatInfo {
     pub reference: Option<LaneFunction>,
 }
 
-/// What is done to the operands before the handler.
+/// Steps on the operands before the handler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Operands {
     /// Selects, permutation, and source modifiers unless the handler applies them.
     Whole,
-    /// Halves are put where packed operations want them.
+    /// The halves are moved to where packed operations expect them.
     Halves,
-    /// Nothing: the handler looks at the attributes.
+    /// No steps: the handler applies the attributes.
     AsTheyAre,
 }
 
@@ -79,9 +80,9 @@ pub(super) struct Plan {
     pub run: Shaped,
     /// Handlers that apply source modifiers themselves, from [`pack_mods`] in the immediate.
     pub run_mods: Option<Shaped>,
-    /// What the handlers want in the immediate beside modifiers.
+    /// Immediate that the handlers need in addition to modifiers.
     pub imm: i32,
-    /// What is done before the handler.
+    /// Steps before the handler.
     pub operands: Operands,
     /// Sources.
     pub sources: [Source; 3],
@@ -118,7 +119,8 @@ impl Fast {
     }
 }
 
-/// Source modifiers as handlers want them in the immediate: `abs` in bit 2 i, `neg` in bit 2 i + 1 of source i.
+/// Source modifiers in the form that handlers expect in the immediate: `abs` in bit 2 i, `neg` in
+/// bit 2 i + 1 of source i.
 pub(super) fn pack_mods(mods: &[SrcMods; 3]) -> i32 {
     mods.iter().rev().fold(0, |bits, m| bits << 2 | i32::from(m.abs) | i32::from(m.neg) << 1)
 }
@@ -146,7 +148,7 @@ impl Arithmetic {
 
 /// Handler of the step that applies output modifiers, if they have an effect.
 fn output(attrs: &Attrs, result: Outcome) -> Option<Handler> {
-    // As `apply_output` documents, the output modifier has none in these modes.
+    // As `apply_output` documents, the output modifier has no effect in these modes.
     let omod = attrs.omod != Omod::None && !attrs.fp.ieee && !attrs.fp.denorm_out;
     (result.float.is_some() && (attrs.clamp || omod)).then_some(lanes::output as Handler)
 }
@@ -185,13 +187,13 @@ pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
     Some(Plan { run, run_mods, imm, operands, sources, result, reference, opaque, output })
 }
 
-/// Sources of an operation, without masks behind them.
+/// Sources of an operation, without the masks after them.
 pub(super) fn sources(op: Op) -> [Source; 3] {
     let [first, second, third, _] = op.signature().sources;
     [first, second, third].map(|value| Source { dwords: value.dwords(), float: value.float_type() })
 }
 
-/// The first result of an operation, if it is one of each lane.
+/// The first result of an operation, if it is a value of each lane.
 pub(super) fn outcome(op: Op) -> Outcome {
     let [value, _] = op.signature().results;
     Outcome { dwords: if value.is_varying() { value.dwords() } else { 0 }, float: value.float_type() }

@@ -12,7 +12,7 @@ use crate::hostop::{Ctx, HostOp};
 use crate::mem::for_lanes;
 use crate::simd::{CHUNK, CHUNKS, Simd};
 
-/// Which lanes a fast handler cannot vouch for.
+/// Lanes whose result a fast handler must not use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Check {
     /// None.
@@ -25,7 +25,7 @@ pub(crate) enum Check {
 
 /// An operation on chunks of f32 (or of i32 where the operation says so).
 pub(crate) trait SingleFn: 'static {
-    /// Sources that it reads.
+    /// Number of sources that it reads.
     const SOURCES: usize;
     /// Lanes that the reference must compute.
     const CHECK: Check;
@@ -109,7 +109,7 @@ impl<S: Simd> Operands<S> {
         }
     }
 
-    /// Chunk `i` of the result, and its lanes with NaN sources if that is what the operation checks.
+    /// Chunk `i` of the result, and its lanes with NaN sources if the operation checks sources.
     #[inline(always)]
     unsafe fn chunk<F: SingleFn, const SHAPE: u8, const MODS: bool, const FLUSH: bool>(
         &self,
@@ -153,7 +153,7 @@ unsafe fn compute<S: Simd, F: SingleFn, const SHAPE: u8, const MODS: bool, const
         let (r3, b3) = s.chunk::<F, SHAPE, MODS, FLUSH>(3);
         let r = [r0, r1, r2, r3];
         let bad = if F::CHECK == Check::Result {
-            // One test for two chunks; which lanes they are is found out when there are some.
+            // One test covers two chunks; the lanes are determined only if there are any.
             if S::unordered(r0, r1) | S::unordered(r2, r3) == 0 {
                 return (r, 0);
             }
@@ -195,7 +195,8 @@ impl<F: SingleFn, const SHAPE: u8, const MODS: bool, const FLUSH: bool> Body
         unsafe {
             let mask = lane_mask(ctx, op);
             let (r, bad) = compute::<S, F, SHAPE, MODS, FLUSH>(ctx, op, mask);
-            // The destination may be a source: bad lanes keep what they have until they are repaired.
+            // The destination may be a source: bad lanes keep their old value until they are
+            // repaired.
             store::<S>((*ctx).base.add((*op).dst as usize), &r, mask & !bad);
             if bad != 0 {
                 repair(ctx, op, bad);
@@ -236,7 +237,7 @@ pub(crate) fn fast_single<F: SingleFn>(tier: Tier) -> Fast {
     Fast::single(handler::<Single<F, { shape::ANY }, true, false>>(tier))
 }
 
-/// The same for frequent operations, with handlers of their own for one scalar among rows.
+/// The same for frequent operations, with separate handlers for one scalar among rows.
 fn frequent<F: SingleFn>(tier: Tier) -> Fast {
     Fast { run: shaped::<F, false>(tier), run_mods: Some(shaped::<F, true>(tier)), imm: 0 }
 }
@@ -278,7 +279,7 @@ macro_rules! single_fns {
 /// The smaller one; -0 is less than +0.
 #[inline(always)]
 unsafe fn min<S: Simd>(a: S::V, b: S::V) -> S::V {
-    // SAFETY: the contract of `Simd`. Only zeros make the two differ, in the sign.
+    // SAFETY: the contract of `Simd`. The two results differ only for zeros, in the sign.
     unsafe { S::or(S::fmin(a, b), S::fmin(b, a)) }
 }
 
@@ -299,7 +300,7 @@ unsafe fn mul_legacy<S: Simd>(a: S::V, b: S::V) -> S::V {
     }
 }
 
-/// What roots of negative numbers are.
+/// Result of the roots of negative numbers.
 const DEFAULT_NAN: u32 = 0xffc0_0000;
 
 /// The result, or the quieted source where that is a NaN.
@@ -309,7 +310,7 @@ unsafe fn unless_nan<S: Simd>(source: S::V, result: S::V) -> S::V {
     unsafe { S::select(S::unordered(source, source), S::or(source, S::splat(0x0040_0000)), result) }
 }
 
-/// Lanes below zero; -0 is not. NaNs with their sign bit set are.
+/// Lanes below zero, excluding -0 but including NaNs with their sign bit set.
 #[inline(always)]
 unsafe fn negative<S: Simd>(a: S::V) -> u32 {
     // SAFETY: the contract of `Simd`.
@@ -394,7 +395,7 @@ single_fns! {
     Min3 Sources |a, b, c| min::<S>(min::<S>(a, b), c);
     Max3 Sources |a, b, c| max::<S>(max::<S>(a, b), c);
     Med3 Sources |a, b, c| {
-        // The greatest one drops out; zeros of both signs count as the same here.
+        // The greatest one is left out; zeros of both signs count as equal here.
         let greatest = S::fmax(S::fmax(a, b), c);
         let rest = S::select(S::feq(greatest, b), max::<S>(a, c), max::<S>(a, b));
         S::select(S::feq(greatest, a), max::<S>(b, c), rest)
@@ -425,7 +426,7 @@ single_fns! {
 
 /// The fast handlers of an f32 operation, if there are any for the environment.
 pub(super) fn fast(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
-    // The mode does not matter to the first ones.
+    // The first operations do not depend on the mode.
     let any = match op {
         FloatOp::Rcp | FloatOp::RcpIflag => fast_single::<Rcp>,
         FloatOp::Rsq => fast_single::<Rsq>,

@@ -1,6 +1,7 @@
-//! Probes in front of accesses to memory: which lanes are about to access what.
+//! Probes before memory accesses: the lanes and the memory that they are about to access.
 //!
-//! A probe has the operands of the operation behind it, and works out addresses by the same functions.
+//! A probe has the operands of the operation after it, and computes addresses by the same
+//! functions.
 
 use wavemill_ir::{BufferAddr, Op, Space, Width};
 
@@ -15,7 +16,7 @@ use wavemill_machine::engine::Events;
 use wavemill_machine::registers::ROW_BYTES;
 use wavemill_machine::{MemoryAccess, MemoryKind, Piece, Place};
 
-/// What an operation does to memory, and the bytes that each lane asks for.
+/// Kind of memory access of an operation, and the bytes that each lane requests.
 fn asks(op: Op) -> (Access, u32) {
     let width = |w: Width| 4 * u32::from(w.dwords());
     match op {
@@ -25,12 +26,12 @@ fn asks(op: Op) -> (Access, u32) {
         Op::ScalarLoad(n) | Op::ScalarBufferLoad(n) => (Access::Load, 4 * u32::from(n)),
         Op::ScalarStore(n) => (Access::Store, 4 * u32::from(n)),
         Op::LdsAppend(_) => (Access::Atomic, 4),
-        // How many bytes it is, the source says.
+        // The source decides on the number of bytes.
         _ => (Access::Load, 0),
     }
 }
 
-/// Adds what a lane accesses; what follows its last piece becomes a part of that.
+/// Adds a piece that a lane accesses; it is merged with the lane's last piece if it follows that.
 fn add(pieces: &mut Vec<Piece>, lane: usize, size: u32, place: Place) {
     if let (Some(last), Place::Global(address)) = (pieces.last_mut(), place)
         && usize::from(last.lane) == lane
@@ -42,7 +43,7 @@ fn add(pieces: &mut Vec<Piece>, lane: usize, size: u32, place: Place) {
     pieces.push(Piece { lane: lane as u8, size: size as u8, place });
 }
 
-/// Adds bytes of the private memory of a lane, which is kept dword by dword.
+/// Adds bytes of the private memory of a lane, which is stored dword by dword.
 fn add_private(pieces: &mut Vec<Piece>, base: u64, lane: usize, offset: u64, size: u32) {
     let end = offset.wrapping_add(u64::from(size));
     let mut at = offset;
@@ -55,7 +56,7 @@ fn add_private(pieces: &mut Vec<Piece>, base: u64, lane: usize, offset: u64, siz
     }
 }
 
-/// Reports the access whose pieces have been collected, for each lane one of `size` bytes.
+/// Reports the access whose pieces have been collected; each lane requests `size` bytes.
 unsafe fn report(ctx: *mut Ctx, op: *mut HostOp, kind: MemoryKind, size: u32, active: u64) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
@@ -78,7 +79,7 @@ unsafe fn report(ctx: *mut Ctx, op: *mut HostOp, kind: MemoryKind, size: u32, ac
     }
 }
 
-/// Bytes that each lane asks for, and room for the pieces.
+/// Bytes that each lane requests, and storage for the pieces.
 unsafe fn begin<'a>(ctx: *mut Ctx, op: *mut HostOp) -> (u32, &'a mut Events<'a>) {
     // SAFETY: the contract of probes.
     let (site, events) = unsafe { parts(ctx, op) };
@@ -88,7 +89,7 @@ unsafe fn begin<'a>(ctx: *mut Ctx, op: *mut HostOp) -> (u32, &'a mut Events<'a>)
     (inst.map_or(0, |inst| asks(inst.op).1), events)
 }
 
-/// In front of loads, stores and atomics of a space.
+/// The probe before loads, stores and atomics of a space.
 unsafe fn lanes<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
@@ -100,7 +101,7 @@ unsafe fn lanes<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp 
             let offset = if SPACE == space::FLAT { address & 0xffff_ffff } else { address };
             match aperture::<SPACE>(address) {
                 (true, _) => {
-                    // What does not fit into LDS as a whole is dropped.
+                    // An access that does not fit into LDS as a whole is dropped.
                     let end = offset.checked_add(u64::from(size));
                     if end.is_some_and(|end| end <= u64::from((*ctx).lds_allocated)) {
                         add(&mut events.pieces, lane, size, Place::Lds(offset as u32));
@@ -120,7 +121,7 @@ unsafe fn lanes<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp 
     }
 }
 
-/// In front of accesses through buffer resources; `dst2` is the number of components.
+/// The probe before accesses through buffer resources; `dst2` is the number of components.
 unsafe fn components<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
@@ -137,7 +138,7 @@ unsafe fn components<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *m
     }
 }
 
-/// In front of scalar loads and stores.
+/// The probe before scalar loads and stores.
 unsafe fn scalar(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
@@ -147,7 +148,7 @@ unsafe fn scalar(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// In front of scalar loads through buffer resources.
+/// The probe before scalar loads through buffer resources.
 unsafe fn scalar_buffer(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
@@ -160,7 +161,7 @@ unsafe fn scalar_buffer(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// In front of [`Op::LdsAppend`]: one access for the wave, which its first active lane makes.
+/// The probe before [`Op::LdsAppend`]: one access for the wave, made by its first active lane.
 unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
@@ -175,7 +176,7 @@ unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// In front of LDS as a source of the vector ALU: one access for the wave.
+/// The probe before LDS as a source of the vector ALU: one access for the wave.
 unsafe fn element(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
@@ -188,8 +189,8 @@ unsafe fn element(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// The handler in front of an operation, and for accesses through buffer resources the number of components of each lane.
-/// `None` if the operation accesses no memory.
+/// The handler of the probe before an operation, and for accesses through buffer resources the
+/// number of components of each lane. `None` if the operation accesses no memory.
 pub(crate) fn handler(op: Op) -> Option<(Handler, u32)> {
     let through = |addr: BufferAddr| match (addr.offen, addr.idxen) {
         (false, false) => components::<false, false> as Handler,

@@ -1,7 +1,9 @@
-//! Probes: operations of the interpreter that tell watchers what the operations around them do.
+//! Probes: operations of the interpreter that report to watchers what the operations around them
+//! do.
 //!
-//! They stand only in blocks that are compiled for watched waves, and only where somebody asked; nothing else in the
-//! interpreter knows of them. They read registers and memory addresses, and change neither.
+//! Only blocks compiled for watched waves contain probes, and only where a watcher wants reports;
+//! no other part of the interpreter depends on them. They read registers and memory addresses, and
+//! change neither.
 
 mod memory;
 
@@ -16,13 +18,13 @@ use wavemill_machine::{Barrier, CellChange, Changes, FenceEvent, Instruction, In
 
 pub(super) use memory::handler as memory_handler;
 
-/// What the probes at a guest instruction know of it.
+/// Data of the probes at a guest instruction.
 #[derive(Debug)]
 pub(super) struct Site {
     pc: u64,
     ops: Vec<Inst>,
     end: Option<Terminator>,
-    /// Registers that the instruction may change, in ascending order, if somebody wants to know.
+    /// Registers that the instruction may change, in ascending order, if a watcher wants to know.
     rows: Vec<Row>,
     /// Whether registers are kept for [`Watcher::changed`](wavemill_machine::Watcher::changed).
     keeps: bool,
@@ -31,7 +33,7 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// The site of an instruction with these operations. `None` if nobody wants to know of it.
+    /// The site of an instruction with these operations; `None` if no watcher wants reports.
     pub(super) fn new(
         pc: u64,
         ops: &[Inst],
@@ -58,22 +60,22 @@ impl Site {
         })
     }
 
-    /// The instruction has begun elsewhere: it is not announced again.
+    /// Marks an instruction that has begun elsewhere: it is not announced again.
     pub(super) fn goes_on(&mut self) {
         self.announces = false;
     }
 
-    /// Whether there is something to do before the instruction.
+    /// Whether a probe is needed before the instruction.
     pub(super) fn wants_before(&self) -> bool {
         self.keeps || self.announces
     }
 
-    /// Whether there is something to do behind it: not if it is about to fault.
+    /// Whether a probe is needed after it; not if it is about to fault.
     pub(super) fn wants_after(&self) -> bool {
         self.keeps && !matches!(self.end, Some(Terminator::Fault(_) | Terminator::Trap(_)))
     }
 
-    /// The instruction as watchers see it.
+    /// The instruction as reported to watchers.
     unsafe fn instruction<'a>(&'a self, ctx: *mut Ctx, events: &Events<'_>, context: u32) -> Instruction<'a> {
         // SAFETY: the contract of handlers: the registers are those of the wave that runs.
         let registers = unsafe { &*(*ctx).registers };
@@ -92,7 +94,7 @@ impl Site {
 fn results(inst: &Inst, counts: RegisterCounts) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Op::IndexedWrite(_) = inst.op {
-        // Which ones shows when it runs.
+        // The rows are known only at run time.
         rows.extend(counts.all_rows());
     }
     let written = inst.writes().filter_map(|operand| match operand {
@@ -108,12 +110,12 @@ fn results(inst: &Inst, counts: RegisterCounts) -> Vec<Row> {
 /// # Safety
 /// `op` is a probe, and `ctx` that of a wave that is watched.
 unsafe fn parts<'a>(ctx: *mut Ctx, op: *mut HostOp) -> (&'a Site, &'a mut Events<'a>) {
-    // SAFETY: sites live as long as the code that points to them; blocks with probes run for watched waves only, whose
-    // events nobody else touches while they run.
+    // SAFETY: sites live as long as the code that points to them; blocks with probes run only for
+    // watched waves, and nothing else accesses their events while they run.
     unsafe { (&*(*op).own.probe, &mut *(*ctx).events.cast::<Events<'a>>()) }
 }
 
-/// Goes on behind a probe, or leaves if the watcher has ended the run.
+/// Continues after a probe, or leaves if the watcher has ended the run.
 unsafe fn go_on(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
@@ -125,7 +127,7 @@ unsafe fn go_on(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// Stands in front of an instruction.
+/// The probe before an instruction.
 unsafe fn before(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; the rows are among those of the wave.
     unsafe {
@@ -145,7 +147,8 @@ unsafe fn before(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// Stands behind an instruction, or in front of the end of its block. An end that changes the context has its operands here too.
+/// The probe after an instruction, or before the end of its block. An end that changes the context
+/// has its operands here too.
 unsafe fn after(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
@@ -181,7 +184,7 @@ unsafe fn after(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// Stands in front of the end of a block that is a barrier.
+/// The probe before the end of a block that is a barrier.
 unsafe fn barrier(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
@@ -191,7 +194,7 @@ unsafe fn barrier(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// Stands in front of a fence; `dst` is its number among the operations of the site.
+/// The probe before a fence; `dst` is its number among the operations of the site.
 unsafe fn fence(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
@@ -205,22 +208,22 @@ unsafe fn fence(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// The handler in front of an instruction.
+/// The handler of the probe before an instruction.
 pub(super) fn before_handler() -> Handler {
     before
 }
 
-/// The handler behind an instruction.
+/// The handler of the probe after an instruction.
 pub(super) fn after_handler() -> Handler {
     after
 }
 
-/// The handler in front of a barrier.
+/// The handler of the probe before a barrier.
 pub(super) fn barrier_handler() -> Handler {
     barrier
 }
 
-/// The handler in front of a fence.
+/// The handler of the probe before a fence.
 pub(super) fn fence_handler() -> Handler {
     fence
 }

@@ -234,7 +234,7 @@ impl Simd for Avx2 {
     }
 }
 
-/// The dwords with even numbers of two registers.
+/// The even-numbered dwords of two registers.
 #[inline(always)]
 unsafe fn evens(a: __m256i, b: __m256i) -> __m256i {
     // SAFETY: the callers have the instructions.
@@ -282,7 +282,7 @@ unsafe fn pick_bytes(a: __m256i, b: __m256i, pick: __m256i) -> __m256i {
         let [o0, o1, o2, o3] = DWORD_BYTES;
         let index = _mm256_and_si256(pick, _mm256_set1_epi8(3));
         let index = _mm256_or_si256(index, _mm256_setr_epi32(o0, o1, o2, o3, o0, o1, o2, o3));
-        // Bit 2 of a byte becomes its sign, which is what the blend looks at.
+        // Bit 2 of a byte becomes its sign, which the blend tests.
         let from_a = _mm256_slli_epi16::<5>(pick);
         _mm256_blendv_epi8(_mm256_shuffle_epi8(b, index), _mm256_shuffle_epi8(a, index), from_a)
     }

@@ -60,8 +60,9 @@ impl Simd for Avx512 {
     }
     #[inline(always)]
     unsafe fn store_masked(p: *mut u8, mask: u32, v: __m512i) {
-        // SAFETY: as above; rows are aligned. Loading, blending and storing whole registers forwards to the next load;
-        // a masked store, which the compiler would make of a plain load, does not.
+        // SAFETY: as above; rows are aligned. Loading, blending and storing whole registers
+        // forwards to the next load; a masked store, which the compiler would generate from a plain
+        // load, does not.
         unsafe { Self::store(p, Self::select(mask, v, (p as *const __m512i).read_volatile())) }
     }
     #[inline(always)]
@@ -164,7 +165,8 @@ impl Simd for Avx512 {
     unsafe fn ldexp(a: __m512i, n: __m512i) -> __m512i {
         // SAFETY: as above.
         unsafe {
-            // Beyond these every number overflows or vanishes, and within them the conversion is exact.
+            // Beyond these bounds every number overflows or vanishes; within them the conversion is
+            // exact.
             let n = _mm512_max_epi32(_mm512_min_epi32(n, _mm512_set1_epi32(300)), _mm512_set1_epi32(-300));
             _mm512_castps_si512(_mm512_scalef_ps(_mm512_castsi512_ps(a), _mm512_cvtepi32_ps(n)))
         }
@@ -209,8 +211,8 @@ impl Simd for Avx512 {
 
 /// Improves `y`, which is `1 / sqrt(x)` with a relative error of at most 2^-14, and rounds it.
 ///
-/// With `e = 1 - x y^2`, at most 2^-13 in size and exact but for one rounding, the root is
-/// `y (1 + e/2 + 3/8 e^2 + 5/16 e^3 + ...)`; the first term left out is below 2^-53.
+/// With `e = 1 - x y^2`, at most 2^-13 in size and exact except for one rounding, the root is
+/// `y (1 + e/2 + 3/8 e^2 + 5/16 e^3 + ...)`; the first omitted term is below 2^-53.
 #[inline(always)]
 unsafe fn rsqrt_step(x: __m256, y: __m256) -> __m256 {
     // SAFETY: the callers have the instructions.

@@ -1,8 +1,8 @@
 //! Vectors of 16 lanes in three widths of host hardware.
 //!
-//! A row has 64 lanes; handlers work on it in four chunks of 16. [`Simd`] gives each tier its chunk type and the
-//! operations that deserve host instructions; everything else goes lane by lane over the chunk as an array, compiled
-//! with the tier's instructions all the same.
+//! A row has 64 lanes; handlers work on it in four chunks of 16. [`Simd`] gives each tier its chunk
+//! type and the operations that deserve host instructions. Everything else goes lane by lane over
+//! the chunk as an array, also compiled with the tier's instructions.
 
 #[cfg(all(target_arch = "x86_64", not(test)))]
 mod avx2;
@@ -18,9 +18,9 @@ pub(super) use portable::Portable;
 
 use wavemill_ir::LANES;
 
-/// Lanes of a chunk.
+/// Number of lanes of a chunk.
 pub(super) const CHUNK: usize = 16;
-/// Chunks of a row.
+/// Number of chunks of a row.
 pub(super) const CHUNKS: usize = LANES / CHUNK;
 /// A chunk as an array.
 pub(super) type Lanes = [u32; CHUNK];
@@ -34,7 +34,8 @@ pub(super) trait Simd: Copy + 'static {
     /// Sixteen 32-bit lanes.
     type V: Copy;
 
-    /// [`CHUNKS`], which the compiler need not know: it unrolls loops up to it only where a chunk is few instructions.
+    /// [`CHUNKS`], hidden from the compiler where needed: it unrolls loops up to it only if a chunk
+    /// is few instructions.
     #[inline(always)]
     fn chunks() -> usize {
         CHUNKS
@@ -104,9 +105,9 @@ pub(super) trait Simd: Copy + 'static {
     /// The dwords at `p` plus the byte offsets of the lanes in the mask, 0 in the others. Only memory that no other
     /// thread writes.
     unsafe fn gather(p: *const u8, offsets: Self::V, mask: u32) -> Self::V;
-    /// Every second dword from `p` on, which is valid for 128 bytes.
+    /// Every second dword starting at `p`, which is valid for 128 bytes.
     unsafe fn every_second(p: *const u8) -> Self::V;
-    /// Every fourth dword from `p` on, which is valid for 256 bytes.
+    /// Every fourth dword starting at `p`, which is valid for 256 bytes.
     unsafe fn every_fourth(p: *const u8) -> Self::V;
 
     /// Bytes of `b` (numbers 0 to 3) and `a` (4 to 7) by the numbers in the bytes of `pick`, which are below 8.
@@ -163,7 +164,7 @@ pub(super) trait Simd: Copy + 'static {
 /// `x * 2^n` of an f32, rounded once: the f64 product is exact.
 #[inline(always)]
 fn ldexp(x: u32, n: u32) -> u32 {
-    // Beyond these every number overflows or vanishes.
+    // Beyond these bounds every number overflows or vanishes.
     let n = (n as i32).clamp(-300, 300);
     let factor = f64::from_bits(((n + 1023) as u64) << 52);
     ((f64::from(f32::from_bits(x)) * factor) as f32).to_bits()

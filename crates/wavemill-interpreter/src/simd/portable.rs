@@ -2,7 +2,7 @@
 
 use super::{CHUNK, CHUNKS, Lanes, Simd};
 
-/// Arrays; the compiler vectorises with what the build's baseline has.
+/// Arrays; the compiler vectorises them for the build's baseline.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Portable;
 
@@ -209,7 +209,8 @@ impl Simd for Portable {
     }
     #[inline(always)]
     unsafe fn frsqrt(a: Array) -> Array {
-        // The f64 quotient is accurate enough for all f32 (`wavemill-float` proves it by trying).
+        // The f64 quotient is accurate enough for all f32 (the tests of `wavemill-float` prove it
+        // exhaustively).
         zip(a, a, float(|a, _| (1.0 / f64::from(a).sqrt()) as f32))
     }
     #[inline(always)]
@@ -254,16 +255,16 @@ impl Simd for Portable {
 /// The little-endian dword at `p`.
 #[inline(always)]
 unsafe fn dword(p: *const u8) -> u32 {
-    // SAFETY: valid for 4 bytes, the callers promise.
+    // SAFETY: the callers promise that it is valid for 4 bytes.
     u32::from_le(unsafe { p.cast::<u32>().read_unaligned() })
 }
 
-/// Every `N`th dword from `p` on.
+/// Every `N`th dword starting at `p`.
 #[inline(always)]
 unsafe fn every<const N: usize>(p: *const u8) -> Array {
     let mut r = [0; CHUNK];
     for (i, r) in r.iter_mut().enumerate() {
-        // SAFETY: valid for `CHUNK * N` dwords, the callers promise.
+        // SAFETY: the callers promise that it is valid for `CHUNK * N` dwords.
         *r = unsafe { dword(p.add(4 * N * i)) };
     }
     Array(r)

@@ -1,5 +1,5 @@
-//! Runs hand-made blocks of IR on one wave and shows the registers afterwards: on every tier of the interpreter, and on the
-//! reference engine.
+//! Runs hand-made blocks of IR on one wave and returns the registers afterwards, on every tier of
+//! the interpreter and on the reference engine.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -18,16 +18,16 @@ use wavemill_reference_engine::ReferenceEngine;
 
 /// Address of the only block.
 const START: u64 = 0x1000;
-/// Where operations of these tests have a flag.
+/// Flag of operations in these tests.
 pub(crate) const FLAG: Uni = Uni(128);
-/// Where they have an index.
+/// Index of operations in these tests.
 pub(crate) const INDEX: Uni = Uni(124);
-/// Where the address of private memory is.
+/// Cell pair with the address of private memory.
 pub(crate) const PRIVATE: Uni = Uni(254);
 /// Registers of the wave.
 pub(crate) const COUNTS: RegisterCounts = RegisterCounts::of_rows([256, 0]);
 
-/// The state that a wave starts with, and what surrounds it.
+/// The initial state and the surroundings of a wave.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Setup {
     /// Rows.
@@ -41,7 +41,7 @@ pub(crate) struct Setup {
     pub(crate) lds_granule: u32,
     /// Bytes of private memory of a lane.
     pub(crate) scratch_size: u32,
-    /// Address of the private memory of all waves, and bytes of that of each.
+    /// Address of the private memory of all waves, and bytes of each wave's part.
     pub(crate) private: Option<(u64, u64)>,
     /// Workgroups.
     pub(crate) workgroups: u32,
@@ -49,7 +49,7 @@ pub(crate) struct Setup {
     pub(crate) waves: u32,
     /// Host threads.
     pub(crate) threads: usize,
-    /// What is a fault although the chip says nothing.
+    /// Accesses that are faults although the chip ignores them.
     pub(crate) strict: Strict,
 }
 
@@ -60,7 +60,7 @@ impl Setup {
     }
 }
 
-/// What runs a block.
+/// The engines that run a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Runner {
     /// The interpreter on a tier.
@@ -75,7 +75,7 @@ impl Runner {
         Runner::Interpreter(Tier::detect())
     }
 
-    /// As the machine knows it.
+    /// The engine for the machine.
     pub(crate) fn engine(self) -> Box<dyn Engine> {
         match self {
             Runner::Interpreter(tier) => Box::new(Interpreter::on(tier)),
@@ -131,7 +131,7 @@ pub(crate) fn run_block(
     memory: &GuestMemory,
     runner: Runner,
 ) -> Result<RunStats, RunError> {
-    // Operations of a guest instruction have its number; the instructions are four bytes each.
+    // The guest number of an operation names its instruction; the instructions are four bytes each.
     let last = insts.iter().map(|inst| inst.guest).max().unwrap_or(0);
     let guest: Vec<u64> = (0..=u64::from(last)).map(|n| START + 4 * n).collect();
     let next = START + 4 * guest.len() as u64;
@@ -175,7 +175,8 @@ pub(crate) fn registers_after(
     }
 }
 
-/// Runs the operations on one wave and returns the fault: a trap behind the last one if nothing else.
+/// Runs the operations on one wave and returns the fault: the trap after the last one if there is
+/// no other fault.
 pub(crate) fn fault_of(insts: &[Inst], setup: &Setup, memory: &GuestMemory, runner: Runner) -> Fault {
     let end = Terminator::Trap(2);
     match run_block(insts, end, setup, memory, runner) {
@@ -194,8 +195,8 @@ pub(crate) fn out_of_range(
     run_block(insts, Terminator::End, setup, memory, runner).expect("nothing faults").out_of_range
 }
 
-/// The tiers of this host, and the reference engine. Tiers that the host lacks are named, so that nobody takes them for
-/// tested.
+/// The tiers of this host, and the reference engine. It prints the tiers that the host lacks,
+/// because they are not tested.
 pub(crate) fn runners() -> Vec<Runner> {
     let (here, missing): (Vec<Tier>, Vec<Tier>) = Tier::ALL.into_iter().partition(|t| t.is_available());
     for t in missing {
@@ -204,7 +205,8 @@ pub(crate) fn runners() -> Vec<Runner> {
     here.into_iter().map(Runner::Interpreter).chain([Runner::Reference]).collect()
 }
 
-/// The interpreter on the host's best tier, and the reference engine: for what tiers have in common.
+/// The interpreter on the host's best tier, and the reference engine, for tests of properties that
+/// all tiers share.
 pub(crate) fn best() -> [Runner; 2] {
     [Runner::detect(), Runner::Reference]
 }

@@ -1,9 +1,10 @@
 //! Float operations on varying values.
 
 ops! {
-    /// Varying float operations; the type is given beside them. `cube*` and `dot2*` are defined for f32, `div_scale` and
-    /// `div_fmas` for f32 and f64, `trig_preop` for f64, `fma_mix` for f32 and f16; functions of one operand and `ldexp` for
-    /// types of one value, those of powers, logarithms and angles not for f64.
+    /// Varying float operations; each is used with a type. `cube*` and `dot2*` are defined for f32,
+    /// `div_scale` and `div_fmas` for f32 and f64, `trig_preop` for f64, `fma_mix` for f32 and f16.
+    /// Functions of one operand and `ldexp` are defined for types of one value, except that powers,
+    /// logarithms and angles are not defined for f64.
     pub enum FloatOp of ty {
         /// `src0 + src1`.
         Add = "fadd" (ty, ty) -> (ty);

@@ -1,11 +1,11 @@
-//! What memory operations access, and how.
+//! Address spaces, types, atomics and scopes of memory operations.
 
 /// Address space of a memory operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Space {
     /// Global memory only.
     Global,
-    /// Global memory, LDS or scratch, told apart by the apertures lane by lane.
+    /// Global memory, LDS or scratch; the aperture of each lane's address decides.
     Flat,
     /// The local data share of the workgroup.
     Lds,
@@ -13,7 +13,7 @@ pub enum Space {
     Scratch,
 }
 
-/// What a load or store moves per lane, and how a load fills its cells.
+/// The data that a load or store moves per lane, and how a load fills its cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum MemType {
     /// One byte, zero-extended by a load.
@@ -41,7 +41,7 @@ pub enum MemType {
 }
 
 impl MemType {
-    /// Bytes in memory.
+    /// Number of bytes in memory.
     #[must_use]
     pub const fn bytes(self) -> u32 {
         match self {
@@ -56,13 +56,13 @@ impl MemType {
         }
     }
 
-    /// Whether a load leaves one half of its cell as it is.
+    /// Whether a load keeps one half of its cell.
     #[must_use]
     pub const fn keeps_half(self) -> bool {
         !matches!(self, MemType::U8 | MemType::I8 | MemType::U16 | MemType::I16 | MemType::Dwords(_))
     }
 
-    /// Cells that the value occupies.
+    /// Number of cells that the value occupies.
     #[must_use]
     pub const fn dwords(self) -> u16 {
         match self {
@@ -123,14 +123,14 @@ ops! {
 }
 
 impl AtomicOp {
-    /// Whether there are two data.
+    /// Whether there is a second datum.
     #[must_use]
     pub const fn has_second_datum(self) -> bool {
         !matches!(self.signature(crate::Value::Bits(1)).sources[1], crate::Value::None)
     }
 
-    /// Whether the operation depends on the floating-point mode (which says what becomes of denormals; rounding is to
-    /// nearest even).
+    /// Whether the operation depends on the floating-point mode (which decides whether denormals
+    /// are kept; rounding is to nearest even).
     #[must_use]
     pub const fn is_float(self) -> bool {
         use AtomicOp::*;
@@ -138,23 +138,23 @@ impl AtomicOp {
     }
 }
 
-/// Which rows form the address of a buffer access; `src[0]` names the first of them.
+/// The rows that form the address of a buffer access; `src[0]` names the first of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct BufferAddr {
-    /// An offset takes part (after the index if both do).
+    /// The address uses an offset (after the index if it uses both).
     pub offen: bool,
-    /// An index takes part.
+    /// The address uses an index.
     pub idxen: bool,
 }
 
 impl BufferAddr {
-    /// The index and the offset of each lane.
+    /// The source value: the index and the offset of each lane.
     pub(super) const fn value(self) -> crate::Value {
         crate::Value::Bits(self.idxen as u16 + self.offen as u16)
     }
 }
 
-/// How far a fence reaches.
+/// Scope of a fence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum FenceScope {
     /// The wave waits for its own memory operations.

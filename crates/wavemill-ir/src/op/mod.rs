@@ -6,9 +6,9 @@
 //! - `src[0..4]` are the sources in the order of the operation's documentation.
 //! - Shift and rotate amounts are taken modulo the width of the shifted value.
 
-/// Declares an enum of operations. Each has a line: its name in the text form of the IR, what its sources and results are,
-/// and flags, which are methods of [`Signature`]; the documentation above it defines it. What depends on the type or the
-/// width beside the operation is named behind `of`.
+/// Declares an enum of operations. Each has a line: its name in the text form of the IR, its
+/// sources and results, and flags, which are methods of [`Signature`]. The documentation above the
+/// line defines the operation. `of` names the type or width that sources and results may depend on.
 macro_rules! ops {
     ($(#[$meta:meta])* $vis:vis enum $name:ident $(of $ty:ident)? {
         $($(#[doc = $doc:literal])+
@@ -28,7 +28,7 @@ macro_rules! ops {
                 match self { $($name::$variant => $text,)* }
             }
 
-            /// What it takes and gives, and what it does.
+            /// Its sources, results and effects.
             #[must_use]
             pub const fn signature(self $(, $ty: crate::Value)?) -> crate::Signature {
                 #[allow(unused_imports, reason = "lines name the values that they need")]
@@ -66,14 +66,14 @@ pub use scalar::ScalarOp;
 pub use signature::{Effects, Signature, Value};
 pub use types::{CmpPred, FloatType, IntType, Width};
 
-/// What a program can read of the machine, in two cells.
+/// A value that a program can read from the machine, in two cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Status {
     /// The context of the wave, under which its blocks are lifted.
     Context,
     /// The clock of the processor.
     Clock,
-    /// The clock of constant rate.
+    /// The constant-rate clock.
     RealTime,
     /// Address of the first byte of LDS in the flat address space.
     LdsBase,
@@ -82,7 +82,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// What reading it depends on.
+    /// What its value depends on.
     const fn effects(self) -> Effects {
         match self {
             Status::Context | Status::LdsBase | Status::ScratchBase => Effects::NONE,
@@ -91,33 +91,33 @@ impl Status {
     }
 }
 
-/// Cells that an index can lead to.
+/// Range of cells that an index can reach.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct CellRange {
     /// First cell.
     pub first: Uni,
-    /// The cell behind the last one. The range is shorter if the wave was allocated less.
+    /// The end of the range, exclusive. The range is shorter if the wave has fewer cells.
     pub end: Uni,
 }
 
-/// The line of an operation that has parameters beside it.
+/// The signature of an operation with parameters.
 const fn line(name: &'static str, sources: &[Value], results: &[Value], effects: Effects) -> Signature {
     Signature::new(name, "", sources, results).with(effects)
 }
 
-/// Declares the operations with their parameters, and the line of each.
+/// Declares the operations with their parameters and signatures.
 macro_rules! operations {
     ($($(#[doc = $doc:literal])+ $variant:ident $(($($field:ident: $ty:ty),+))? = $line:expr;)*) => {
-        /// What an IR operation does.
+        /// The kind of an IR operation.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
         pub enum Op { $($(#[doc = $doc])+ $variant $(($($ty),+))?,)* }
 
         impl Op {
-            /// The kinds of operations, with what defines them.
+            /// The kinds of operations with the sentences that define them.
             pub const KINDS: &'static [(&'static str, &'static str)] =
                 &[$((stringify!($variant), concat!($($doc, "\n"),+))),*];
 
-            /// What it takes and gives, and what it does.
+            /// Its sources, results and effects.
             #[must_use]
             pub const fn signature(self) -> Signature {
                 use signature::values::*;
@@ -288,7 +288,7 @@ operations! {
 }
 
 impl Op {
-    /// Whether there is such an operation: the parameters beside its name mean something.
+    /// Whether the operation exists: its parameters are valid.
     #[must_use]
     pub const fn is_defined(self) -> bool {
         match self {

@@ -1,27 +1,28 @@
-//! What the line of an operation says of it.
+//! Signatures: the facts that the line of an operation declares.
 
 use super::{FloatType, IntType, Space, Width};
 
-/// What a source or a result of an operation is.
+/// Kind of a source or a result of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Value {
     /// Nothing: the slot is not used.
     None,
-    /// An integer or a bit pattern of each lane, in so many cells.
+    /// An integer or a bit pattern of each lane, in this many cells.
     Bits(u16),
     /// Two 16-bit integers of each lane, in a cell: selects name halves.
     Halves,
     /// Two bit patterns of each lane, a cell each: selects name cells.
     Pair,
-    /// A float of each lane: modifiers change its sign; of a result, they scale and clamp it.
+    /// A float of each lane. Modifiers change the sign of a source, and scale and clamp a result.
     Float(FloatType),
-    /// An f32 or one half of a cell as an f16, of each lane: modifiers say which.
+    /// An f32, or one half of a cell as an f16, of each lane: modifiers select which.
     Mixed,
     /// A bit of each lane, in a pair of uniform cells.
     Mask,
-    /// The same for the wave, in so many uniform cells.
+    /// A value of the whole wave, in this many uniform cells.
     Uniform(u16),
-    /// Address of each lane in a space: a whole one if the operation has no [base](Value::Base), else an offset to that.
+    /// Address of each lane in a space: a whole address if the operation has no
+    /// [base](Value::Base), else an offset from the base.
     Address(Space),
     /// Uniform base of an address in a space.
     Base(Space),
@@ -40,7 +41,7 @@ impl Value {
         Value::Uniform(width.dwords())
     }
 
-    /// Cells that it takes: rows, or uniform cells; of an address, those of an offset.
+    /// Number of cells: rows, or uniform cells. An address counts as an offset.
     #[must_use]
     pub const fn dwords(self) -> u16 {
         match self {
@@ -55,7 +56,7 @@ impl Value {
         }
     }
 
-    /// Whether lanes have values of their own, so that a row holds it.
+    /// Whether lanes have their own values, so that the value can be in a row.
     #[must_use]
     pub const fn is_varying(self) -> bool {
         !matches!(self, Value::None | Value::Mask | Value::Uniform(_) | Value::Base(_))
@@ -71,27 +72,28 @@ impl Value {
     }
 }
 
-/// What an operation does beside computing its results from its sources.
+/// The effects of an operation besides computing results from sources.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub struct Effects {
     /// It reads memory, LDS or private memory.
     pub reads_memory: bool,
     /// It may write memory, LDS or private memory.
     pub writes_memory: bool,
-    /// It reads and writes as one step.
+    /// It reads and writes atomically.
     pub atomic: bool,
-    /// It orders accesses to memory, or does something outside the wave: operations of that kind stay in order.
+    /// It orders memory accesses or has an effect outside the wave: such operations stay in order.
     pub ordered: bool,
     /// It may fault.
     pub may_fault: bool,
     /// Results of a lane depend on other lanes.
     pub crosses_lanes: bool,
-    /// Its results depend on more than sources, registers and memory: on time, or on what the wave did before.
+    /// Its results depend on more than sources, registers and memory: on time, or on the wave's
+    /// history.
     pub reads_surroundings: bool,
 }
 
 impl Effects {
-    /// It computes, and no more.
+    /// It only computes.
     pub const NONE: Effects = Effects {
         reads_memory: false,
         writes_memory: false,
@@ -114,7 +116,7 @@ impl Effects {
     pub const ORDER: Effects = Effects { ordered: true, ..Effects::NONE };
 }
 
-/// What an operation takes, gives and does.
+/// The sources, results and effects of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Signature {
     /// Name in the text form of the IR, without types.
@@ -127,13 +129,14 @@ pub struct Signature {
     pub results: [Value; 2],
     /// Whether clamping brings the exact integer result into the range of its type.
     pub saturates: bool,
-    /// Whether what was in the first result before is a source, too, or in both if it has two rows as results.
+    /// Whether the old first result is also a source. If the operation has two rows as results,
+    /// both are.
     pub updates: bool,
-    /// Which sources may be missing. An address and the base of one may, too.
+    /// Which sources may be missing. An address or its base may always be missing.
     pub optional: [bool; 4],
-    /// Whether lane sources must be rows: it finds what it reads by the number of the row.
+    /// Whether lane sources must be rows, because the operation computes row numbers.
     pub wants_rows: bool,
-    /// What it does beside.
+    /// Its effects besides computing.
     pub effects: Effects,
 }
 
@@ -179,7 +182,7 @@ impl Signature {
         Signature { wants_rows: true, ..self }
     }
 
-    /// The same with a sentence, if it has none.
+    /// The same signature with a sentence, if it does not have one yet.
     pub(super) const fn or_doc(self, doc: &'static str) -> Signature {
         if self.doc.is_empty() { Signature { doc, ..self } } else { self }
     }
@@ -188,7 +191,7 @@ impl Signature {
         Signature { effects, ..self }
     }
 
-    /// Whether the operation does without the source.
+    /// Whether the source may be missing.
     #[must_use]
     pub const fn is_optional(&self, source: usize) -> bool {
         let value = self.sources[source];
@@ -226,7 +229,7 @@ pub(super) mod values {
     pub(crate) const PK16: Value = Value::Halves;
     /// Two cells of each lane that selects choose from.
     pub(crate) const PAIR: Value = Value::Pair;
-    /// An f16 of each lane. Of a bf16 the sign stands where an f16 has it.
+    /// An f16 of each lane. The sign of a bf16 is at the same bit.
     pub(crate) const F16: Value = Value::Float(FloatType::F16);
     /// An f32 of each lane.
     pub(crate) const F32: Value = Value::Float(FloatType::F32);

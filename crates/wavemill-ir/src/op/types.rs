@@ -1,4 +1,4 @@
-//! What operations work on.
+//! Types of operations: widths, predicates, integer and float types.
 
 /// Width of a scalar or integer operation in bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -10,7 +10,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// Cells that a value of this width occupies.
+    /// Number of cells that a value of this width occupies.
     #[must_use]
     pub const fn dwords(self) -> u16 {
         match self {
@@ -47,7 +47,7 @@ pub enum CmpPred {
 }
 
 impl CmpPred {
-    /// Those of integer comparisons, in the order of their codes.
+    /// The predicates of integer comparisons, in the order of their codes.
     pub const INT: [CmpPred; 8] = [
         CmpPred::False,
         CmpPred::Lt,
@@ -88,7 +88,7 @@ pub enum FloatType {
 }
 
 impl IntType {
-    /// Cells that a value takes.
+    /// Number of cells that a value occupies.
     #[must_use]
     pub const fn dwords(self) -> u16 {
         match self {
@@ -99,7 +99,7 @@ impl IntType {
 }
 
 impl FloatType {
-    /// Cells that a value takes.
+    /// Number of cells that a value occupies.
     #[must_use]
     pub const fn dwords(self) -> u16 {
         match self {

@@ -1,5 +1,5 @@
-//! Every atomic operation at every scope, in global memory and in LDS: the order in which the items come makes no
-//! difference to what is compared.
+//! Every atomic operation at every scope, in global memory and in LDS. The order of the items does
+//! not affect the compared results.
 
 use crate::case::{Case, Plain, Size};
 use crate::check::Expect;
@@ -10,11 +10,11 @@ const GROUP: usize = 128;
 const WAVE: usize = 64;
 /// Scopes: item, wave, group, device, system.
 const SCOPES: usize = 5;
-/// Of the items that share a cell, one in so many does compare and exchange.
+/// One in this many of the items that share a cell does compare and exchange.
 const SWAPPERS: usize = 16;
-/// What is put into a cell of a scope, where all share it.
+/// The initial value of a cell that all items of a scope share.
 const COMMON: u64 = 77;
-/// What is left where a value was taken out again.
+/// The final value of a cell whose value was removed again.
 const TIDY: u64 = 55;
 /// Bits that `or` may set, and that `and` leaves alone.
 const SOME_BITS: u64 = 0x3333_3333_5555_5555;
@@ -125,11 +125,11 @@ fn local<T: Number>(name: &'static str, size: Size, reference: fn(&Case) -> Vec<
 }
 
 fn make<T: Number>(name: &'static str, groups: usize, reference: fn(&Case) -> Vec<Expect>) -> Case {
-    // Those who lose against another try again.
+    // Items whose exchange fails try again.
     Case { spins: true, ..Case::new(name, name, reference) }.cover((groups * GROUP) as u32, GROUP as u32)
 }
 
-/// Where the cells of an operation are, for those who share them.
+/// The cells of an operation, for the items that share them.
 #[derive(Clone, Copy)]
 struct Places {
     items: usize,
@@ -175,7 +175,7 @@ fn narrow<T: Number>(values: &[u64]) -> Expect {
     Expect::values(&values.iter().map(|&value| T::narrow(value)).collect::<Vec<T>>())
 }
 
-/// What all items do to the cells, one after the other in some order.
+/// The effect of all items on the cells, one after the other in some order.
 fn run<T: Number>(cells: &mut [u64], total: &mut [u64; OPERATIONS.len()], v: &[u64], order: Vec<usize>) {
     let places = Places { items: v.len(), groups: v.len() / GROUP };
     for (o, operation) in OPERATIONS.into_iter().enumerate() {
@@ -204,7 +204,7 @@ fn run<T: Number>(cells: &mut [u64], total: &mut [u64; OPERATIONS.len()], v: &[u
             }
         }
         if operation == Operation::Exchange {
-            // Each cell that belongs to less than all is emptied once.
+            // Each cell that is shared by some but not all items is emptied once.
             let shared = &mut cells[o * places.stride()..][..places.stride() - 2];
             for (place, cell) in shared.iter_mut().enumerate() {
                 let scope = match place {
@@ -219,12 +219,12 @@ fn run<T: Number>(cells: &mut [u64], total: &mut [u64; OPERATIONS.len()], v: &[u
     }
 }
 
-/// How much a scope counts.
+/// The weight of a scope.
 fn weight(scope: usize) -> u64 {
     2 * scope as u64 + 1
 }
 
-/// What an operation leaves in a cell.
+/// The effect of an operation on a cell.
 fn after<T: Number>(operation: Operation, old: u64, operand: u64) -> u64 {
     let new = match operation {
         Operation::Load => old,
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn totals_of_additions_are_products_of_pairs() {
-        // Two items of one wave: at every scope but the first they share a cell, whatever else there is.
+        // Two items of one wave share a cell at every scope except the first.
         let (mut v, first) =
             (vec![0; GROUP], vec![0; OPERATIONS.len() * Places { items: GROUP, groups: 1 }.stride()]);
         (v[3], v[40]) = (5, 7);

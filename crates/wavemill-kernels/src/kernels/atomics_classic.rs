@@ -6,9 +6,9 @@ use crate::random::Random;
 
 /// Items of a workgroup.
 const GROUP: usize = 128;
-/// Cells of an operation that a group has.
+/// Cells of an operation in a group.
 const SHARES: usize = 8;
-/// What compare and exchange look for, and what they leave.
+/// The value that compare and exchange expects, and the value that it stores.
 const WANTED: u64 = 3;
 const PUT: u64 = 12_345;
 /// The last number of the ring.
@@ -46,7 +46,8 @@ fn make(name: &'static str, groups: usize, reference: fn(&Case) -> Vec<Expect>) 
         .buffer("v", &Random::new(69).many(groups * GROUP, Random::u64))
 }
 
-/// What the cells hold at first. Some hold what compare and exchange look for, some a number beyond the ring.
+/// The initial contents of the cells. Some hold the value that compare and exchange expects, some a
+/// number beyond the ring.
 fn first(random: &mut Random, stride: usize) -> Vec<u64> {
     let cell = |operation: &str, random: &mut Random| match operation {
         "cmpxchg" => u64::from(random.below(6)),
@@ -106,7 +107,7 @@ fn local_reference(case: &Case) -> Vec<Expect> {
     ]
 }
 
-/// What an item does to its cells of 32 or 64 bits, of which there is one every `stride` places.
+/// The effect of an item on its cells of 32 or 64 bits, which are `stride` elements apart.
 fn run(cells: &mut [u64], stride: usize, v: u64, bits: u32) {
     let mask = u64::MAX >> (64 - bits);
     let v = v & mask;
@@ -127,7 +128,7 @@ fn run(cells: &mut [u64], stride: usize, v: u64, bits: u32) {
             "and" => old & (v | SOME_BITS),
             "or" => old | (v & SOME_BITS),
             "xor" => old ^ v,
-            // Around the ring in either direction; what is beyond it comes in at one end.
+            // Around the ring in either direction; a value beyond it enters at one end.
             "up" => [old.wrapping_add(1), 0][usize::from(old >= LAST)],
             "down" => [old.wrapping_sub(1), LAST][usize::from(old == 0 || old > LAST)],
             _ => panic!("{operation} has no meaning"),
@@ -181,7 +182,7 @@ mod tests {
             1000,
         ];
         assert_eq!(cells, expected);
-        // As 64-bit numbers the operand is not negative, and 2^32 is beyond the ring.
+        // As a 64-bit number, the operand is not negative, and 2^32 is beyond the ring.
         let mut cells = vec![0, 0, 0, 0, 0, 4, 0, 0, 5, 5, 0, 0, 0, 1 << 32, 1 << 32];
         run(&mut cells, 1, 0xffff_fffe, 64);
         assert_eq!(

@@ -11,7 +11,7 @@ const WAVE: usize = 64;
 pub(crate) fn flag(size: Size) -> Case {
     let groups = size.pick(65, 8192);
     let items = groups * GROUP;
-    // Some flags are set before; those of all are not.
+    // Some flags are set initially; those shared by all are not.
     let mut random = Random::new(71);
     let mut flags = random.many(items + items / WAVE + groups, |r| u32::from(r.below(5) == 0));
     flags.extend([0, 0]);
@@ -25,13 +25,13 @@ fn flag_reference(case: &Case) -> Vec<Expect> {
     let mut flags = case.input::<u32>("flags");
     let groups = case.groups()[0] as usize;
     let (items, waves) = (groups * GROUP, groups * GROUP / WAVE);
-    // One item finds each flag clear that is.
+    // Exactly one item finds each clear flag.
     let clear = |flags: &[u32]| flags.iter().filter(|&&flag| flag == 0).count() as u32;
     let (of_items, rest) = flags.split_at(items);
     let (of_waves, rest) = rest.split_at(waves);
     let mut winners = vec![clear(of_items), clear(of_waves), clear(&rest[..groups]), 1, 1];
     winners.extend([items, waves, groups, groups, groups].map(|count| count as u32));
-    // Nobody tidies up what belongs to all.
+    // No item resets the flags of all.
     let all = flags.len() - 2;
     flags[..all].fill(0);
     flags[all..].fill(1);
@@ -87,7 +87,8 @@ fn fence_reference(case: &Case) -> Vec<Expect> {
     ]
 }
 
-/// What the items write in a round: something of their own, and what their neighbour has made of its own.
+/// The values that the items write in a round: a new value of their own, and their neighbour's
+/// result for its own.
 fn data(x: &[u32], round: u32) -> Vec<u32> {
     let own: Vec<u32> = x.iter().map(|x| x.wrapping_mul(2).wrapping_add(round)).collect();
     (0..x.len()).map(|i| own[i].wrapping_add(own[i ^ 1] ^ round)).collect()

@@ -1,4 +1,5 @@
-//! Atomic operations on floating point numbers, in such a way that the order of the items makes no difference.
+//! Atomic operations on floating-point numbers whose results do not depend on the order of the
+//! items.
 
 use crate::case::{Case, Plain, Size};
 use crate::check::Expect;
@@ -6,17 +7,17 @@ use crate::random::Random;
 
 /// Items of a workgroup.
 const GROUP: usize = 128;
-/// Of the items that share a cell, one in so many does compare and exchange.
+/// One in this many of the items that share a cell does compare and exchange.
 const SWAPPERS: usize = 16;
 
 /// The operations, in the order of their cells.
 const OPERATIONS: [&str; 8] = ["load", "store", "exchange", "swap", "add", "sub", "min", "max"];
 
-/// A number of the cells. All sums are exact, so that they may be computed as doubles.
+/// An element type of the cells. All sums are exact, so they can be computed as doubles.
 trait Real: Plain {
     fn wide(self) -> f64;
     fn narrow(value: f64) -> Self;
-    /// What the kernel counts of its bits.
+    /// The kernel's count of its bits.
     fn counted(value: f64) -> u32;
 }
 
@@ -77,9 +78,9 @@ pub(crate) fn local(size: Size) -> Case {
 fn make(name: &'static str, groups: usize, reference: fn(&Case) -> Vec<Expect>) -> Case {
     let mut random = Random::new(63);
     let quarters = random.many(groups * GROUP, |r| (1 + r.below(60)) as f32 / 4.0);
-    // Candidates for the least and the greatest: NaNs, which are passed over; in some groups nothing but numbers so small
-    // that they are denormal as floats, or even as doubles, and in few an infinity. Zeros are positive, as it would depend
-    // on the order which one stays.
+    // Candidates for the minimum and the maximum: NaNs, which are ignored; in some groups only
+    // numbers that are denormal as floats, or even as doubles, and in a few an infinity. Zeros are
+    // positive, because otherwise the remaining one would depend on the order.
     let candidates: Vec<f64> = (0..groups * GROUP)
         .map(|item| match (item / GROUP % 8, random.below(16)) {
             (_, 0) => f64::NAN,
@@ -89,14 +90,14 @@ fn make(name: &'static str, groups: usize, reference: fn(&Case) -> Vec<Expect>) 
             _ => f64::from(random.f32(-1000.0, 1000.0)),
         })
         .collect();
-    // Who loses against another tries again.
+    // Items whose exchange fails try again.
     Case { spins: true, ..Case::new(name, "atomics_float", reference) }
         .cover((groups * GROUP) as u32, GROUP as u32)
         .buffer("v", &quarters)
         .buffer("w", &candidates)
 }
 
-/// What a cell holds at first.
+/// The initial value of a cell.
 fn start(random: &mut Random, operation: &str, tiny: bool) -> f64 {
     match operation {
         "swap" | "add" | "sub" => f64::from(random.below(1000)) / 4.0,
@@ -169,7 +170,7 @@ fn local_reference(case: &Case) -> Vec<Expect> {
 
 type Run = fn(&mut [f64], usize, usize, f64, f64, &mut [u32; OPERATIONS.len()]);
 
-/// What an item does to its cells, of which there is one every `stride` places.
+/// The effect of an item on its cells, which are `stride` elements apart.
 fn run<T: Real>(
     cells: &mut [f64],
     stride: usize,
@@ -179,7 +180,7 @@ fn run<T: Real>(
     total: &mut [u32; OPERATIONS.len()],
 ) {
     let w = T::narrow(w).wide();
-    // As whole numbers, which may be negative.
+    // As integers, which may be negative.
     let product = |old: f64| ((4.0 * old) as i32).cast_unsigned().wrapping_mul((4.0 * v) as u32);
     for (o, operation) in OPERATIONS.into_iter().enumerate() {
         let cell = &mut cells[o * stride];
@@ -188,7 +189,7 @@ fn run<T: Real>(
             "load" => old,
             "store" => -2.5,
             "exchange" => 7.25,
-            // Up by v, and down again by twice as much.
+            // First up by v, then down by twice as much.
             "swap" if (item % GROUP).is_multiple_of(SWAPPERS) => old - v,
             "swap" => old,
             "add" => old + v,

@@ -1,4 +1,4 @@
-//! Atomic additions that not every target has: of pairs, and through generic pointers.
+//! Atomic additions that only some targets have: of pairs, and through generic pointers.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
@@ -33,13 +33,13 @@ pub(crate) fn generic(size: Size) -> Case {
 }
 
 fn make(name: &'static str, groups: usize, reference: fn(&Case) -> Vec<Expect>) -> Case {
-    // Where there is no instruction, who loses against another tries again.
+    // Without an instruction, items whose exchange fails try again.
     Case { spins: true, ..Case::new(name, "atomics_packed", reference) }
         .cover((groups * GROUP) as u32, GROUP as u32)
         .buffer("v", &Random::new(66).many(groups * GROUP, |r| r.below(16)))
 }
 
-/// A whole number up to 2048 as a half.
+/// An integer up to 2048 as a half.
 fn half(number: u32) -> u32 {
     match number.checked_ilog2() {
         None => 0,
@@ -47,7 +47,7 @@ fn half(number: u32) -> u32 {
     }
 }
 
-/// A whole number up to 256 as the upper half of a float.
+/// An integer up to 256 as the upper half of a float.
 fn bfloat(number: u32) -> u32 {
     (number as f32).to_bits() >> 16
 }
@@ -56,13 +56,13 @@ fn pair(of: fn(u32) -> u32, low: u32, high: u32) -> u32 {
     of(low) | of(high) << 16
 }
 
-/// The numbers of a pair, by trying all.
+/// The numbers of a pair, by exhaustive search.
 fn numbers(of: fn(u32) -> u32, pair: u32) -> [u32; 2] {
     [pair & 0xffff, pair >> 16]
         .map(|bits| (0..=256).find(|&number| of(number) == bits).expect("a small number"))
 }
 
-/// Cells of pairs that items add to, and what the kernel counts.
+/// Cells of pairs that items add to, and the kernel's count.
 fn add_all(cells: &mut [[u32; 2]], v: &[[u32; 2]]) -> u32 {
     let share = v.len() / cells.len();
     let mut total = 0u32;
@@ -99,7 +99,7 @@ fn packed_reference(case: &Case) -> Vec<Expect> {
 fn generic_reference(case: &Case) -> Vec<Expect> {
     let v = case.input::<u32>("v");
     let groups = v.len() / GROUP;
-    // What stays in the group where (v + item) is a multiple, and what goes to all.
+    // The sum that stays in the group where (v + item) is a multiple, and the sum for all.
     let sums = |multiple: u32| {
         let (mut local, mut all) = (vec![0; groups], 0);
         for (item, &v) in v.iter().enumerate() {

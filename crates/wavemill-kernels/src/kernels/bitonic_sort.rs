@@ -1,4 +1,4 @@
-//! Bitonic sorting: tiles, and a step of what comes after them.
+//! Bitonic sorting: tiles, and a step after the tiles.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
@@ -10,7 +10,7 @@ const KEYS: u32 = 1024;
 const ITEMS: u32 = 256;
 
 pub(crate) fn local(size: Size) -> Case {
-    // Few tiles for many groups: without optimisation a tile takes 200 000 instructions.
+    // Few tiles for many groups: without optimisation, a tile needs 200 000 instructions.
     let (n, groups) = size.pick((9 * KEYS - 300, 64), (512 * KEYS, 512));
     Case::new("bitonic_sort_local", "bitonic_sort", local_reference)
         .cover(groups * ITEMS, ITEMS)
@@ -19,7 +19,7 @@ pub(crate) fn local(size: Size) -> Case {
 }
 
 pub(crate) fn step(size: Size) -> Case {
-    // A last run of 4096 that is not whole, so that some keys have no partner.
+    // The last run of 4096 is incomplete, so that some keys have no partner.
     let n = size.pick(2 * 66 * ITEMS - 1000, 1 << 22);
     Case::new("bitonic_sort_step", "bitonic_sort", step_reference)
         .cover(n.next_multiple_of(4096) / 2, ITEMS)
@@ -29,7 +29,7 @@ pub(crate) fn step(size: Size) -> Case {
         .u32("distance", 512)
 }
 
-/// Any keys, some of them many times over, and the least and the greatest.
+/// Arbitrary keys, some of them many times, with the smallest and the largest.
 fn keys(n: u32) -> Vec<u32> {
     Random::new(42).many(n as usize, |r| match r.below(8) {
         0 => r.below(3).wrapping_sub(1),
@@ -59,7 +59,7 @@ fn step_reference(case: &Case) -> Vec<Expect> {
     vec![Expect::values(&keys)]
 }
 
-/// Every key and the one `distance` behind it are brought into the order of their run.
+/// Puts every key and the one `distance` after it in the order of their run.
 fn order_pairs(keys: &mut [u32], size: usize, distance: usize) {
     for i in 0..keys.len().saturating_sub(distance) {
         let up = i & size == 0;
@@ -96,7 +96,7 @@ mod tests {
     fn a_step_done_by_hand() {
         let mut keys = [4, 3, 2, 1, 4, 3, 2, 1, 9, 8, 7];
         order_pairs(&mut keys, 4, 2);
-        // Up, down, and one pair of a run that is not whole.
+        // Up, down, and one pair of an incomplete run.
         assert_eq!(keys, [2, 1, 4, 3, 4, 3, 2, 1, 7, 8, 9]);
     }
 }

@@ -1,4 +1,4 @@
-//! Prices of options, near the exact value of the same formula.
+//! Option prices, near the exact value of the same formula.
 
 use crate::bounded::Bounded;
 use crate::case::{Case, Size};
@@ -40,8 +40,9 @@ fn reference(case: &Case) -> Vec<Expect> {
 
 /// The call's and the put's price by the operations of the kernel.
 ///
-/// A compiler may divide by the spread in two steps, with V_RSQ_F32 for the years and V_RCP_F32 for the volatility: 2u
-/// each, and u for two multiplications, as much as V_SQRT_F32, a multiplication, V_RCP_F32 and a multiplication.
+/// A compiler may divide by the spread in two steps, with V_RSQ_F32 for the years and V_RCP_F32 for
+/// the volatility: 2u each, and u for each of two multiplications. This equals the error of
+/// V_SQRT_F32, a multiplication, V_RCP_F32 and a multiplication.
 fn prices([price, strike, years, rate, volatility]: [Bounded; 5]) -> [Bounded; 2] {
     let one = Bounded::of(1.0);
     let spread = volatility * years.native_sqrt();
@@ -53,9 +54,9 @@ fn prices([price, strike, years, rate, volatility]: [Bounded; 5]) -> [Bounded; 2
     [price * in1 - discounted * in2, discounted * (one - in2) - price * (one - in1)]
 }
 
-/// The share of a normal distribution below d, as the kernel's polynomial has it.
+/// The share of a normal distribution below d, by the kernel's polynomial.
 fn below(d: Bounded) -> Bounded {
-    // The kernel's constants are numbers of single precision.
+    // The kernel's constants are single precision numbers.
     let constant = |x: f64| Bounded::of(x as f32);
     let k = (constant(1.0) + constant(0.231_641_9) * d.abs()).reciprocal();
     let series = [-1.821_255_978, 1.781_477_937, -0.356_563_782, 0.319_381_53]
@@ -64,7 +65,7 @@ fn below(d: Bounded) -> Bounded {
     let tail = constant(0.398_942_280) * (constant(-0.5) * d * d).native_exp() * (series * k);
     let rest = constant(1.0) - tail;
     let (here, there) = if d.exact > 0.0 { (rest, tail) } else { (tail, rest) };
-    // Rounding may bring d to the other side of 0, where the polynomial is not quite a half.
+    // Rounding may move d to the other side of 0, where the polynomial is not exactly a half.
     let step = if d.exact.abs() <= d.error { (here.exact - there.exact).abs() } else { 0.0 };
     Bounded { error: here.error.max(there.error) + step, ..here }
 }
@@ -90,7 +91,7 @@ mod tests {
         let [call, put] = prices(option);
         assert!((call.exact - 4.76).abs() < 5e-3 && (put.exact - 0.81).abs() < 5e-3);
         assert!(call.error < 1e-4 && put.error < 1e-4);
-        // Call less put is the price less the discounted strike.
+        // Call minus put is the price minus the discounted strike.
         let [price, strike, years, rate, _] = option.map(|x| x.exact);
         assert!((call.exact - put.exact - (price - strike * (-rate * years).exp())).abs() < 1e-12);
     }

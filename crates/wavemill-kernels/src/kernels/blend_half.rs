@@ -1,4 +1,4 @@
-//! Pictures of half precision laid over each other, bit for bit.
+//! Blends half precision pictures, bit for bit.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
@@ -19,7 +19,7 @@ fn make(name: &'static str, size: Size, reference: fn(&Case) -> Vec<Expect>) -> 
     let mut random = Random::new(28);
     let mut picture = || {
         random.many(4 * n as usize, |r| match r.below(8) {
-            // Any bits: infinities, NaNs, numbers whose products overflow.
+            // Arbitrary bits: infinities, NaNs, numbers whose products overflow.
             0 => Half(r.u32() as u16),
             // Denormal.
             1 => Half(r.u32() as u16 & 0x83ff),
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::case::{bytes_of, values_of};
 
-    /// What a case of one pixel gives.
+    /// The result of a case with one pixel.
     fn pixel(
         reference: fn(&Case) -> Vec<Expect>,
         front: [f32; 4],
@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn only_half_precision_rounds_in_between() {
-        // In half precision 1 - 3 * 2^-13 is 1 - 2^-11. Around 2050 the unit is 2: of 2049 less a little it makes 2048,
-        // of 2049.25 it makes 2050.
+        // In half precision, 1 - 3 * 2^-13 is 1 - 2^-11. Around 2050 the unit is 2: slightly less
+        // than 2049 becomes 2048, and 2049.25 becomes 2050.
         let mask = [3.0, 1.0, 8.0, 0.0].map(|x| x * 2f32.powi(-13));
         let [half, storage] = [half_reference, storage_reference]
             .map(|reference| bytes_of(&pixel(reference, [0.0; 4], [2050.0; 4], mask)));

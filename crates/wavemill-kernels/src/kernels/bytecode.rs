@@ -1,10 +1,10 @@
-//! Programs of a small stack machine, interpreted.
+//! Interprets programs of a small stack machine.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
 use crate::random::Random;
 
-/// Operations in the order of their numbers, with whether an operand follows in a program's text.
+/// Operations in the order of their numbers, and whether an operand follows in a program's text.
 const OPERATIONS: [(&str, bool); 29] = [
     ("halt", false),
     ("push", true),
@@ -37,7 +37,7 @@ const OPERATIONS: [(&str, bool); 29] = [
     ("return", false),
 ];
 
-/// A program, and what keeps its inputs so small that it does not run for long.
+/// A program, and a bound for its inputs that keeps its run short.
 struct Program {
     text: &'static str,
     masks: [u32; 2],
@@ -50,7 +50,8 @@ const PROGRAMS: [Program; 7] = [
         text: "input 0 input 1 again: dup jump_0 end swap over mod jump again end: drop halt",
         masks: [0xfff; 2],
     },
-    // How many steps of Collatz's function lead from one number to the other, or below 2; at most 4.
+    // The number of steps of Collatz's function from one number to the other, or below 2; at most
+    // 4.
     Program {
         text: "input 0 store 0 push 0
                again: load 0 push 2 less push 0 equal jump_0 end
@@ -80,7 +81,7 @@ const PROGRAMS: [Program; 7] = [
                zero: push 0 halt",
         masks: [0x3f, 0],
     },
-    // The number of bits set in both numbers, each counted by a subroutine.
+    // The number of bits set in both numbers, counted by a subroutine.
     Program {
         text: "input 0 call count input 1 call count add halt
                count: push 0 swap
@@ -88,7 +89,7 @@ const PROGRAMS: [Program; 7] = [
                done: drop return",
         masks: [0x0011, 0x0842],
     },
-    // Bit tricks without a loop: the middle one of the two numbers and 1000, and so on.
+    // Bit tricks without a loop: the median of the two numbers and 1000, and others.
     Program {
         text: "input 0 input 1 push 1000 rotate store 3
                over over max load 3 min rotate rotate min max
@@ -107,7 +108,7 @@ const PROGRAMS: [Program; 7] = [
     },
 ];
 
-/// The words of a program; a name with a colon is a place to jump to.
+/// The words of a program; a name with a colon is a jump target.
 fn assemble(text: &str) -> Vec<u32> {
     let mut places = Vec::new();
     let mut instructions = Vec::new();
@@ -141,7 +142,7 @@ pub(crate) fn case(size: Size) -> Case {
     let mut random = Random::new(44);
     let (mut entry, mut input) = (Vec::new(), Vec::new());
     for i in 0..n {
-        // Whole groups run one program; in every 16th group the lanes run any.
+        // Whole groups run one program; in every 16th group, each lane runs an arbitrary one.
         let group = i / 64;
         let which = if group % 16 == 15 { random.below(7) } else { group % 7 } as usize;
         entry.push(starts[which]);

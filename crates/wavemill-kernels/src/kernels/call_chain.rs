@@ -45,13 +45,13 @@ fn reference(case: &Case) -> Vec<Expect> {
     vec![Expect::Unchanged, Expect::Unchanged, Expect::Unchanged, Expect::values(&words(&y))]
 }
 
-/// The power, by nothing but additions modulo m.
+/// The power, only with additions modulo m.
 fn power(x: u128, exponent: u32, m: u128) -> u128 {
     let add = |a: u128, b: u128| {
         let (sum, over) = a.overflowing_add(b);
         if over || sum >= m { sum.wrapping_sub(m) } else { sum }
     };
-    // Twice what there is, and once more `value` where the bit is set, from the highest bit down.
+    // From the highest bit down: double the result, and add `value` if the bit is set.
     let product = |bits: u128, value: u128| {
         let used = (0..u128::BITS - bits.leading_zeros()).rev();
         used.fold(0, |sum, bit| if bits >> bit & 1 == 1 { add(add(sum, sum), value) } else { add(sum, sum) })

@@ -1,4 +1,4 @@
-//! x * y + x by one function under different floating point modes.
+//! x * y + x, computed by one function in different floating-point modes.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
@@ -12,13 +12,13 @@ pub(crate) fn flush(size: Size) -> Case {
     make("callee_flush", size, 1, |case| reference(case, |x, y| [flushed_blend(x, y)]))
 }
 
-/// x * y + x where denormals are flushed, going in and coming out.
+/// x * y + x with denormal operands and results flushed.
 pub(crate) fn flushed_blend(x: f32, y: f32) -> f32 {
     flushed(flushed(flushed(x) * flushed(y)) + flushed(x))
 }
 
-/// Pairs for x * y + x in turn: ordinary numbers, a denormal operand, a product that is denormal, a sum that is
-/// denormal.
+/// Pairs for x * y + x, in turn: ordinary numbers, a denormal operand, a denormal product, a
+/// denormal sum.
 pub(crate) fn operands(random: &mut Random, count: u32) -> (Vec<f32>, Vec<f32>) {
     let pair = |i| {
         let sign = if random.below(2) == 0 { 1.0 } else { -1.0 };
@@ -60,7 +60,7 @@ fn reference<const RESULTS: usize>(case: &Case, blend: impl Fn(f32, f32) -> [f32
     vec![Expect::Unchanged, Expect::Unchanged, Expect::values(&out)]
 }
 
-/// A denormal becomes a zero of its sign.
+/// A denormal becomes a zero with its sign.
 fn flushed(x: f32) -> f32 {
     if x.is_subnormal() { 0f32.copysign(x) } else { x }
 }
@@ -76,7 +76,7 @@ enum Rounding {
 
 impl Rounding {
     fn multiply(self, a: f32, b: f32) -> f32 {
-        // 48 bits at most, and no exponent that an f64 does not have: exact.
+        // At most 48 bits, with an exponent in the range of f64: exact.
         self.round(f64::from(a) * f64::from(b), 0.0)
     }
 
@@ -88,7 +88,7 @@ impl Rounding {
             let same = a.is_sign_negative() == b.is_sign_negative();
             return if same { a + b } else { 0f32.copysign(if self == Rounding::Down { -1.0 } else { 1.0 }) };
         }
-        // What the addition in double precision lost, exactly (the two-sum).
+        // The rounding error of the addition in double precision, exactly (two-sum).
         let b_part = sum - wide_a;
         let rest = (wide_a - (sum - b_part)) + (wide_b - b_part);
         self.round(sum, rest)
@@ -96,8 +96,9 @@ impl Rounding {
 
     /// Rounds `high + low`, where `low` is below half a unit in the last place of `high`.
     fn round(self, high: f64, low: f64) -> f32 {
-        // The conversion rounds to nearest. It may go wrong by a tie of `high` that `low` decides, but never
-        // past a neighbour; and the difference of an f32 near `high` and `high` is exact.
+        // The conversion rounds to nearest. A tie of `high` that `low` decides may make it wrong,
+        // but never by more than one neighbour. The difference between `high` and an f32 near it is
+        // exact.
         let near = high as f32;
         let above = |candidate: f32| f64::from(candidate) - high >= low;
         let below = |candidate: f32| f64::from(candidate) - high <= low;
@@ -144,7 +145,8 @@ mod tests {
     fn nearest_is_what_the_host_does() {
         let mut random = Random::new(21);
         for _ in 0..100_000 {
-            // Exponents from denormal to large, close enough to one another for carries and cancellation.
+            // Exponents from denormal to large, close enough to each other for carries and
+            // cancellation.
             let exponent = random.below(200);
             let mut number =
                 || f32::from_bits(random.u32() & 0x807f_ffff | (exponent + random.below(30)) << 23);

@@ -1,4 +1,4 @@
-//! A 5 x 5 filter over a picture, bit for bit: fused steps in the order of the filter.
+//! A 5 x 5 filter over a picture, bit for bit: fused steps in the filter's order.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
@@ -12,7 +12,7 @@ const SIDE: usize = 2 * REACH + 1;
 pub(crate) fn case(size: Size) -> Case {
     let (width, height) = size.pick((250, 61), (1920, 1080));
     let mut random = Random::new(26);
-    // Now and then a number so small that its products are denormal.
+    // Occasionally a number so small that its products are denormal.
     let picture = random.many(width * height, |r| match r.below(50) {
         0 => r.f32(-1e-37, 1e-37),
         _ => r.f32(0.0, 255.0),
@@ -34,7 +34,8 @@ fn reference(case: &Case) -> Vec<Expect> {
 
 fn filtered(picture: &[f32], width: usize, filter: &[f32]) -> Vec<f32> {
     let height = picture.len() / width;
-    // The pixel so many steps behind another one, less the filter's reach, inside the picture.
+    // The pixel at this many steps after another one, minus the filter's reach, clamped to the
+    // picture.
     let place = |from: usize, steps: usize, end: usize| (from + steps).saturating_sub(REACH).min(end - 1);
     let mut out = Vec::with_capacity(picture.len());
     for y in 0..height {
@@ -62,7 +63,7 @@ mod tests {
         let mut filter = [0f32; SIDE * SIDE];
         filter[2 * SIDE + 2] = 1.0;
         assert_eq!(filtered(&picture, 4, &filter), picture);
-        // The pixel above, two columns to the right; edges go on.
+        // The pixel above, two columns to the right; edges are extended.
         filter.fill(0.0);
         filter[SIDE + 4] = 1.0;
         assert_eq!(

@@ -1,10 +1,10 @@
-//! CRC-32 of many messages, with a table and without.
+//! CRC-32 of many messages, with and without a table.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
 use crate::random::Random;
 
-/// The polynomial, its highest power left out and the next one in bit 0.
+/// The polynomial, without its highest power, and with the next one in bit 0.
 const POLYNOMIAL: u32 = 0xedb8_8320;
 
 pub(crate) fn table(size: Size) -> Case {
@@ -15,12 +15,12 @@ pub(crate) fn bitwise(size: Size) -> Case {
     make("crc32_bitwise", size.pick(65 * 64 - 5, 32 * 1024), size.pick(20, 400))
 }
 
-/// Messages of up to `longest` bytes, back to back, so that they start at any byte.
+/// Messages of up to `longest` bytes, back to back, so that they start at arbitrary bytes.
 fn make(name: &'static str, messages: u32, longest: u32) -> Case {
     let mut random = Random::new(41);
     let (mut data, mut start, mut length) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..messages {
-        // First every length in turn, then any.
+        // First every length in turn, then arbitrary lengths.
         let bytes = if i <= longest { i } else { random.below(longest + 1) };
         start.push(data.len() as u32);
         length.push(bytes);
@@ -55,7 +55,8 @@ mod tests {
 
     #[test]
     fn published_values() {
-        // The check value of the catalogue of parametrised CRC algorithms, and what zip has for an empty file.
+        // The check value of the catalogue of parametrised CRC algorithms, and zip's value for an
+        // empty file.
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
         assert_eq!(crc32(b""), 0);
         assert_eq!(crc32(&[0; 32]), 0x190a_55ad);

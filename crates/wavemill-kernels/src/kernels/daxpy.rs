@@ -1,4 +1,4 @@
-//! y = alpha * x + y in double precision, over every kind of number.
+//! y = alpha * x + y in double precision, over all kinds of numbers.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
@@ -10,8 +10,8 @@ const GROUP: u32 = 128;
 pub(crate) fn case(size: Size) -> Case {
     let (n, items) = size.pick((70 * GROUP * 2 + 11, 70 * GROUP - 37), (1 << 21, 1 << 18));
     let mut random = Random::new(20);
-    // One in eight is any bit pattern: infinities, NaNs, numbers that overflow. One in eight is small enough for
-    // denormal products and sums.
+    // One in eight has arbitrary bits: infinities, NaNs, numbers that overflow. One in eight is
+    // small enough for denormal products and sums.
     let mut number = |_| match random.below(8) {
         0 => f64::from_bits(random.u64()),
         1 => random.f64(-8.0, 8.0) * f64::MIN_POSITIVE,
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn the_product_is_rounded_before_the_sum() {
         assert_eq!(sums(2.0, &[1.0, -3.0], &[5.0, 0.5]), [7.0, -5.5]);
-        // (1 + e)^2 - (1 + 2e) is e^2, of which a rounded product leaves nothing.
+        // (1 + e)^2 - (1 + 2e) is e^2; a rounded product would lose it.
         let x = 1.0 + f64::EPSILON;
         assert_eq!(sums(x, &[x], &[-(1.0 + 2.0 * f64::EPSILON)]), [0.0]);
     }

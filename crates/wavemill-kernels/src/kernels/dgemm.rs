@@ -1,12 +1,12 @@
-//! C = alpha * A * B + beta * C in double precision, bit for bit: one fused step after the other along k.
+//! C = alpha * A * B + beta * C in double precision, bit for bit: successive fused steps along k.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
 use crate::random::Random;
 
-/// Rows and columns of the tile of C that a workgroup makes.
+/// Rows and columns of the tile of C that a workgroup computes.
 const TILE: [u32; 2] = [16, 32];
-/// Length along k of the strips in LDS: k is filled up with zeros to a multiple of it.
+/// Length along k of the strips in LDS: zeros pad k to a multiple of it.
 const STRIP: usize = 8;
 /// Items of the workgroup along rows and down columns.
 const GROUP: [u32; 2] = [16, 8];
@@ -50,7 +50,7 @@ fn product(a: &[f64], b: &[f64], c: &[f64], [n, k]: [usize; 2], alpha: f64, beta
             }
         }
         if !k.is_multiple_of(STRIP) {
-            // The zeros that fill up the last strip turn -0 into 0, and change nothing else.
+            // The zeros that pad the last strip turn -0 into 0, and change nothing else.
             sums.iter_mut().for_each(|sum| *sum += 0.0);
         }
         out.extend(sums.iter().zip(c_row).map(|(&sum, &c)| alpha.mul_add(sum, beta * c)));
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn steps_are_fused() {
-        // (1 + e)^2 - (1 + 2e) is e^2, which only an unrounded product leaves.
+        // (1 + e)^2 - (1 + 2e) is e^2; only an unrounded product keeps it.
         let x = 1.0 + f64::EPSILON;
         let a = [1.0 + 2.0 * f64::EPSILON, x];
         assert_eq!(product(&a, &[-1.0, x], &[0.0], [1, 2], 1.0, 0.0), [f64::EPSILON * f64::EPSILON]);

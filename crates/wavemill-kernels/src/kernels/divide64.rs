@@ -4,8 +4,8 @@ use crate::case::{Case, Size};
 use crate::check::Expect;
 use crate::random::Random;
 
-/// Numbers at which the steps of a long division go wrong first: powers of two, and the neighbours of the largest numbers
-/// of 31 to 33, 52, 53, 63 and 64 bits.
+/// Numbers at which the steps of a long division are most likely to fail: powers of two, and the
+/// neighbours of the largest numbers of 31 to 33, 52, 53, 63 and 64 bits.
 const EDGES: [u64; 40] = [
     0,
     1,
@@ -60,8 +60,9 @@ pub(crate) fn signed(size: Size) -> Case {
 fn make(name: &'static str, size: Size, reference: fn(&Case) -> Vec<Expect>) -> Case {
     let mut random = Random::new(51);
     let mut pairs: Vec<(u64, u64)> = EDGES.iter().flat_map(|&a| EDGES.iter().map(move |&b| (a, b))).collect();
-    // Of any length, so that quotients are of any length too; products and their neighbours; numbers of 32 bits only, for
-    // which the compiler has a way of its own that whole waves must take to be seen.
+    // Numbers of arbitrary length, so that quotients have arbitrary lengths, too; products and
+    // their neighbours; numbers of only 32 bits, for which the compiler has a special path that
+    // runs only if a whole wave takes it.
     let long = |r: &mut Random| r.u64() >> r.below(64);
     pairs.extend(random.many(size.pick(5000, 1 << 19), |r| (long(r), long(r))));
     pairs.extend(random.many(size.pick(5000, 1 << 19), |r| {
@@ -69,7 +70,7 @@ fn make(name: &'static str, size: Size, reference: fn(&Case) -> Vec<Expect>) -> 
         (b.wrapping_mul(long(r) >> 16).wrapping_add(u64::from(r.below(3))).wrapping_sub(1), b)
     }));
     pairs.extend(random.many(size.pick(1001, 1 << 19), |r| (u64::from(r.u32()), long(r) >> 32)));
-    // Division by 0 and of the smallest number by -1 mean nothing.
+    // Division by 0 and of the smallest number by -1 is undefined.
     let pairs =
         pairs.into_iter().map(|(a, b)| if b == 0 || a == 1 << 63 && b == u64::MAX { (a, 3) } else { (a, b) });
     let (a, b): (Vec<u64>, Vec<u64>) = pairs.unzip();

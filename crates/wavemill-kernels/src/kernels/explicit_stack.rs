@@ -1,4 +1,4 @@
-//! Quicksort and the queens of the chess board, each work-item with a stack of its own.
+//! Quicksort and the queens problem; each work-item has its own stack.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
@@ -9,7 +9,8 @@ pub(crate) fn quicksort(size: Size) -> Case {
     let mut random = Random::new(46);
     let (mut start, mut y) = (vec![0], Vec::new());
     for run in 0..runs {
-        // Every length up to the longest, of numbers in any order, of few, and of such as are sorted already, either way.
+        // Every length up to the longest: of arbitrary numbers, of few different ones, and of
+        // sorted ones in either direction.
         let length = if run < 32 { run.min(longest) } else { random.below(longest + 1) };
         y.extend((0..length).map(|i| match run % 8 {
             0 => random.below(3).wrapping_sub(1),
@@ -34,12 +35,12 @@ fn quicksort_reference(case: &Case) -> Vec<Expect> {
     vec![Expect::values(&y), Expect::Unchanged]
 }
 
-/// The queens on a board that has some in its first rows.
+/// A board with queens in its first rows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Board {
     /// Columns with a queen.
     taken: u32,
-    /// Columns that they attack in the next row, on the way to higher and to lower ones.
+    /// Columns that they attack in the next row, along diagonals to higher and to lower ones.
     left: u32,
     right: u32,
 }
@@ -57,7 +58,7 @@ impl Board {
         })
     }
 
-    /// In how many ways it can be filled.
+    /// The number of ways to complete it.
     fn ways(self, size: u32) -> u32 {
         if self.taken == (1 << size) - 1 { 1 } else { self.more(size).map(|board| board.ways(size)).sum() }
     }

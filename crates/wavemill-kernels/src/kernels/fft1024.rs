@@ -30,7 +30,7 @@ fn make(name: &'static str, size: Size, reference: fn(&Case) -> Vec<Expect>) -> 
     let mut random = Random::new(31);
     let mut points: Vec<[f32; 2]> =
         random.many(transforms * POINTS, |r| [r.f32(-1.0, 1.0), r.f32(-1.0, 1.0)]);
-    // Every other transform is of a few points only, so that its bounds are narrow.
+    // Every other transform has only a few points that are not 0, so that its bounds are narrow.
     for points in points.chunks_exact_mut(POINTS).step_by(2) {
         points.iter_mut().filter(|_| random.below(200) != 0).for_each(|point| *point = [0.0; 2]);
     }
@@ -62,7 +62,7 @@ fn transforms(case: &Case, factor: fn(usize) -> Complex) -> Vec<Expect> {
     vec![Expect::Unchanged, Expect::Near(near.flatten().map(Bounded::near).collect())]
 }
 
-/// exp(-2 pi i / 1024) out of the table, which holds it rounded.
+/// exp(-2 pi i / 1024) from the table, which holds it rounded.
 fn table_factor(i: usize) -> Complex {
     let (sin, cos) = (TAU * i as f64 / POINTS as f64).sin_cos();
     [cos, -sin].map(Bounded::rounded)
@@ -75,7 +75,7 @@ fn native_factor(i: usize) -> Complex {
     [cos, -sin]
 }
 
-/// The operations of the kernel: five passes, each of 256 butterflies.
+/// The kernel's operations: five passes of 256 butterflies each.
 fn transformed(points: &[Complex], factors: &[Complex]) -> Vec<Complex> {
     let mut data = points.to_vec();
     let mut span = 1;
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn known_transforms() {
         let factors: Vec<Complex> = (0..3 * GROUP).map(table_factor).collect();
-        // A constant has nothing but its mean.
+        // A constant has only its mean.
         let out = transformed(&[[0.5, -2.0].map(Bounded::of); POINTS], &factors);
         assert_eq!(out[0].map(|part| part.exact), [512.0, -2048.0]);
         assert!(out[1..].iter().flatten().all(|part| part.exact.abs() < 1e-10));

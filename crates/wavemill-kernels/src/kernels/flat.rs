@@ -1,4 +1,4 @@
-//! Generic pointers into global memory, LDS and scratch.
+//! Generic pointers to global memory, LDS and scratch.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;

@@ -1,4 +1,4 @@
-//! Division, and x * y + x, in a program that flushes denormals; bit for bit.
+//! Division and x * y + x in a program that flushes denormals, bit for bit.
 
 use super::callee::{flushed_blend, operands};
 use crate::case::{Case, Size};
@@ -8,8 +8,8 @@ use crate::random::Random;
 pub(crate) fn case(size: Size) -> Case {
     let n = size.pick(64 * 64 - 5, 1 << 18);
     let mut random = Random::new(19);
-    // Whether a denormal operand or quotient counts as zero is up to the steps of a division, so there are none:
-    // exponents from -60 to 59 give quotients that are far from denormal.
+    // Whether a denormal operand or quotient counts as zero depends on the steps of a division, so
+    // there are none. Exponents from -60 to 59 give quotients far from denormal.
     let mut number = || f32::from_bits(random.u32() & 0x807f_ffff | (127 - 60 + random.below(120)) << 23);
     let (a, b): (Vec<f32>, Vec<f32>) = (0..n).map(|_| (number(), number())).unzip();
     let (x, y) = operands(&mut random, n);

@@ -7,7 +7,7 @@ use crate::random::Random;
 pub(crate) fn by_lane(size: Size) -> Case {
     let n: usize = size.pick(64 * 64 - 13, 256 * 64);
     let mut random = Random::new(49);
-    // In most waves any lane may call any function; in some all lanes go the same way.
+    // In most waves, each lane may call any function; in some, all lanes call the same one.
     let orders = random.many(n.div_ceil(64), Random::u32);
     let order: Vec<u32> =
         (0..n).map(|i| if i / 64 % 5 == 4 { orders[i / 64] } else { random.u32() }).collect();
@@ -61,7 +61,7 @@ fn step(which: u32, x: u32, y: u32) -> u32 {
     }
 }
 
-/// The greatest common divisor, and the divisions that it takes.
+/// The greatest common divisor, and the number of divisions.
 fn euclid(x: u32, y: u32) -> (u32, u32) {
     if y == 0 {
         return (x, 0);
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(step(1, 36, 48), 12 | 3 << 16);
         assert_eq!(step(1, 7, 0), 7);
         assert_eq!(step(2, 0x8000_0001, 33), 3 ^ 4);
-        // Nibble j of the array is nibble j - y of x; then each is looked up by its own value.
+        // Nibble j of the array is nibble j - y of x; each is then looked up by its own value.
         assert_eq!(step(3, 0x7654_3210, 0), 0x0123_4567);
         assert_eq!(step(3, 0x7654_3210, 1), 0x6701_2345);
         assert_eq!(step(3, 0x7654_3210, 9), step(3, 0x7654_3210, 1));

@@ -18,7 +18,7 @@ pub(crate) fn dot4(size: Size) -> Case {
 fn make(name: &'static str, size: Size) -> Case {
     let (rows, quads) = size.pick((131, 150), (8192, 1024));
     let mut random = Random::new(27);
-    // Products of the most negative number are the largest ones.
+    // Products of the most negative number have the largest magnitude.
     let mut bytes =
         |count: u32| random.many(count as usize, |r| if r.below(9) == 0 { 0x80 } else { r.u32() as u8 });
     let (a, x) = (bytes(4 * rows * quads), bytes(4 * quads));

@@ -1,4 +1,4 @@
-//! Workgroups that hand data to one another within a launch.
+//! Workgroups that pass data to one another within a launch.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
@@ -6,7 +6,7 @@ use crate::random::Random;
 
 /// Items of a workgroup of `handoff_ring`.
 const RING_GROUP: usize = 128;
-/// Rounds that the producer may be ahead.
+/// Number of rounds that the producer may be ahead.
 const SLOTS: u32 = 4;
 /// Items of a workgroup of `handoff_chain`.
 const CHAIN_GROUP: usize = 256;
@@ -31,7 +31,7 @@ fn ring_reference(case: &Case) -> Vec<Expect> {
     let (x, rounds) = (case.input::<u32>("x"), case.get_u32("rounds"));
     let (mut ring, mut y) = (Vec::new(), Vec::new());
     for team in x.chunks_exact(RING_GROUP) {
-        // What the slots hold at the end: the values of the last round that used each.
+        // The final contents of the slots: the values of the last round that used each.
         let sent: Vec<Vec<u32>> = team.iter().map(|&x| values(x, rounds)).collect();
         for slot in 0..SLOTS {
             let last = (0..rounds).rev().find(|round| round % SLOTS == slot);
@@ -51,7 +51,7 @@ fn ring_reference(case: &Case) -> Vec<Expect> {
     ]
 }
 
-/// What a lane sends in each round.
+/// The value that a lane sends in each round.
 fn values(x: u32, rounds: u32) -> Vec<u32> {
     let next = |x: &u32| Some(x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
     std::iter::successors(Some(x), next).take(rounds as usize).collect()

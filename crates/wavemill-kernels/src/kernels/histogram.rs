@@ -15,7 +15,7 @@ pub(crate) fn global(size: Size) -> Case {
 
 fn make(name: &'static str, items: u32, group: u32, words: u32) -> Case {
     let mut random = Random::new(9);
-    // Uneven on purpose, with runs: many lanes of a wave meet in one bin.
+    // Uneven on purpose, with runs: many lanes of a wave hit one bin.
     let data = random.many(words as usize, |r| match r.below(4) {
         0 => 0x0101_0101 * r.below(3),
         1 => r.u32() & r.u32(),

@@ -1,4 +1,4 @@
-//! What a work-item can know of its launch.
+//! The facts that a work-item can query about its launch.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
@@ -13,7 +13,7 @@ pub(crate) fn line(size: Size) -> Case {
     make("launch_state_1d", 1, [size.pick(6500, 650_000), 1, 1], [100, 1, 1], [0; 3])
 }
 
-/// Two dimensions, workgroups of less than a wave, an offset.
+/// Two dimensions, workgroups smaller than a wave, an offset.
 pub(crate) fn plane(size: Size) -> Case {
     make("launch_state_2d", 2, [size.pick(123, 12_300), 45, 1], [10, 5, 1], [7, 1000, 0])
 }

@@ -1,4 +1,4 @@
-//! Rows with their mean taken off and scaled to variance 1, near the exact result.
+//! Subtracts the mean of rows and scales them to variance 1, near the exact result.
 
 use crate::bounded::Bounded;
 use crate::case::{Case, Size};
@@ -38,7 +38,8 @@ fn reference(case: &Case) -> Vec<Expect> {
     vec![Expect::Unchanged, Expect::Near(near), Expect::Unchanged, Expect::Unchanged]
 }
 
-/// The operations of the kernel on a row. The sums follow the kernel's order, because the bound of a sum depends on it.
+/// The kernel's operations on a row. The sums follow the kernel's order, because the bound of a sum
+/// depends on it.
 fn row(x: &[f32], gain: &[f32], bias: &[f32], epsilon: f32) -> Vec<Near> {
     let count = Bounded::of(x.len() as f32);
     let mean = group_sum(x, |sum, x| sum + Bounded::of(x)).divide(count);
@@ -51,8 +52,8 @@ fn row(x: &[f32], gain: &[f32], bias: &[f32], epsilon: f32) -> Vec<Near> {
     x.iter().zip(gain.iter().zip(bias)).map(affine).collect()
 }
 
-/// Each item takes every 128th number into its sum; the upper half of the sums is added to the lower one until one is
-/// left.
+/// Each item adds every 128th number to its sum. The upper half of the sums is added to the lower
+/// half until one is left.
 fn group_sum(x: &[f32], take: impl Fn(Bounded, f32) -> Bounded) -> Bounded {
     let mut sums = [Bounded::of(0.0); GROUP];
     for x in x.chunks(GROUP) {

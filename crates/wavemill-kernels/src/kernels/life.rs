@@ -5,7 +5,7 @@ use crate::check::Expect;
 use crate::random::Random;
 
 pub(crate) fn bytes(size: Size) -> Case {
-    // A last column and a last row of tiles that are not full.
+    // The last column and the last row of tiles are not full.
     let (width, height) = size.pick((203, 91), (2048, 1024));
     let cells = cells(width, height);
     Case::new("life", "life", bytes_reference)
@@ -27,7 +27,7 @@ pub(crate) fn bits(size: Size) -> Case {
         .u32("height", height)
 }
 
-/// Cells of which one in three is alive, but for a part where all are dead and one where all are alive.
+/// One in three cells is alive, except in one part where all are dead and one where all are alive.
 fn cells(width: u32, height: u32) -> Vec<u8> {
     let mut random = Random::new(43);
     let cell = |y: u32| match 16 * y / height {

@@ -1,11 +1,12 @@
-//! Litmus tests between workgroups: what a sequentially consistent, or release-acquire, run must not show.
+//! Litmus tests between workgroups: outcomes that a sequentially consistent, or release-acquire,
+//! run must not show.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
 
 /// Items of a workgroup; each plays its own copy of the test.
 const LANES: u32 = 64;
-/// Words from one cell to the next: a cache line apart, so that no two lanes meet in one.
+/// Words from one cell to the next: a cache line, so that no two lanes share one.
 const STRIDE: u32 = 16;
 
 pub(crate) fn store_buffering(size: Size) -> Case {
@@ -15,7 +16,7 @@ pub(crate) fn store_buffering(size: Size) -> Case {
 }
 
 pub(crate) fn message_passing(size: Size) -> Case {
-    // The reader says [0, 1] where it did not see the flag and so did not look at the data.
+    // The reader records [0, 1] if it did not see the flag and therefore did not read the data.
     make("litmus_message_passing", ["data", "flag"], 2, 2, size, |case| {
         reference(case, 2, 2, |seen| seen == [0, 1] || seen == [1, 1], "[0, 1] or [1, 1]")
     })
@@ -27,7 +28,7 @@ pub(crate) fn iriw(size: Size) -> Case {
     })
 }
 
-/// `players` workgroups make a team; a test has `registers` results.
+/// `players` workgroups form a team; a test has `registers` results.
 fn make(
     name: &'static str,
     cells: [&'static str; 2],
@@ -65,7 +66,7 @@ fn reference(
     let rounds = case.get_u32("rounds");
     let teams = case.groups()[0] / players;
     let tests = (rounds * teams * LANES) as usize;
-    // Every first word of a cell is written once, the rest of its line never.
+    // The first word of each cell is written once, the rest of its line never.
     let mut cells = vec![0u32; tests * STRIDE as usize];
     cells.iter_mut().step_by(STRIDE as usize).for_each(|cell| *cell = 1);
     vec![
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
     use crate::case::{bytes_of, values_of};
 
-    /// Contents as after a run in which every test saw `seen`.
+    /// The contents after a run in which every test saw `seen`.
     fn run(case: &Case, seen: &[u32]) -> Vec<Vec<u8>> {
         let mut buffers: Vec<Vec<u8>> = case.buffers().map(|buffer| buffer.data.to_vec()).collect();
         for cells in &mut buffers[..2] {

@@ -1,4 +1,4 @@
-//! Data exchanged inside a wave without barriers.
+//! Data exchange inside a wave without barriers.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;

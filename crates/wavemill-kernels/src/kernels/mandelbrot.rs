@@ -1,4 +1,4 @@
-//! Escape times, bit for bit: every operation is rounded on its own, on the device and here.
+//! Escape times, bit for bit: every operation is rounded separately, on the device and here.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
@@ -42,9 +42,9 @@ fn escape(cx: f32, cy: f32, limit: u32) -> u32 {
     n
 }
 
-/// The colour (red, green, blue) of a pixel of the Mandelbrot picture that escaped after `steps` of at most
-/// `limit` steps: black inside the set, outside from dark blue over light yellow to brown and around again,
-/// in steps that get longer towards the set.
+/// The colour (red, green, blue) of a pixel of the Mandelbrot picture that escaped after `steps` of
+/// at most `limit` steps. Inside the set it is black; outside it cycles from dark blue over light
+/// yellow to brown, in steps that get longer towards the set.
 pub fn colour(steps: u32, limit: u32) -> [u8; 3] {
     /// Colours at equal distances along the cycle.
     const STOPS: [[f32; 3]; 6] = [
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn known_points() {
-        // The origin and -1 never leave; 1 goes 1, 2, 5: |2| is not outside, |5| is.
+        // The origin and -1 never escape; 1 goes 1, 2, 5: |2| is not outside, |5| is.
         assert_eq!(escape(0.0, 0.0, 500), 500);
         assert_eq!(escape(-1.0, 0.0, 500), 500);
         assert_eq!(escape(1.0, 0.0, 500), 3);

@@ -59,7 +59,7 @@ pub struct KernelCase {
 }
 
 impl KernelCase {
-    /// Generates the inputs. Two calls give the same.
+    /// Generates the inputs. Every call returns the same.
     pub fn make(&self, size: Size) -> Case {
         Case { name: self.name, ..(self.make)(size) }
     }

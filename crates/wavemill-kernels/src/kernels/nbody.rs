@@ -1,4 +1,4 @@
-//! One step of n bodies, near the exact result: how near follows from the bounds of the instructions.
+//! One step of n bodies, near the exact result. The bounds of the instructions determine how near.
 
 use crate::case::{Case, Size};
 use crate::check::{Expect, Near};
@@ -8,7 +8,7 @@ use crate::random::Random;
 const GROUP: usize = 256;
 /// The largest relative error of rounding to nearest.
 const U: f64 = 1.0 / 16_777_216.0;
-/// For the products of errors, which the sums below leave out.
+/// A margin for the products of errors, which the sums below omit.
 const SLACK: f64 = 1.001;
 
 pub(crate) fn case(size: Size) -> Case {
@@ -53,17 +53,17 @@ fn reference(case: &Case) -> Vec<Expect> {
     vec![Expect::Unchanged, Expect::Near(faster), Expect::Near(moved)]
 }
 
-/// The pull on a body, and how far rounding can take the kernel's from it.
+/// The pull on a body, and a bound for the kernel's rounding errors.
 ///
 /// With u = 2^-24, the largest relative error of one rounding:
 /// - each component d of the distance is rounded once: u, so 2u for its square;
 /// - three fused steps add up the squares, all positive: 2u and another 3u, together 5u;
-/// - `rsqrt` is V_RSQ_F32 between two exact scalings: half of its operand's 5u and 1 ulp (Vega ISA 12.8), at
-///   most 2u: 4.5u; without optimisation it is 1 / sqrt, both rounded correctly, which is 2u as well;
-/// - the strength is the mass times that three times over, three roundings: 13.5u + 3u = 16.5u;
-/// - strength * d is off by 16.5u + u = 17.5u of itself;
-/// - each fused step of the sum rounds once: u times the sum so far. Bodies that fill up the last tile have
-///   no mass; a step that adds 0 is exact.
+/// - `rsqrt` is V_RSQ_F32 between two exact scalings: half of its operand's 5u and 1 ulp (Vega ISA
+///   12.8), at most 2u: 4.5u; without optimisation it is 1 / sqrt, both correctly rounded, also 2u;
+/// - the strength is the mass multiplied by that three times, three roundings: 13.5u + 3u = 16.5u;
+/// - the relative error of strength * d is 16.5u + u = 17.5u;
+/// - each fused step of the sum rounds once: u times the sum so far. Bodies that pad the last tile
+///   have no mass; a step that adds 0 is exact.
 fn pull(me: &[f32; 4], heavy: &[[f32; 4]], softening2: f64) -> [Near; 3] {
     let mut sum = [0f64; 3];
     let mut bound = [0f64; 3];

@@ -1,4 +1,4 @@
-//! Arguments of every width, some of which the hardware loads before the kernel starts.
+//! Arguments of every width, some of which hardware loads before the kernel starts.
 
 use crate::case::{Case, Size, Value, bytes_of};
 use crate::check::Expect;

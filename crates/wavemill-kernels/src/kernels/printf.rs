@@ -1,4 +1,5 @@
-//! Kernels that print. What they print is tested where the text arrives; here is what they store.
+//! Kernels that print. Other tests check the printed text; these cases check the values that they
+//! store.
 
 use crate::case::{Case, Size, Value};
 use crate::check::Expect;
@@ -30,7 +31,7 @@ pub(crate) fn items(size: Size) -> Case {
     .buffer("printed", &vec![u32::MAX; n as usize])
     .u32("n", n)
     .u32("every", 7);
-    // Room in the buffer is reserved by loops of compare-and-swap.
+    // A loop of compare-and-swap reserves space in the buffer.
     Case { spins: true, ..case }
 }
 
@@ -43,6 +44,6 @@ pub(crate) fn then_store(size: Size) -> Case {
     .buffer("stored", &vec![u32::MAX; n as usize])
     .u32("n", n)
     .u32("last", n - 1);
-    // Room in the buffer is reserved by loops of compare-and-swap.
+    // A loop of compare-and-swap reserves space in the buffer.
     Case { spins: true, ..case }
 }

@@ -44,8 +44,9 @@ fn reference_single_pass(case: &Case) -> Vec<Expect> {
     vec![Expect::Unchanged, Expect::values(&partial), Expect::values(&total), Expect::values(&[0u32])]
 }
 
-/// The sums of the groups: item i of all adds up every (groups * GROUP)th number from the ith on, then the
-/// items of a group fold the upper half of their sums onto the lower one until one is left.
+/// The sums of the groups. Item i of all items adds every (groups * GROUP)th number from the ith
+/// on. Then the items of a group add the upper half of their sums to the lower half until one is
+/// left.
 fn partial_sums(x: &[f32], groups: usize) -> Vec<f32> {
     let items = groups * GROUP;
     let mut sums: Vec<f32> =
@@ -78,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_order_is_a_tree() {
-        // From left to right the ones would be lost one by one: 2^24 + 1 rounds to 2^24.
+        // From left to right, the ones would be lost one by one: 2^24 + 1 rounds to 2^24.
         let mut x = vec![1f32; GROUP];
         x[0] = 16_777_216.0;
         assert_eq!(partial_sums(&x, 1), [16_777_216.0 + 254.0]);

@@ -1,4 +1,4 @@
-//! Norms of rows in two passes, bit for bit: the order of the additions is the launch's.
+//! Norms of rows in two passes, bit for bit: the launch determines the order of the additions.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
@@ -19,7 +19,7 @@ pub(crate) fn first(size: Size) -> Case {
 }
 
 pub(crate) fn second(size: Size) -> Case {
-    // Rows that the first pass cuts into more chunks than this pass has items.
+    // The first pass divides rows into more chunks than this pass has items.
     let (rows, columns, chunks) = size.pick((66, 8000, 70), (1 << 15, 512, 4));
     let partial = partial_sums(&matrix(rows, columns), columns, chunks);
     Case::new("norm_second_pass", "reduction_two_pass", second_reference)
@@ -29,7 +29,8 @@ pub(crate) fn second(size: Size) -> Case {
         .u32("chunks", chunks as u32)
 }
 
-/// Some rows are so small that their squares are denormal, some so large that they overflow, and one has a NaN.
+/// Some rows are so small that their squares are denormal, some so large that they overflow, and
+/// one contains a NaN.
 fn matrix(rows: usize, columns: usize) -> Vec<f32> {
     let mut x = Random::new(24).many(rows * columns, |r| r.f32(-1.0, 1.0));
     for (i, row) in x.chunks_exact_mut(columns).enumerate() {
@@ -79,7 +80,7 @@ fn norms(partial: &[f32], chunks: usize) -> Vec<f32> {
     partial.chunks_exact(chunks).map(norm).collect()
 }
 
-/// The sum of a group's items: the upper half is added to the lower one until one is left.
+/// The sum of a group's items: the upper half is added to the lower half until one is left.
 fn fold(sums: &mut [f32]) -> f32 {
     let mut half = sums.len() / 2;
     while half > 0 {

@@ -1,11 +1,12 @@
-//! Quotients, roots and fused products, bit for bit, for every kind of operand.
+//! Quotients, roots and fused products, bit for bit, for all kinds of operands.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
 use crate::random::Random;
 
 pub(crate) fn single(size: Size) -> Case {
-    // Each with each, then any bits, then numbers of similar size, where quotients are hard to round.
+    // All pairs of these, then arbitrary bits, then numbers of similar size, whose quotients are
+    // hard to round.
     let special = [
         0.0,
         1.0,

@@ -1,4 +1,4 @@
-//! Prefix sums of blocks, and the pass that puts the blocks together.
+//! Prefix sums of blocks, and the pass that combines the blocks.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;

@@ -1,12 +1,12 @@
-//! C = alpha * A * B + beta * C, bit for bit: one fused multiplication and addition after the other along k.
+//! C = alpha * A * B + beta * C, bit for bit: successive fused multiply-adds along k.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
 use crate::random::Random;
 
-/// Side of the tile of C that a workgroup makes.
+/// Side of the tile of C that a workgroup computes.
 const TILE: u32 = 64;
-/// Length along k of the strips in LDS: k is filled up with zeros to a multiple of it.
+/// Length along k of the strips in LDS: zeros pad k to a multiple of it.
 const STRIP: usize = 16;
 /// Side of the workgroup, and of the tile's grid of items.
 const SIDE: u32 = 16;
@@ -40,15 +40,15 @@ fn product(a: &[f32], b: &[f32], c: &[f32], [n, k]: [usize; 2], alpha: f32, beta
     let mut sums = vec![0f32; n];
     for (a_row, c_row) in a.chunks_exact(k).zip(c.chunks_exact(n)) {
         sums.fill(0.0);
-        // Every sum takes its products in the order of k; going along a row of B is only for the host's
-        // cache.
+        // Every sum adds its products in the order of k; the loop along a row of B only helps the
+        // host's cache.
         for (&x, b_row) in a_row.iter().zip(b.chunks_exact(n)) {
             for (sum, &y) in sums.iter_mut().zip(b_row) {
                 *sum = x.mul_add(y, *sum);
             }
         }
         if !k.is_multiple_of(STRIP) {
-            // The zeros that fill up the last strip turn -0 into 0, and change nothing else.
+            // The zeros that pad the last strip turn -0 into 0, and change nothing else.
             sums.iter_mut().for_each(|sum| *sum += 0.0);
         }
         out.extend(sums.iter().zip(c_row).map(|(&sum, &c)| alpha.mul_add(sum, beta * c)));

@@ -1,10 +1,10 @@
-//! SHA-256 of many messages, by an implementation of our own that is checked against another one.
+//! SHA-256 of many messages, with an independent implementation that is tested against another one.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
 use crate::random::Random;
 
-/// The longest message in bytes, so that one to four blocks occur.
+/// The longest message in bytes: one to four blocks occur.
 const LONGEST: u32 = 200;
 
 pub(crate) fn case(size: Size) -> Case {
@@ -12,12 +12,12 @@ pub(crate) fn case(size: Size) -> Case {
     let mut random = Random::new(6);
     let (mut data, mut start, mut length) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..messages {
-        // First every length in turn, then any.
+        // First every length in turn, then arbitrary lengths.
         let bytes = if i <= LONGEST { i } else { random.below(LONGEST + 1) };
         start.push((data.len() / 4) as u32);
         length.push(bytes);
-        // The bytes behind the message up to the end of its last word are not 0: the kernel has to cover
-        // them.
+        // The bytes between the end of the message and the end of its last word are not 0: the
+        // kernel must mask them.
         data.extend(random.many(bytes.next_multiple_of(4) as usize, |r| r.u32() as u8));
     }
     Case::new("sha256", "sha256", reference)
@@ -39,15 +39,15 @@ fn reference(case: &Case) -> Vec<Expect> {
     vec![Expect::Unchanged, Expect::Unchanged, Expect::Unchanged, Expect::values(&digests)]
 }
 
-/// The first 64 primes, from whose roots all constants of SHA-256 come.
+/// The first 64 primes, whose roots give all constants of SHA-256.
 const PRIMES: [u32; 64] = [
     2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103,
     107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197, 199, 211, 223,
     227, 229, 233, 239, 241, 251, 257, 263, 269, 271, 277, 281, 283, 293, 307, 311,
 ];
 
-/// The first 32 bits behind the point of the `power`th root of `n` (FIPS 180-4, sections 4.2.2 and 5.3.3), in
-/// integers: the largest r with r^power <= n * 2^(32 * power).
+/// The first 32 bits after the binary point of the `power`th root of `n` (FIPS 180-4, sections
+/// 4.2.2 and 5.3.3), in integers: the largest r with r^power <= n * 2^(32 * power).
 const fn root_bits(n: u32, power: u32) -> u32 {
     let mut root: u128 = 0;
     let mut bit = 36;

@@ -1,4 +1,4 @@
-//! Softmax of rows, near the exact result: how near follows from the bounds of the instructions.
+//! Softmax of rows, near the exact result. The bounds of the instructions determine how near.
 
 use crate::case::{Case, Size};
 use crate::check::{Expect, Near};
@@ -25,19 +25,21 @@ fn reference(case: &Case) -> Vec<Expect> {
     vec![Expect::Unchanged, Expect::Near(near)]
 }
 
-/// The exact results for a row, and how far rounding can take the kernel from them.
+/// The exact results for a row, and bounds for the kernel's rounding errors.
 ///
-/// With u = 2^-24, the largest relative error of one rounding, and t = x - max (the maximum is exact):
-/// - the power: `native_exp2(t * log2(e))` rounds the difference, the constant and the product, so the
-///   exponent is off by a factor of 1 +- 3u, the power by exp(3u |t|); V_EXP_F32 adds 1 ulp, at most 2u (Vega
-///   ISA 12.8);
-/// - the sum: each power takes part in at most ceil(columns / group) - 1 additions of its item and 7 of the
-///   tree; all terms are positive, so the relative error is that of the terms, weighted, and u for each
-///   addition;
-/// - the quotient: V_RCP_F32, 1 ulp (at most 2u), and a multiplication (u); taking numbers apart and together
-///   with V_FREXP and V_LDEXP is exact, as no result here is denormal.
+/// With u = 2^-24, the largest relative error of one rounding, and t = x - max (the maximum is
+/// exact):
+/// - the power: `native_exp2(t * log2(e))` rounds the difference, the constant and the product, so
+///   the exponent is off by a factor of 1 +- 3u, the power by exp(3u |t|); V_EXP_F32 adds 1 ulp, at
+///   most 2u (Vega ISA 12.8);
+/// - the sum: each power is part of at most ceil(columns / group) - 1 additions of its item and 7
+///   of the tree; all terms are positive, so the relative error is the weighted error of the terms,
+///   plus u for each addition;
+/// - the quotient: V_RCP_F32, 1 ulp (at most 2u), and a multiplication (u); splitting and scaling
+///   numbers with V_FREXP and V_LDEXP is exact, as no result here is denormal.
 ///
-/// Errors are added; one in a thousand is put on top for their products, which are smaller by far.
+/// Errors are added; an extra factor of one in a thousand covers their products, which are far
+/// smaller.
 fn row(x: &[f32]) -> Vec<Near> {
     let largest = f64::from(x.iter().copied().fold(f32::NEG_INFINITY, f32::max));
     let powers: Vec<(f64, f64)> = x

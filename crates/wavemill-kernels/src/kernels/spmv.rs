@@ -16,7 +16,7 @@ struct Matrix {
 
 pub(crate) fn scalar(size: Size) -> Case {
     let rows = size.pick(64 * 64 + 5, 1 << 19);
-    // Short rows, none at all among them, and now and then a long one that a whole wave waits for.
+    // Short rows, some of them empty, and occasionally a long one that a whole wave waits for.
     let case = make("spmv_scalar", rows, rows, |r| if r.below(100) == 0 { r.below(48) } else { r.below(8) });
     case.cover(rows as u32, 64)
 }
@@ -34,7 +34,7 @@ pub(crate) fn vector(size: Size) -> Case {
 fn make(name: &'static str, rows: usize, columns: usize, length: impl FnMut(&mut Random) -> u32) -> Case {
     let mut random = Random::new(25);
     let matrix = Matrix::new(&mut random, rows, columns as u32, length);
-    // The vector has denormals, and an infinity and a NaN that few rows meet.
+    // The vector has denormals, and an infinity and a NaN that few rows use.
     let mut x = random.many(columns, |r| r.f32(-1.0, 1.0) * if r.below(16) == 0 { 1e-39 } else { 1.0 });
     (x[7], x[11]) = (f32::INFINITY, f32::NAN);
     let reference = if name == "spmv_scalar" { scalar_reference } else { vector_reference };
@@ -96,12 +96,13 @@ impl Matrix {
     }
 }
 
-/// From left to right.
+/// The sum from left to right.
 fn sum((column, value): (&[u32], &[f32]), x: &[f32]) -> f32 {
     column.iter().zip(value).fold(0.0, |sum, (&column, value)| sum + value * x[column as usize])
 }
 
-/// An item adds up every 64th product; the upper half of the items' sums is added to the lower one until one is left.
+/// An item adds every 64th product; the upper half of the items' sums is added to the lower half
+/// until one is left.
 fn shared_sum((column, value): (&[u32], &[f32]), x: &[f32]) -> f32 {
     let mut sums = [0f32; LANES];
     for (column, value) in column.chunks(LANES).zip(value.chunks(LANES)) {
@@ -139,7 +140,7 @@ mod tests {
         let mut x = vec![1f32; 100];
         x[0] = 16_777_216.0;
         assert_eq!(sum((&column, &[1.0; 100]), &x), 16_777_216.0);
-        // Item 0 loses its second number only.
+        // Item 0 loses only its second number.
         assert_eq!(shared_sum((&column, &[1.0; 100]), &x), 16_777_216.0 + 98.0);
     }
 }

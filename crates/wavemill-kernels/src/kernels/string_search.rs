@@ -4,14 +4,15 @@ use crate::case::{Case, Size};
 use crate::check::Expect;
 use crate::random::Random;
 
-/// From one letter up to what is unlikely to be there by chance, and patterns that overlap themselves.
+/// Patterns from one letter up to an unlikely sequence, and patterns that overlap themselves.
 const PATTERNS: [&str; 9] = ["a", "b", "ab", "aa", "abab", "ababab", "bababbaabbabab", "cab", "needle"];
 
 pub(crate) fn case(size: Size) -> Case {
     let (n, groups) = size.pick((70 * 64 - 21, 70), (1 << 20, 256));
     let mut random = Random::new(53);
     let mut text = random.many(n, |r| b"aaaabbbbbbabababbaac"[r.below(20) as usize]);
-    // At the very end, across the border of two groups' parts, and one that is cut off by the end.
+    // At the very end, across the border of two groups' parts, and one that is truncated by the
+    // end.
     for at in [n - 6, 3 * 64 - 2, n / 2] {
         text[at..at + 6].copy_from_slice(b"needle");
     }
@@ -52,7 +53,7 @@ fn reference(case: &Case) -> Vec<Expect> {
     ]
 }
 
-/// Where a pattern occurs.
+/// The positions of a pattern.
 fn places(text: &[u8], pattern: &[u8]) -> Vec<usize> {
     text.windows(pattern.len())
         .enumerate()

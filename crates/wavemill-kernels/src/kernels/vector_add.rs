@@ -1,4 +1,4 @@
-//! c = a + b over every kind of number.
+//! c = a + b over all kinds of numbers.
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
@@ -7,7 +7,7 @@ use crate::random::Random;
 pub(crate) fn case(size: Size) -> Case {
     let n = size.pick(64 * 256 - 5, 1 << 20);
     let mut random = Random::new(1);
-    // One in eight is any bit pattern: infinities, NaNs, denormals.
+    // One in eight has arbitrary bits: infinities, NaNs, denormals.
     let mut number = |_| match random.below(8) {
         0 => f32::from_bits(random.u32()),
         _ => random.f32(-100.0, 100.0),

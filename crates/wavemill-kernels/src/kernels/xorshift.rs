@@ -6,7 +6,7 @@ use crate::random::Random;
 
 pub(crate) fn xorshift(size: Size) -> Case {
     let (n, rounds) = size.pick((64 * 256 - 9, 100), (64 * 1024, 4096));
-    // 0 stays 0; everything else goes through all 2^32 - 1 states.
+    // 0 stays 0; all other states form a cycle of 2^32 - 1.
     let state = Random::new(7).many(n as usize, Random::u32);
     Case::new("xorshift", "xorshift", reference)
         .cover(n, 256)

@@ -1,7 +1,7 @@
 //! ALU groups (HD 6900 ISA 4, 8.2).
 //!
-//! All slots of a group read before any of them writes. Results go to PV, or to a temporary where a slot that comes later still
-//! reads that channel of PV; registers are written behind all slots.
+//! All slots of a group read before any of them writes. Results go to PV, or to a temporary if a
+//! later slot still reads that channel of PV. Registers are written after all slots.
 
 use wavemill_ir::{
     Attrs, FloatOp, FloatType, IntOp, MemType, Op as IrOp, Operand, Row as IrRow, Space, SrcMods,
@@ -15,15 +15,15 @@ use super::registers;
 const F32: FloatType = FloatType::F32;
 const SIGN: u64 = 0x8000_0000;
 const ONE: u64 = 0x3f80_0000;
-/// What OMOD multiplies a result by: 1, 2, 4, and 1/2 (HD 6900 ISA 9.2).
+/// Factors of OMOD: 1, 2, 4, and 1/2 (HD 6900 ISA 9.2).
 const FACTORS: [u64; 4] = [ONE, 0x4000_0000, 0x4080_0000, 0x3f00_0000];
 
-/// What a slot finds around it.
+/// The context of a slot.
 struct Clause<'c> {
     /// The word that calls the clause, with the constants that it locks.
     control: &'c Inst,
     group: &'c Group,
-    /// The queues of LDS in front of the group.
+    /// The queues of LDS before the group.
     queues: Queues,
 }
 
@@ -38,14 +38,14 @@ impl Lifter<'_, '_> {
     /// A group of the clause that `control` calls.
     pub(super) fn alu_group(&mut self, control: &Inst, group: &Group, queues: Queues) -> Result<(), Refused> {
         let clause = Clause { control, group, queues };
-        // What can fault comes first, when nothing has been written yet.
+        // Operations that can fault come first, before anything is written.
         let mut slots = Vec::with_capacity(4);
         for inst in group.slots.iter().flatten() {
             slots.push(self.slot(&clause, inst)?);
         }
         let is_lds = |slot: &Slot| slot.inst.format() == Format::Lds;
         for slot in slots.iter().filter(|slot| is_lds(slot)) {
-            // LDS operations stand in the first slot (HD 6900 ISA 8.6).
+            // LDS operations are in the first slot (HD 6900 ISA 8.6).
             if slot.inst.get(F::DstChan) != 0 {
                 return Err(ILLEGAL);
             }
@@ -66,7 +66,7 @@ impl Lifter<'_, '_> {
             if result != previous {
                 self.copy(previous, result.into());
             }
-            // Only words with two sources can leave the register as it is.
+            // Only words with two sources can leave the register unchanged.
             if inst.field(F::WriteMask) != Some(0) {
                 self.copy(registers::gpr(inst.get(F::DstGpr) as u16, channel), result.into());
             }
@@ -78,7 +78,7 @@ impl Lifter<'_, '_> {
         self.push(IrOp::Int(IntOp::Mov), to, &[from], Attrs::default());
     }
 
-    /// Reads what a slot reads, as far as that takes operations.
+    /// Appends the operations that read a slot's sources, where any are needed.
     fn slot(&mut self, clause: &Clause<'_>, inst: &Inst) -> Result<Slot, Refused> {
         // Predicates, relative registers, and results that change which lanes are active.
         all_zero(inst, &[F::PredSel, F::UpdateExecMask, F::UpdatePred, F::DstRel])?;
@@ -152,7 +152,7 @@ impl Lifter<'_, '_> {
         let factor = FACTORS[inst.get(F::Omod) as usize & 3];
         let clamp = inst.bit(F::Clamp);
         let last = Attrs { clamp, fp: self.fp, ..Attrs::default() };
-        // What the output modifier scales is the rounded result.
+        // The output modifier scales the rounded result.
         let plain = Attrs { clamp: clamp && factor == ONE, ..last };
         let attrs = Attrs { src: slot.modifiers, ..plain };
         let [first, second, third] = slot.sources;
@@ -177,14 +177,15 @@ impl Lifter<'_, '_> {
             _ => return Err(UNSUPPORTED),
         }
         if factor != ONE {
-            // The IR's own output modifier depends on the mode of denormals, as that of GCN does.
+            // The IR's own output modifier depends on the mode of denormals, as the one of GCN
+            // does.
             let sources = [result.into(), Operand::Const(factor)];
             self.push(IrOp::Float(FloatOp::Mul, F32), result, &sources, last);
         }
         Ok(())
     }
 
-    /// A copy, with the sign that modifiers ask for.
+    /// A copy, with the sign that the modifiers select.
     fn copy_bits(&mut self, slot: &Slot, result: IrRow) {
         let (source, modifiers) = (slot.sources[0], slot.modifiers[0]);
         let (op, bits) = match (modifiers.abs, modifiers.neg) {
@@ -196,8 +197,8 @@ impl Lifter<'_, '_> {
         self.push(IrOp::Int(op), result, &[source, Operand::Const(bits)], Attrs::default());
     }
 
-    /// An access to a dword of LDS: the low two bits of the address do not count, the offset counts dwords. What is read goes to
-    /// queue A.
+    /// An access to a dword of LDS: the low two bits of the address are ignored, and the offset
+    /// counts dwords. The loaded value goes to queue A.
     fn lds_access(&mut self, slot: &Slot, queues: Queues) -> Result<(), Refused> {
         let address = self.b.row_temp(1);
         let [source, data, _] = slot.sources;

@@ -1,4 +1,4 @@
-//! The way through a clause: which words of it are an instruction.
+//! The path through a clause: which of its words are an instruction.
 
 use wavemill_isa::cayman::{FieldId as F, Group, Inst, Op, decode_fetch, decode_group};
 

@@ -31,15 +31,17 @@ impl Lifter<'_, '_> {
         }
     }
 
-    /// Channels of RW_GPR go to the dwords from INDEX_GPR.X on (HD 6900 ISA 8.1, MEM_RAT_CACHELESS).
+    /// Stores channels of RW_GPR to the dwords that start at INDEX_GPR.X (HD 6900 ISA 8.1,
+    /// MEM_RAT_CACHELESS).
     fn store_dwords(&mut self, inst: &Inst) -> Result<(), Refused> {
         // A burst, a relative register or an element of several dwords.
         all_zero(inst, &[F::RwRel, F::RatIndexMode, F::ElemSize, F::BurstCount, F::ValidPixelMode])?;
-        // WRITE_IND and WRITE_IND_ACK have an index; memory is written at once, so nobody waits for the acknowledgement.
+        // WRITE_IND and WRITE_IND_ACK have an index. Memory is written at once, so nothing waits
+        // for the acknowledgement.
         if !matches!(inst.get(F::Type), 1 | 3) {
             return Err(UNSUPPORTED);
         }
-        // The manual has 1 only; LLVM writes 3 and 15, too.
+        // The manual has only 1; LLVM also writes 3 and 15.
         let dwords = match inst.get(F::CompMask) {
             1 => 1,
             3 => 2,

@@ -6,18 +6,18 @@ use wavemill_isa::cayman::{FieldId as F, Inst};
 use super::lifter::{Lifter, Refused, UNSUPPORTED, all_zero};
 use super::registers;
 
-/// The fields that say what each channel gets.
+/// The fields that select the value of each channel.
 const ELEMENTS: [F; 4] = [F::DstSelX, F::DstSelY, F::DstSelZ, F::DstSelW];
-/// Codes of constants, and of channels that stay.
+/// Codes of constants, and of unchanged channels.
 const ZERO: u32 = 4;
 const ONE: u32 = 5;
 const MASKED: u32 = 7;
-/// No index is added to that of the instruction.
+/// No index is added to the instruction's index.
 const NO_INDEX_OFFSET: u32 = 2;
 
-/// What a fetch reads, if it needs no conversion: memory, and elements of a register.
+/// The memory type of a fetch that needs no conversion, and its number of elements.
 fn memory_type(inst: &Inst) -> Result<(MemType, u16), Refused> {
-    // NUM_FORMAT_INT. Floats of 32 bits are what they are under every number format.
+    // NUM_FORMAT_INT. Floats of 32 bits are unchanged under every number format.
     let integers = inst.get(F::NumFormatAll) == 1;
     let signed = inst.bit(F::FormatCompAll);
     Ok(match inst.get(F::DataFormat) {
@@ -38,7 +38,7 @@ fn memory_type(inst: &Inst) -> Result<(MemType, u16), Refused> {
 }
 
 impl Lifter<'_, '_> {
-    /// Element `index` of a buffer, from an offset on, into channels of a register.
+    /// Loads element `index` of a buffer, starting at an offset, into channels of a register.
     pub(super) fn vertex_fetch(&mut self, inst: &Inst) -> Result<(), Refused> {
         all_zero(
             inst,
@@ -72,7 +72,7 @@ impl Lifter<'_, '_> {
         let (base, stride) = (registers::buffer(number), registers::stride(number));
         let address = self.address(index.into(), stride.into(), base.into());
         let register = |channel: usize| registers::gpr(inst.get(F::DstGpr) as u16, channel as u16);
-        // Elements in their own channels, and no others, go there at once.
+        // If each element goes to its own channel and no other, they are loaded there directly.
         let in_place = elements.iter().enumerate().all(|(channel, element)| match *element {
             MASKED => channel as u16 >= count,
             element => element as usize == channel,

@@ -1,4 +1,4 @@
-//! A block under construction, and the way from one instruction to the next.
+//! A block under construction, and the steps from one instruction to the next.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::queue::Queues;
 use super::{Cayman, Position};
 use crate::family::Fetch;
 
-/// Why an instruction has no meaning here.
+/// Why an instruction has no meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Refused(pub(super) FaultKind);
 
@@ -22,7 +22,7 @@ impl From<DecodeError> for Refused {
     fn from(error: DecodeError) -> Refused {
         match error {
             DecodeError::Truncated { .. } => Refused(FaultKind::NoCode),
-            // The rows do not have every instruction yet.
+            // The rows do not cover every instruction yet.
             DecodeError::Unknown { .. } => UNSUPPORTED,
         }
     }
@@ -37,7 +37,7 @@ impl From<GroupError> for Refused {
     }
 }
 
-/// What comes behind an instruction.
+/// The continuation after an instruction.
 pub(super) enum Then {
     /// The instruction at a position, in the same block.
     Next(Position),
@@ -50,7 +50,8 @@ pub(super) struct Lifter<'a, 'f> {
     pub(super) program: u64,
     pub(super) fp: FpEnv,
     pub(super) b: BlockBuilder,
-    /// The queues of LDS where the next group of the clause begins; `None` where the block begins inside a clause.
+    /// The queues of LDS before the next group of the clause; `None` if the block begins inside a
+    /// clause.
     pub(super) queues: Option<Queues>,
     pub(super) fetch: &'a mut Fetch<'f>,
     ranges: Vec<Range<u64>>,
@@ -120,7 +121,7 @@ impl Lifter<'_, '_> {
         }
     }
 
-    /// Copies code at an address; how many bytes there are.
+    /// Copies code at an address and returns the number of bytes there.
     pub(super) fn read(&mut self, address: u64, into: &mut [u8]) -> usize {
         let mut count = 0;
         for chunk in into.chunks_mut(16) {
@@ -135,7 +136,7 @@ impl Lifter<'_, '_> {
         count
     }
 
-    /// Notes that the block has code at an address.
+    /// Records that the block has code at an address.
     pub(super) fn cover(&mut self, address: u64, size: usize) {
         let end = address.saturating_add(size as u64);
         match self.ranges.last_mut() {
@@ -154,7 +155,8 @@ impl Lifter<'_, '_> {
     }
 }
 
-/// Refuses an instruction in which one of these fields is not zero: what they ask for has no meaning yet.
+/// Refuses an instruction if one of these fields is not zero: their other values have no meaning
+/// yet.
 pub(super) fn all_zero(inst: &Inst, fields: &[FieldId]) -> Result<(), Refused> {
     if fields.iter().any(|id| inst.bit(*id)) { Err(UNSUPPORTED) } else { Ok(()) }
 }

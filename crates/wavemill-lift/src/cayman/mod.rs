@@ -1,7 +1,8 @@
 //! Cayman (HD 6900 series): control flow words with their clauses become blocks of IR.
 //!
-//! A control flow word that calls a clause is an instruction, and so is each group and each fetch of the clause. Blocks go on
-//! over clauses. [`Position`] says how instructions are named, [`registers`] where registers are.
+//! A control flow word that calls a clause is an instruction, and so is each group and each fetch
+//! of the clause. Blocks continue across clauses. [`Position`] defines the names of instructions,
+//! [`registers`] the cells and rows of registers.
 
 mod alu;
 mod clause;
@@ -18,17 +19,18 @@ pub use position::Position;
 
 use crate::family::{Fetch, Lift};
 
-/// The bits of a context: the modes of single floats, as `SET_MODE` has them in its first source (HD 6900 ISA 8.2). Bits 1:0
-/// round, bit 2 keeps denormals of sources, bit 3 those of results.
+/// The bits of a context: the modes of single floats, as in the first source of `SET_MODE` (HD 6900
+/// ISA 8.2). Bits 1:0 are the rounding, bit 2 keeps denormals of sources, bit 3 denormals of
+/// results.
 pub const MODE_KEY: u32 = 0xf;
 
-/// Instructions after which a block is cut.
+/// Number of instructions after which a block is cut.
 const MAX_GUEST: usize = 512;
 
 /// Cayman, for one program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cayman {
-    /// Guest address that addresses of clauses count from: the start of the program.
+    /// The start of the program: the guest address that addresses of clauses count from.
     pub program: u64,
 }
 
@@ -53,7 +55,7 @@ impl Lift for Cayman {
         &registers::RegisterNames
     }
 
-    /// `STORE_FLAGS` reads exceptions; it has no row yet.
+    /// Only `STORE_FLAGS` reads exceptions, and it has no row yet.
     fn exceptions(&self) -> Option<Uni> {
         None
     }

@@ -6,11 +6,11 @@
 //! | 55:48 | 0 for that word itself; for its clause, 1 + the first word of the instruction in it |
 //! | 63:56 | 0 |
 //!
-//! Words of ALU clauses have 8 bytes, those of fetch clauses 16. The slots of a group take effect together: a group is one
-//! instruction, whose position is that of its first slot. Where a program starts, and the control flow words in it, have their
-//! addresses as positions.
+//! Words of ALU clauses have 8 bytes, words of fetch clauses 16. The slots of a group take effect
+//! together, so a group is one instruction; its position is the position of its first slot. For a
+//! program's entry and its control flow words, positions are addresses.
 
-/// What a position names.
+/// A decoded position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Position {
     /// Guest address of the control flow word.
@@ -28,7 +28,7 @@ impl Position {
         Position { control: address & ADDRESS, word: None }
     }
 
-    /// What a number names. Bits 63:56 do not count.
+    /// Decodes a number. Bits 63:56 are ignored.
     pub const fn from_number(number: u64) -> Position {
         let word = match (number >> WORD) as u8 {
             0 => None,
@@ -46,7 +46,7 @@ impl Position {
         self.control & ADDRESS | word << WORD
     }
 
-    /// The control flow word behind this one.
+    /// The control flow word after this one.
     pub(super) const fn next_control(self) -> Position {
         Position::control(self.control + 8)
     }

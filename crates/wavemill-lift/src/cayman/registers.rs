@@ -1,8 +1,9 @@
-//! Where the registers of a wave are among the cells and rows of the IR, and what people call them.
+//! Maps the registers of a wave to cells and rows of the IR, and names them for texts.
 //!
-//! The manual has no layout of resources. Until there is a launch contract, cells hold what resources are: whoever starts a wave
-//! sets them. A constant bank and a random access target is the guest address of its first byte; a buffer is that address and the
-//! bytes from one element to the next.
+//! The manual has no layout of resources. Until there is a launch contract, cells hold the
+//! resources, and the code that starts a wave sets them. A constant bank and a random access target
+//! is the guest address of its first byte; a buffer is that address and the bytes from one element
+//! to the next.
 
 use wavemill_ir::{Names, Row, Uni};
 
@@ -17,7 +18,7 @@ pub const TARGETS: u16 = 16;
 
 const FIRST_BUFFER: u16 = 2 * BANKS;
 const FIRST_TARGET: u16 = FIRST_BUFFER + 4 * BUFFERS;
-/// Number of cells that belong to registers; the IR's own come beside them.
+/// Number of cells that belong to registers, without the IR's own cells.
 pub const CELLS: u16 = FIRST_TARGET + 2 * TARGETS;
 
 /// Address of a constant bank: the first of two cells.
@@ -32,7 +33,8 @@ pub const fn buffer(number: u16) -> Uni {
     Uni(FIRST_BUFFER + 4 * (number % BUFFERS))
 }
 
-/// Bytes from one element of a buffer to the next. LLVM's kernels have addresses as indices: 1.
+/// Bytes from one element of a buffer to the next. LLVM's kernels use addresses as indices, so this
+/// is 1 for them.
 #[must_use]
 pub const fn stride(number: u16) -> Uni {
     buffer(number).plus(2)
@@ -56,7 +58,7 @@ pub const fn previous_vector(channel: u16) -> Row {
     Row::second(channel % 4)
 }
 
-/// Entries that a queue of LDS can have.
+/// The most entries of a queue of LDS.
 pub const QUEUE: u16 = 16;
 const FIRST_QUEUE: u16 = 16;
 /// Rows of the second bank: the results of the last group, the index register, and the queues of LDS.
@@ -68,7 +70,7 @@ pub const fn queue(queue: u16, entry: u16) -> Row {
     Row::second(FIRST_QUEUE + QUEUE * (queue % 2) + entry % QUEUE)
 }
 
-/// The names of registers as texts have them, and words for what texts do not name.
+/// The names of registers as in assembly text, and words for registers that texts do not name.
 #[derive(Clone, Copy, Debug)]
 pub struct RegisterNames;
 

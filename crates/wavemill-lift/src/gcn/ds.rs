@@ -9,10 +9,11 @@ use super::lifter::{Lifted, Lifter};
 use super::memory::{atomic_width, memory_type};
 use super::registers::M0;
 
-/// Elements between the units that the offsets of the ST64 forms count.
+/// The unit of the offsets of ST64 forms, in elements.
 const ST64: i32 = 64;
 
-/// The operation of an LDS atomic with one address, as `memory op data`. The rows say which have data and results.
+/// The operation of an LDS atomic with one address, as `memory op data`. The rows define which ones
+/// have data and results.
 fn atomic(op: Op) -> Option<AtomicOp> {
     use Op as O;
     Some(match op {
@@ -42,7 +43,8 @@ fn atomic(op: Op) -> Option<AtomicOp> {
     })
 }
 
-/// The operation of an LDS atomic that takes its data from another place in LDS (`None`: a plain store), and its width.
+/// The operation of an LDS atomic that reads its data from another LDS address (`None`: a plain
+/// store), and its width.
 fn source_in_lds(op: Op) -> Option<(Option<AtomicOp>, Width)> {
     use Op as O;
     let (atomic, width) = match op {
@@ -85,7 +87,8 @@ fn source_in_lds(op: Op) -> Option<(Option<AtomicOp>, Width)> {
 impl Lifter {
     pub(super) fn ds(&mut self, inst: &Inst) -> Lifted {
         let modifiers = inst.modifiers();
-        // The global data share and global wave sync belong to the whole device: no launch of ours has them.
+        // The global data share and global wave sync belong to the whole device; no launch has
+        // them.
         if modifiers.gds {
             return Lifted::Unsupported;
         }
@@ -141,9 +144,10 @@ impl Lifter {
 
     /// A load whose elements go to other lanes.
     ///
-    /// *Modelled*: the manual says which part of a matrix a pair of these loads (CDNA4 ISA 11.4), not which element goes
-    /// where. What fits both the MFMA layouts and what compilers make of it: 16 lanes load the rows of a matrix of 16
-    /// columns one after the other, and lane `n` of them gets column `n`.
+    /// *Modelled*: the manual defines which part of a matrix a pair of these loads reads (CDNA4 ISA
+    /// 11.4), not which element goes to which lane. This layout fits both the MFMA layouts and the
+    /// code of compilers: 16 lanes load the rows of a matrix of 16 columns one after the other, and
+    /// lane `n` of them gets column `n`.
     fn ds_transposed(&mut self, inst: &Inst, address: Operand) -> Lifted {
         let Some(spec) = inst.row().operand(Role::Vdst) else { return Lifted::Unsupported };
         let (bits, dwords) = (spec.ty.elem.bits() as u8, spec.ty.dwords());
@@ -171,14 +175,15 @@ impl Lifter {
         });
     }
 
-    /// The byte offsets of an instruction with two of them; they count elements of the data, or 64 of those.
+    /// The byte offsets of an instruction with two offsets; the fields count elements of the data,
+    /// or units of 64 elements.
     fn two_offsets(inst: &Inst, dwords: u16, unit: i32) -> [i32; 2] {
         let modifiers = inst.modifiers();
         let bytes = 4 * i32::from(dwords) * unit;
         [modifiers.offset * bytes, i32::from(modifiers.offset1) * bytes]
     }
 
-    /// Two stores. With equal offsets there is only the first one (CDNA 3 ISA 11.2).
+    /// Two stores. With equal offsets only the first one happens (CDNA 3 ISA 11.2).
     fn ds_write2(&mut self, inst: &Inst, unit: i32) -> Lifted {
         let Some(spec) = inst.row().operand(Role::Data0) else { return Lifted::Unsupported };
         let offsets = Self::two_offsets(inst, u16::from(spec.ty.dwords()), unit);
@@ -247,7 +252,8 @@ impl Lifter {
         Lifted::Next
     }
 
-    /// Of MODE, float atomics in LDS follow the denormal fields; bf16 has those of f32 (*modelled*).
+    /// Of MODE, float atomics in LDS follow only the denormal fields; bf16 follows the f32 ones
+    /// (*modelled*).
     fn lds_atomic_attrs(&self, atomic: AtomicOp, width: Width, offset: i32) -> Attrs {
         let single = width == Width::W32 && atomic != AtomicOp::PkAddF16;
         let mode = if single { self.fp32() } else { self.fp16_64() };
@@ -255,8 +261,9 @@ impl Lifter {
         Attrs { imm: offset, fp, ..Attrs::default() }
     }
 
-    /// Each dword of the data whose bit 31 is set replaces, without that bit, its dword in memory; the address is
-    /// aligned to the pair. That is a masked OR whose masks are the sign bits spread out.
+    /// Each dword of the data whose bit 31 is set replaces its dword in memory, without that bit;
+    /// the address is aligned to the pair. This is a masked OR whose masks are the sign bits spread
+    /// out.
     fn ds_conditional_exchange(&mut self, inst: &Inst) -> Lifted {
         let [result, register, data] = [Role::Vdst, Role::Addr, Role::Data0].map(|role| self.get(inst, role));
         let (address, masks, values) = (self.b.row_temp(1), self.b.row_temp(2), self.b.row_temp(2));
@@ -307,7 +314,7 @@ impl Lifter {
         Lifted::Next
     }
 
-    /// A permutation by a pattern, which stands where others have an offset. Its data is the address operand.
+    /// A permutation by a pattern, which is in the offset field. Its data is the address operand.
     fn ds_swizzle(&mut self, inst: &Inst) -> Lifted {
         let [result, data] = [Role::Vdst, Role::Addr].map(|role| self.get(inst, role));
         let op = IrOp::Swizzle(swizzle_pattern(inst.modifiers().offset as u16));
@@ -316,7 +323,7 @@ impl Lifter {
         Lifted::Next
     }
 
-    /// Movement between lanes; no memory is touched.
+    /// Movement between lanes; it accesses no memory.
     fn ds_lane(&mut self, inst: &Inst, op: LaneOp) -> Lifted {
         let [result, address, data] = [Role::Vdst, Role::Addr, Role::Data0].map(|role| self.get(inst, role));
         let attrs = Self::imm(inst.modifiers().offset);
@@ -355,12 +362,12 @@ fn swizzle_pattern(offset: u16) -> LanePattern {
     }
 }
 
-/// Whether a load gives its lanes elements of other lanes: only those of several sub-dword elements do.
+/// Whether a load distributes elements to other lanes: only loads of several sub-dword elements do.
 fn is_transposed(result: &OperandSpec) -> bool {
     result.ty.count > 1 && result.ty.elem.bits() < 32
 }
 
-/// Whether runs of rows share one.
+/// Whether two runs of rows overlap.
 fn overlap(a: Operand, a_rows: u16, b: Operand, b_rows: u16) -> bool {
     match (a, b) {
         (Operand::Row(Row(a)), Operand::Row(Row(b))) => a < b + b_rows && b < a + a_rows,

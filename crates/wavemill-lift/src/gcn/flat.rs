@@ -80,8 +80,8 @@ impl Lifter {
         Lifted::Next
     }
 
-    /// A load into LDS: lane `i` writes at M0 + offset + `i` times the size of the data, at least a dword. The offset
-    /// counts for both addresses (LLVM, `llvm.amdgcn.global.load.lds`).
+    /// A load into LDS: lane `i` writes at M0 + offset + `i` times the size of the data, at least a
+    /// dword. The offset is part of both addresses (LLVM, `llvm.amdgcn.global.load.lds`).
     fn load_to_lds(&mut self, inst: &Inst, space: Space, data: Type) -> Lifted {
         let dwords = u16::from(data.dwords());
         let temp = self.b.row_temp(dwords);

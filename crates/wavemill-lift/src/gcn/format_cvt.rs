@@ -1,4 +1,5 @@
-//! Conversions to and from small float formats (CDNA4 ISA 7.3): the types of the row say which, and how many elements.
+//! Conversions to and from small float formats (CDNA4 ISA 7.3). The types of the row give the
+//! formats and the number of elements.
 
 use wavemill_ir::{DstUnused, FormatCvt, NumberFormat as N, Op, Operand, SrcMods, SubDword};
 use wavemill_isa::gcn::{Access, Elem, Encoding, Inst, Role};
@@ -39,7 +40,7 @@ fn part(width: u32, byte: u8) -> SubDword {
 }
 
 impl Lifter {
-    /// Lifts a conversion; `scaled`: the last source is a scale.
+    /// Lifts a conversion; `scaled` means that the last source is a scale.
     pub(super) fn format_cvt(&mut self, inst: &Inst, scaled: bool) -> Lifted {
         let row = inst.row();
         let (Some(mut v), Some(dst), Some(src0)) =
@@ -63,7 +64,7 @@ impl Lifter {
             (false, _) => src0.ty.count << u8::from(interleaved),
         };
         let cvt = FormatCvt { from, to, count, interleaved, stochastic };
-        // What signs do to several elements in one source is not documented.
+        // The effect of signs on several elements in one source is not documented.
         if src0.ty.count > 1 && v.attrs.src[0] != (SrcMods { sel: v.attrs.src[0].sel, ..SrcMods::default() })
         {
             return Lifted::Unsupported;
@@ -71,7 +72,7 @@ impl Lifter {
         let op_sel = inst.modifiers().op_sel;
         if inst.encoding() == Encoding::Vop3a {
             if widens {
-                // A byte is named by two bits, a half by the lower one of them.
+                // Two bits name a byte; the lower one of them names a half.
                 let width = from.bits() * u32::from(count);
                 v.attrs.src[0].sel = part(width, if width == 16 { op_sel << 1 } else { op_sel });
             }

@@ -1,8 +1,9 @@
 //! VGPR indexing (Vega ISA 6.6): with MODE.GPR_IDX_EN, M0 moves the VGPR operands of vector ALU instructions.
 //!
-//! The mode is part of what code means, so that code without indexing knows nothing of it. Under it an instruction works on
-//! temporaries: its sources are fetched before, its result is stored behind it. The result's old value is fetched too, so
-//! that lanes and parts that are not written stay, and accumulating instructions find their addend.
+//! The mode is part of the context of code, so code without indexing has no overhead. In this mode
+//! an instruction works on temporaries: its sources are fetched before it, and its result is stored
+//! after it. The result's old value is fetched too, so that unwritten lanes and parts keep it, and
+//! accumulating instructions find their addend.
 
 use wavemill_ir::{Attrs, Op as IrOp, Operand, Row, ScalarOp, Uni, Width};
 use wavemill_isa::gcn::{Inst, Op, OperandSpec, Role};
@@ -10,12 +11,12 @@ use wavemill_isa::gcn::{Inst, Op, OperandSpec, Role};
 use super::lifter::{GPR_IDX_EN, Lifter};
 use super::registers::M0;
 
-/// A result on its way to VGPRs that M0 names.
+/// A pending result for VGPRs that M0 selects.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IndexedResult {
     /// The VGPR in the instruction.
     base: Row,
-    /// Where it waits.
+    /// The temporary that holds it.
     temp: Row,
     rows: u8,
 }
@@ -24,7 +25,8 @@ pub(super) struct IndexedResult {
 const SOURCE_ENABLES: [u32; 3] = [12, 13, 14];
 const RESULT_ENABLE: u32 = 15;
 
-/// Whether it is known what indexing does to the instruction. The manual says nothing of those that write both operands.
+/// Whether the effect of indexing on the instruction is known. The manual does not cover
+/// instructions that write both operands.
 pub(super) fn indexable(inst: &Inst) -> bool {
     !matches!(inst.op(), Op::VSwapB32 | Op::VPermlane16SwapB32 | Op::VPermlane32SwapB32)
 }
@@ -33,7 +35,7 @@ pub(super) fn indexable(inst: &Inst) -> bool {
 fn enable(inst: &Inst, role: Role) -> Option<u32> {
     match role {
         Role::Src0 => Some(SOURCE_ENABLES[0]),
-        // The constant takes the second place (Vega ISA 6.6.2).
+        // The constant is the second source (Vega ISA 6.6.2).
         Role::Src1 if matches!(inst.op(), Op::VMadmkF32 | Op::VMadmkF16 | Op::VFmamkF32) => {
             Some(SOURCE_ENABLES[2])
         }
@@ -44,10 +46,11 @@ fn enable(inst: &Inst, role: Role) -> Option<u32> {
 }
 
 impl Lifter {
-    /// Temporaries with what VGPRs relative to `base` hold. `None` if there are not enough temporaries.
+    /// Temporaries with the values of VGPRs relative to `base`. `None` if there are not enough
+    /// temporaries.
     fn fetch(&mut self, base: Row, rows: u8, enable: u32) -> Option<Row> {
         let temp = self.b.row_temp(rows.into());
-        // Instructions need a few for themselves.
+        // Instructions need a few temporaries of their own.
         const OWN: u16 = 4;
         if temp.0 + u16::from(rows) + OWN > Row::COUNT {
             return None;
@@ -58,7 +61,8 @@ impl Lifter {
         Some(temp)
     }
 
-    /// A source of a vector ALU instruction as the mode says. `None` if that has no meaning here.
+    /// A source of a vector ALU instruction, indexed as the mode requires. `None` if that has no
+    /// meaning here.
     pub(super) fn indexed_source(
         &mut self,
         inst: &Inst,
@@ -73,7 +77,8 @@ impl Lifter {
         }
     }
 
-    /// The result of a vector ALU instruction as the mode says. `None` if that has no meaning here.
+    /// The result of a vector ALU instruction, indexed as the mode requires. `None` if that has no
+    /// meaning here.
     pub(super) fn indexed_result(&mut self, result: Operand, spec: &OperandSpec) -> Option<Operand> {
         match result {
             Operand::Row(base) if base.0 < Row::BANK && self.mode_bit(GPR_IDX_EN) => {
@@ -86,7 +91,7 @@ impl Lifter {
         }
     }
 
-    /// Stores a result that waits. Lanes that were not written have their old value.
+    /// Stores a pending result. Lanes that were not written have their old value.
     pub(super) fn write_indexed(&mut self, result: IndexedResult) {
         let IndexedResult { base, temp, rows } = result;
         let index = self.vgpr_index(RESULT_ENABLE);

@@ -1,4 +1,5 @@
-//! Hardware registers (Vega ISA 5.8): fields that programs read and write, composed from cells and what the machine says.
+//! Hardware registers (Vega ISA 5.8): reads and writes of their fields, composed from cells and
+//! machine status.
 
 use wavemill_ir::{Attrs, CmpPred, IntType, Op, Operand, ScalarOp, Status, Terminator, Uni, Width};
 use wavemill_isa::Target;
@@ -7,8 +8,8 @@ use wavemill_isa::gcn::{self, Inst, Role};
 use super::lifter::{Lifted, Lifter};
 use super::registers::{self, EXEC, SCC, TRAPSTS, VCC};
 
-/// The bits of MODE that code depends on: rounding (3:0), denormals (7:4), DX10_CLAMP, IEEE, FP16_OVFL (23), GPR_IDX_EN (27),
-/// VSKIP (28) (Vega ISA 3.4). Blocks are lifted and kept under these alone.
+/// The bits of MODE that code depends on: rounding (3:0), denormals (7:4), DX10_CLAMP, IEEE,
+/// FP16_OVFL (23), GPR_IDX_EN (27), VSKIP (28) (Vega ISA 3.4). Only these bits key lifted blocks.
 pub const MODE_KEY: u32 = 0x1880_03ff;
 
 /// Numbers of hardware registers (Vega ISA 5.8, table 15; CDNA3 ISA 5.8).
@@ -27,7 +28,7 @@ mod number {
 #[derive(Clone, Copy)]
 pub(super) struct Field {
     offset: u8,
-    /// 1 to 32; bits beyond the end of the register are not there.
+    /// 1 to 32; bits beyond the end of the register do not exist.
     width: u8,
 }
 
@@ -65,8 +66,9 @@ impl HwregField {
     }
 }
 
-/// Whether code reads the floating-point exceptions that TRAPSTS collects. Every dword is taken for an instruction, so that
-/// data in the code does not hide one; data that looks like one makes float operations slow and no more.
+/// Whether code reads the floating-point exceptions that TRAPSTS collects. Every dword is treated
+/// as an instruction, so that data in the code hides none. Data that looks like such an instruction
+/// only makes float operations slow.
 #[must_use]
 pub fn reads_exceptions(target: Target, code: &[u8]) -> bool {
     (0..code.len()).step_by(4).any(|at| {
@@ -81,7 +83,8 @@ fn constant(value: u32) -> Operand {
 }
 
 impl Lifter {
-    /// Reads the field that the constant of the instruction names. Registers without a meaning here read as 0.
+    /// Reads the field that the constant of the instruction names. Registers that are not modelled
+    /// read as 0.
     pub(super) fn read_hwreg(&mut self, inst: &Inst) -> Lifted {
         let HwregField { register, field } = HwregField::of(inst);
         let value = match register {
@@ -101,8 +104,8 @@ impl Lifter {
         Lifted::Next
     }
 
-    /// Writes the field that the constant of the instruction names. Registers but MODE and TRAPSTS are read-only: writes to
-    /// them are ignored (Vega ISA 5.8).
+    /// Writes the field that the constant of the instruction names. All registers except MODE and
+    /// TRAPSTS are read-only: writes to them are ignored (Vega ISA 5.8).
     pub(super) fn write_hwreg(&mut self, inst: &Inst, value: Operand) -> Lifted {
         let HwregField { register, field } = HwregField::of(inst);
         match register {
@@ -115,7 +118,7 @@ impl Lifter {
         }
     }
 
-    /// Ends the block with a change of a field of MODE, which is part of what code means.
+    /// Ends the block with a change to a field of MODE, because code depends on MODE.
     pub(super) fn set_mode(&mut self, value: Operand, field: Field) -> Lifted {
         let mode = self.status_of(Status::Context);
         self.insert(mode, mode.into(), value, field);
@@ -145,7 +148,7 @@ impl Lifter {
         self.b.scalar(ScalarOp::Or, Width::W32, result, &[result.into(), bits]);
     }
 
-    /// Two temporaries with what the machine says.
+    /// Two temporaries with a status of the machine.
     fn status_of(&mut self, status: Status) -> Uni {
         let temp = self.b.uni_temp(2);
         let result = [temp.into(), Operand::None];

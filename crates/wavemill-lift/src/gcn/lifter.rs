@@ -1,4 +1,4 @@
-//! What all formats share: operands and the state of a block under construction.
+//! Code shared by all formats: operands and the state of a block under construction.
 
 use wavemill_ir::{
     Attrs, BlockBuilder, CmpPred, FpEnv, IntType, Op, Operand, Round, ScalarOp, Terminator, Uni, Width,
@@ -9,9 +9,9 @@ use super::Context;
 use super::gpr_index::IndexedResult;
 use super::registers::{self, EXEC, M0, SCC, TTMP0, VCC};
 
-/// What became of an instruction.
+/// The outcome of lifting an instruction.
 pub(super) enum Lifted {
-    /// The block goes on.
+    /// The block continues.
     Next,
     /// It ends the block.
     End(Terminator),
@@ -27,7 +27,7 @@ pub(super) struct Lifter {
     pub(super) pc: u64,
     /// Guest address of the next one.
     pub(super) next: u64,
-    /// The indexed result of the current instruction, which waits in temporaries.
+    /// The indexed result of the current instruction, pending in temporaries.
     pub(super) indexed_result: Option<IndexedResult>,
     /// Temporaries of the current instruction that are zero.
     pub(super) zeros: Option<Uni>,
@@ -38,8 +38,8 @@ pub(super) const GPR_IDX_EN: u8 = 27;
 /// Bit of MODE that skips vector instructions (Vega ISA 3.4).
 pub(super) const VSKIP: u8 = 28;
 
-/// Guest value of the 64-bit source codes SHARED_BASE and PRIVATE_BASE: only the high half counts (AMDGPUUsage,
-/// "Address Spaces").
+/// Guest value of the 64-bit source codes SHARED_BASE and PRIVATE_BASE: only the high half matters
+/// (AMDGPUUsage, "Address Spaces").
 const SHARED_BASE: u64 = 0x1_0000_0000_0000;
 const PRIVATE_BASE: u64 = 0x2_0000_0000_0000;
 
@@ -49,14 +49,14 @@ pub(super) fn is_trap_temporary(operand: Operand) -> bool {
 }
 
 impl Lifter {
-    /// The IR operand for an operand of the instruction, as its specification types it: constants come out in the
-    /// format and width that the operation reads.
+    /// The IR operand for an operand of the instruction, typed by its specification: constants are
+    /// converted to the format and width that the operation reads.
     pub(super) fn operand(&mut self, inst: &Inst, spec: &OperandSpec, operand: gcn::Operand) -> Operand {
         use gcn::Operand as O;
         match operand {
             O::Sgpr { first, .. } => registers::scalar(u16::from(first)).into(),
-            // Waves are never privileged. To them these registers read as zero (CDNA4 ISA 3.10); for the older targets
-            // the manual mentions no such rule (Vega ISA 3.10).
+            // Waves are never privileged. For them these registers read as zero (CDNA4 ISA 3.10);
+            // for the older targets the manual mentions no such rule (Vega ISA 3.10).
             O::Ttmp { .. } if spec.access == Access::Read && self.context.target.facts().ttmp_reads_zero => {
                 self.zeros()
             }
@@ -71,7 +71,8 @@ impl Lifter {
             }
             O::Float(value) => Operand::Const(value.bits(inst.constant_elem(spec))),
             O::Literal(value) => Operand::Const(match spec.ty.elem {
-                // A 32-bit literal is the high half of a 64-bit float, a signed one is extended (Vega ISA 6.2.1).
+                // A 32-bit literal is the high half of a 64-bit float; a signed one is extended
+                // (Vega ISA 6.2.1).
                 Elem::F64 => u64::from(value) << 32,
                 Elem::I64 => i64::from(value as i32) as u64,
                 _ => u64::from(value),
@@ -106,8 +107,9 @@ impl Lifter {
         }
     }
 
-    /// Redirects what the current instruction writes to trap temporaries, which only the trap handler can write (Vega ISA
-    /// 3.10). Operations of the instruction that read the result back see it all the same.
+    /// Redirects writes of the current instruction to trap temporaries, which only the trap handler
+    /// can write (Vega ISA 3.10). Operations of the instruction that read the result back still see
+    /// it.
     pub(super) fn drop_trap_temporaries(&mut self) {
         if !self.b.guest_insts().iter().any(|inst| inst.dst.iter().any(|d| is_trap_temporary(*d))) {
             return;
@@ -157,7 +159,7 @@ impl Lifter {
         inst.operands().find(|(spec, _)| spec.role == role).map(|(spec, o)| self.operand(inst, spec, o))
     }
 
-    /// The operand with the role; [`Operand::None`] if the instruction has it not.
+    /// The operand with the role; [`Operand::None`] if the instruction does not have it.
     pub(super) fn get(&mut self, inst: &Inst, role: Role) -> Operand {
         self.role(inst, role).unwrap_or_default()
     }
@@ -191,7 +193,7 @@ impl Lifter {
         self.context.mode >> bit & 1 != 0
     }
 
-    /// No attributes, with an immediate.
+    /// Attributes with only an immediate.
     pub(super) fn imm(imm: i32) -> Attrs {
         Attrs { imm, ..Attrs::default() }
     }

@@ -1,4 +1,4 @@
-//! What the memory formats share: types of data, atomics, fences, lane numbers.
+//! Code shared by the memory formats: types of data, atomics, fences, lane numbers.
 
 use wavemill_ir::{
     AtomicOp, Attrs, FenceScope, FpEnv, IntOp, MemType, MemoryScope, Op as IrOp, Operand, Row, ScalarOp,
@@ -10,7 +10,7 @@ use wavemill_isa::{CacheWords, Target};
 use super::lifter::Lifter;
 use super::registers::M0;
 
-/// What a load or store of this data moves per lane, with the D16 property of the row.
+/// The memory type of a load or store of this data, with the D16 property of the row.
 pub(super) fn memory_type(inst: &Inst, data: Type) -> MemType {
     let (low, high) = (inst.row().has(Flag::D16, inst.target()), inst.row().has(Flag::D16Hi, inst.target()));
     match (data.elem, data.count) {
@@ -28,8 +28,9 @@ pub(super) fn memory_type(inst: &Inst, data: Type) -> MemType {
     }
 }
 
-/// Who takes part in a memory operation, as its cache bits say (AMDGPUUsage, "Memory Model GFX9", "GFX90A" and "GFX942"). Of an
-/// atomic, GLC and SC0 say that it returns a value; it is done in the L2 cache, which all of the device share.
+/// The scope of a memory operation, from its cache bits (AMDGPUUsage, "Memory Model GFX9", "GFX90A"
+/// and "GFX942"). On an atomic, GLC and SC0 mean that it returns a value; the atomic runs in the L2
+/// cache, which the whole device shares.
 pub(super) fn scope(target: Target, op: IrOp, modifiers: &Modifiers) -> MemoryScope {
     let is_atomic = op.signature().effects.atomic;
     match (target.facts().cache_words, modifiers.glc && !is_atomic, modifiers.scc) {
@@ -42,8 +43,8 @@ pub(super) fn scope(target: Target, op: IrOp, modifiers: &Modifiers) -> MemorySc
     }
 }
 
-/// How a load of 16 bits is done where the other half of the register is cleared: what is loaded to the whole register,
-/// and what is to be done with it then.
+/// The form of a 16-bit load that clears the other half of the register: the load of the whole
+/// register, and the operation that follows it.
 fn clearing_load(ty: MemType) -> Option<(MemType, Option<(IntOp, u64)>)> {
     Some(match ty {
         MemType::D16U8 => (MemType::U8, None),
@@ -114,10 +115,10 @@ pub(super) fn atomic_op(op: Op) -> Option<AtomicOp> {
 }
 
 impl Lifter {
-    /// Attributes of an atomic on memory, which does not follow MODE: everything keeps denormals but the f32 addition of
-    /// targets whose facts say so.
+    /// Attributes of an atomic on memory, which does not follow MODE: all atomics keep denormals
+    /// except the f32 addition of targets whose facts say so.
     ///
-    /// *Modelled*: lanes of a flat atomic that lead to LDS follow the same rule.
+    /// *Modelled*: lanes of a flat atomic that access LDS follow the same rule.
     pub(super) fn memory_atomic_attrs(&self, atomic: AtomicOp, width: Width, offset: i32) -> Attrs {
         let keeps = self.context.target.facts().atomic_f32_keeps_denormals;
         let flushes = atomic == AtomicOp::AddF && width == Width::W32 && !keeps;
@@ -125,7 +126,7 @@ impl Lifter {
         Attrs { imm: offset, fp, ..Attrs::default() }
     }
 
-    /// A load to registers; `load` pushes the operation for the type that it is given.
+    /// A load to registers; `load` pushes the operation for the type that it receives.
     pub(super) fn load(&mut self, ty: MemType, result: Operand, load: impl FnOnce(&mut Self, MemType)) {
         let clearing = if self.context.sramecc { clearing_load(ty) } else { None };
         let (ty, then) = clearing.unwrap_or((ty, None));
@@ -161,8 +162,9 @@ impl Lifter {
         row
     }
 
-    /// The second half of a load to LDS: lane `i` stores the `dwords` rows at `data` at M0 + `offset` + `i` times their
-    /// size. Narrow data arrives there extended to a dword (LLVM gives the store four bytes).
+    /// The second half of a load to LDS: lane `i` stores the `dwords` rows at `data` at M0 +
+    /// `offset` + `i` times their size. Narrow data has been extended to a dword (LLVM gives the
+    /// store four bytes).
     pub(super) fn store_lds_by_lane(&mut self, data: Row, dwords: u16, offset: i32) {
         let bits = self.context.target.facts().lds_address_bits;
         let address = self.lane_lds_address(4 * u32::from(dwords), bits);

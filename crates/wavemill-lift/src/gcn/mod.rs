@@ -1,4 +1,4 @@
-//! GCN and CDNA (gfx9 family): basic blocks of machine code become blocks of IR.
+//! GCN and CDNA (gfx9 family): lifts basic blocks of machine code to blocks of IR.
 
 mod ds;
 mod flat;
@@ -32,15 +32,15 @@ use lifter::{Lifted, Lifter};
 
 use crate::family::{Fetch, Lift};
 
-/// What the meaning of code depends on beside its bytes.
+/// Everything except its bytes that the meaning of code depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct Context {
     /// The instruction set.
     pub target: Target,
     /// Value of the MODE register at the start of the block.
     pub mode: u32,
-    /// Whether registers are protected by ECC: then loads of 16 bits clear the other half of the register instead of
-    /// keeping it (CDNA 3 ISA 9.1.6).
+    /// Whether registers are protected by ECC. With ECC, 16-bit loads clear the other half of the
+    /// register instead of keeping it (CDNA 3 ISA 9.1.6).
     pub sramecc: bool,
 }
 
@@ -89,14 +89,14 @@ impl Lift for Gcn {
     }
 }
 
-/// Guest instructions after which a block is cut.
+/// Number of guest instructions after which a block is cut.
 const MAX_GUEST: usize = 512;
 
-/// Lifts the basic block at guest address `pc`. `fetch` copies up to 16 bytes of code at an address and returns how
-/// many there are.
+/// Lifts the basic block at guest address `pc`. `fetch` copies up to 16 bytes of code at an address
+/// and returns the number of bytes there.
 ///
-/// A word that is no instruction, or an instruction without a meaning yet, ends the block with a fault terminator, so
-/// that it is reported when, and only when, it is reached.
+/// A word that is not an instruction, or an instruction without a meaning yet, ends the block with
+/// a fault terminator. The fault is reported if and only if a wave reaches it.
 pub fn lift_block(context: &Context, pc: u64, fetch: &mut dyn FnMut(u64, &mut [u8; 16]) -> usize) -> Block {
     lift(context, pc, fetch, MAX_GUEST)
 }
@@ -146,7 +146,8 @@ fn lift(
             if operation.accesses_caches() {
                 operation.attrs.scope = memory::scope(context.target, operation.op, &modifiers);
             }
-            // Operands that encodings have room for, but instructions do not take: a scalar where a VGPR must be.
+            // Operands that can be encoded, but that the instruction does not accept: a scalar
+            // where a VGPR is required.
             if operation.problem().is_some() {
                 lifted = Lifted::Unsupported;
             }
@@ -164,7 +165,7 @@ fn lift(
 }
 
 impl Lifter {
-    /// Lifts one instruction by its format, unless MODE says that it does something else.
+    /// Lifts one instruction by its format, unless MODE changes its meaning.
     fn inst(&mut self, inst: &Inst) -> Lifted {
         let format = inst.row().format;
         match format {

@@ -35,7 +35,8 @@ impl Lifter {
         }
     }
 
-    /// Which VGPRs the address takes, and the operands of the IR's buffer operations but the data.
+    /// The VGPRs that the address uses, and the operands of the IR's buffer operations except the
+    /// data.
     fn buffer_address(&mut self, inst: &Inst) -> (BufferAddr, [Operand; 3], Attrs) {
         let modifiers = inst.modifiers();
         let addr = BufferAddr { offen: modifiers.offen, idxen: modifiers.idxen };
@@ -75,7 +76,8 @@ impl Lifter {
         Lifted::Next
     }
 
-    /// The data of compare-and-swap is the new value followed by the comparand, which is what the IR operation wants.
+    /// The data of compare-and-swap is the new value followed by the comparand, the order that the
+    /// IR operation expects.
     fn buffer_atomic(&mut self, inst: &Inst, data: Type) -> Lifted {
         let Some(atomic) = atomic_op(inst.op()) else { return Lifted::Unsupported };
         let value = self.get(inst, Role::Vdata);
@@ -88,7 +90,7 @@ impl Lifter {
         Lifted::Next
     }
 
-    /// A store of what lane `i` finds in LDS at M0 + offset + 4 `i`.
+    /// A store of the LDS dword at M0 + offset + 4 `i` for lane `i`.
     fn store_from_lds(&mut self, inst: &Inst) -> Lifted {
         let (addr, [vaddr, resource, offset], attrs) = self.buffer_address(inst);
         let address = self.lane_lds_address(4, 16);

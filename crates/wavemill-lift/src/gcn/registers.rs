@@ -1,7 +1,8 @@
-//! Where the registers of a wave are among the cells and rows of the IR, and what people call them.
+//! Maps the registers of a wave to cells and rows of the IR, and names them for texts.
 //!
-//! Scalar registers have the numbers of their operand codes (Vega ISA 5.1, table 9), but for EXEC, which is the IR's mask of
-//! active lanes. Behind them is what instructions do not name as operands.
+//! Scalar registers have the numbers of their operand codes (Vega ISA 5.1, table 9), except EXEC,
+//! which is the IR's mask of active lanes. Registers that instructions do not name as operands
+//! follow them.
 
 use wavemill_ir::{CellRange, Names, Row, Uni};
 
@@ -31,7 +32,7 @@ pub const GPR_ALLOC: Uni = Uni(131);
 pub const LDS_ALLOC: Uni = Uni(132);
 /// XCC_ID (CDNA3 ISA 5.8).
 pub const XCC_ID: Uni = Uni(133);
-/// Number of cells that belong to registers; the IR's own come beside them.
+/// Number of cells that belong to registers, without the IR's own cells.
 pub const CELLS: u16 = 134;
 /// SGPRs that a wave can have, the special ones included.
 pub const MAX_SGPRS: u16 = 112;
@@ -45,7 +46,7 @@ pub const fn scalar(code: u16) -> Uni {
     }
 }
 
-/// The operand code of a cell, by which people sort them; what is no operand comes behind.
+/// The operand code of a cell, as a sort key for texts; registers that are not operands sort last.
 #[must_use]
 pub const fn code(cell: Uni) -> u16 {
     match cell.0.checked_sub(EXEC.0) {
@@ -66,7 +67,7 @@ pub const fn acc(n: u16) -> Row {
     Row::second(n)
 }
 
-/// The registers of the kind of one: an index does not lead out of them (Vega ISA 3.6.1).
+/// The range of registers of the same kind; an index does not leave it (Vega ISA 3.6.1).
 #[must_use]
 pub fn of_the_same_kind(cell: Uni) -> Option<CellRange> {
     const KINDS: [(Uni, Uni); 7] = [
@@ -100,20 +101,21 @@ pub(super) const STATUS_VCCZ: u32 = 10;
 /// STATUS of a wave that runs, without its conditions.
 pub(super) const STATUS_VALID: u32 = 1 << 16;
 
-/// GPR_ALLOC of a wave with so many VGPRs: its VGPR_SIZE field counts fours (Vega ISA 5.8).
+/// GPR_ALLOC of a wave with this many VGPRs: its VGPR_SIZE field counts units of four (Vega ISA
+/// 5.8).
 #[must_use]
 pub const fn gpr_alloc(vgprs: u16) -> u32 {
     (vgprs.saturating_sub(1) as u32 / 4) << 8
 }
 
-/// LDS_ALLOC of a wave whose workgroup has so many bytes: its LDS_SIZE field counts units of 64 dwords (Vega ISA 5.8, CDNA4
-/// ISA 5.8).
+/// LDS_ALLOC of a wave whose workgroup has this many bytes: its LDS_SIZE field counts units of 64
+/// dwords (Vega ISA 5.8, CDNA4 ISA 5.8).
 #[must_use]
 pub const fn lds_alloc(bytes: u32) -> u32 {
     bytes.div_ceil(256) << 12
 }
 
-/// The names of registers as assembly text has them.
+/// The names of registers as in assembly text.
 #[derive(Clone, Copy, Debug)]
 pub struct RegisterNames;
 

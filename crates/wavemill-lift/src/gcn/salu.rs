@@ -1,4 +1,4 @@
-//! What the scalar ALU formats share.
+//! Code shared by the scalar ALU formats.
 
 use wavemill_ir::{Attrs, CmpPred, IntType, Op, Operand, ScalarOp, Terminator, Width};
 use wavemill_isa::gcn::{self, Elem, Inst, Role, State};
@@ -11,7 +11,8 @@ fn flag(inst: &Inst) -> Operand {
     if inst.row().writes.contains(State::Scc) { SCC.into() } else { Operand::None }
 }
 
-/// Width of a scalar operation: that of its widest operand (shift amounts and counts are always 32-bit).
+/// Width of a scalar operation: the width of its widest operand (shift amounts and counts are
+/// always 32-bit).
 fn width(inst: &Inst) -> Width {
     let wide = inst.row().operands.iter().any(|spec| spec.ty.dwords() > 1);
     if wide { Width::W64 } else { Width::W32 }
@@ -47,7 +48,8 @@ impl Lifter {
         Lifted::Next
     }
 
-    /// A comparison of the operands with these roles into SCC; the type is the first one's.
+    /// A comparison of the operands with these roles, with its result in SCC; the first operand
+    /// gives the type.
     pub(super) fn scalar_compare(&mut self, inst: &Inst, pred: CmpPred, roles: [Role; 2]) -> Lifted {
         let ty = match inst.row().operand(roles[0]).map(|spec| spec.ty.elem) {
             Some(Elem::U64) => IntType::U64,

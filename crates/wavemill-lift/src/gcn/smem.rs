@@ -16,7 +16,7 @@ impl Lifter {
             }
             Op::SMemtime => self.clock(inst, Status::Clock),
             Op::SMemrealtime => self.clock(inst, Status::RealTime),
-            // Address translation requests, and dropping cache lines that nobody will read: there is no such cache.
+            // Address translation requests, and discards of cache lines: there is no cache.
             Op::SAtcProbe | Op::SAtcProbeBuffer | Op::SDcacheDiscard | Op::SDcacheDiscardX2 => Lifted::Next,
             _ => {
                 let Some(data) = row.operand(Role::Sdata) else { return Lifted::Unsupported };
@@ -70,8 +70,8 @@ impl Lifter {
     }
 }
 
-/// Whether scalar memory can be loaded into it: EXEC and M0 can be encoded there, but are not data of these instructions
-/// (Vega ISA 7.1).
+/// Whether scalar memory can be loaded into it. EXEC and M0 can be encoded, but these instructions
+/// do not accept them as data (Vega ISA 7.1).
 fn is_loadable(data: Operand) -> bool {
     !matches!(data, Operand::Uni(u) if u == EXEC || u == EXEC.plus(1) || u == M0)
 }

@@ -113,7 +113,7 @@ impl Lifter {
     fn move_relative_dest(&mut self, inst: &Inst, width: Width) -> Lifted {
         let (result, source) = (self.get(inst, Role::Sdst), self.get(inst, Role::Src0));
         if is_trap_temporary(result) {
-            // Not privileged (Vega ISA 3.10), and an index does not lead out of these registers (3.6.1).
+            // Not privileged (Vega ISA 3.10), and an index does not leave these registers (3.6.1).
             return Lifted::Next;
         }
         let Operand::Uni(cell) = result else { return Lifted::Unsupported };
@@ -124,7 +124,8 @@ impl Lifter {
         Lifted::Next
     }
 
-    /// Replaces the bits `mask` of M0, where the VGPR index (7:0) and its enables (15:12) live (Vega ISA 5.9).
+    /// Replaces the bits `mask` of M0, which holds the VGPR index (7:0) and its enables (15:12)
+    /// (Vega ISA 5.9).
     pub(super) fn set_gpr_index(&mut self, value: Operand, mask: u32) {
         let m0 = Operand::Uni(M0);
         let bits = match value {

@@ -7,7 +7,8 @@ use super::hwreg::Field;
 use super::lifter::{GPR_IDX_EN, Lifted, Lifter};
 use super::registers::{EXEC, SCC, VCC};
 
-/// Message of `s_sendmsg` that asks for the doorbell number in EXEC (AMDGPUUsage, "Trap Handler ABI").
+/// Message of `s_sendmsg` that requests the doorbell number in EXEC (AMDGPUUsage, "Trap Handler
+/// ABI").
 const GET_DOORBELL: u32 = 10;
 /// Number of the trap that stops at a debugger.
 const DEBUGGER_TRAP: u8 = 3;
@@ -18,7 +19,7 @@ impl Lifter {
             Op::SNop => Lifted::Next,
             Op::SEndpgm => Lifted::End(Terminator::End),
             Op::SBranch => Lifted::End(Terminator::Jump(self.branch_target(inst))),
-            // A woken wave is one that was asleep, and sleeping waves run on anyway.
+            // A wave to be woken sleeps, and sleeping waves continue on their own.
             Op::SWakeup => Lifted::End(Terminator::Yield(self.next)),
             Op::SCbranchScc0 => self.branch(inst, Cond::Zero(SCC, Width::W32)),
             Op::SCbranchScc1 => self.branch(inst, Cond::NonZero(SCC, Width::W32)),
@@ -34,7 +35,7 @@ impl Lifter {
                 self.fence(FenceScope::Wave);
                 Lifted::Next
             }
-            // A halted wave waits for a debugger, and there is none.
+            // A halted wave waits for a debugger, and there is no debugger.
             Op::SSethalt if Self::simm16(inst) & 1 != 0 => Lifted::Unsupported,
             Op::SSethalt => Lifted::Next,
             Op::SSleep => Lifted::End(Terminator::Yield(self.next)),
@@ -46,7 +47,8 @@ impl Lifter {
             }
             Op::SSendmsghalt => Lifted::Unsupported,
             Op::STrap => Lifted::End(match Self::simm16(inst) as u8 {
-                // A debugger breakpoint: nothing without a debugger (AMDGPUUsage, "Trap Handler ABI").
+                // A debugger breakpoint has no effect without a debugger (AMDGPUUsage, "Trap
+                // Handler ABI").
                 DEBUGGER_TRAP => Terminator::Jump(self.next),
                 id => Terminator::Trap(id),
             }),

@@ -1,8 +1,9 @@
-//! What the vector ALU formats share: operands with their modifiers, and the floating-point mode.
+//! Code shared by the vector ALU formats: operands with their modifiers, and the floating-point
+//! mode.
 //!
-//! An instruction appears in up to five encodings (32-bit, 64-bit, SDWA, DPP, packed) that differ in operands and
-//! modifiers only. [`Lifter::valu`] reads both into a [`Valu`]; what is left to the files of the formats is one line
-//! per instruction that says which operation it is.
+//! An instruction appears in up to five encodings (32-bit, 64-bit, SDWA, DPP, packed) that differ
+//! only in operands and modifiers. [`Lifter::valu`] reads both into a [`Valu`]. The files of the
+//! formats then need only one line per instruction that names the operation.
 
 use wavemill_ir::{
     Attrs, CvtOp, DstUnused, FloatOp, FloatType, FpEnv, IntOp, IntType, LaneControl, LaneOp, LanePattern,
@@ -16,7 +17,7 @@ use super::lifter::{GPR_IDX_EN, Lifted, Lifter};
 /// A vector ALU instruction on its way to the IR: operands, and modifiers that stay with their source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Valu {
-    /// Vector result (of compares and lane reads: the scalar one), then the mask beside it.
+    /// Vector result (for compares and lane reads: the scalar one), then the mask result.
     pub(super) dst: [Operand; 2],
     /// Sources in the order of the assembly text.
     pub(super) src: [Operand; 4],
@@ -36,8 +37,8 @@ pub(super) struct Ready {
 }
 
 impl Lifter {
-    /// Operands and modifiers of a vector ALU instruction. `None` if it has reserved modifiers, or cannot be indexed
-    /// where that is asked for.
+    /// Operands and modifiers of a vector ALU instruction. `None` if it has reserved modifiers, or
+    /// if the mode requires indexing and it cannot be indexed.
     pub(super) fn valu(&mut self, inst: &Inst) -> Option<Valu> {
         let row = inst.row();
         let modifiers = inst.modifiers();
@@ -91,10 +92,11 @@ impl Lifter {
         Some(v)
     }
 
-    /// The mode for an operation: f32 fields or f16 and f64 fields (Vega ISA 3.4). Where source and result differ, the
-    /// source's fields say which inputs are flushed and the result's which results. The rounding is that of f16 and f64
-    /// if either is one: compilers set MODE\[3:2\] for `v_cvt_f32_f64`, as for `v_cvt_f16_f32`
-    /// (`llvm.fptrunc.round`; LLVM's pass SIModeRegister).
+    /// The mode for an operation: f32 fields or f16 and f64 fields (Vega ISA 3.4). If source and
+    /// result differ, the source's fields decide on flushing inputs and the result's fields on
+    /// flushing results. The rounding is the one of f16 and f64 if either is one: compilers set
+    /// MODE\[3:2\] for `v_cvt_f32_f64`, as for `v_cvt_f16_f32` (`llvm.fptrunc.round`; LLVM's pass
+    /// SIModeRegister).
     fn fp_env(&self, v: &Valu) -> FpEnv {
         let double = |ty: Type| matches!(ty.elem, Elem::F16 | Elem::F64);
         let of = |double: bool| if double { self.fp16_64() } else { self.fp32() };
@@ -129,7 +131,7 @@ fn sub_dword(sel: SdwaSel) -> Option<SubDword> {
     })
 }
 
-/// What DPP does to the first source. `None` for reserved codes.
+/// The effect of DPP on the first source. `None` for reserved codes.
 fn lane_control(dpp: Dpp) -> Option<LaneControl> {
     let in_row = |mask: u8, lane: u32, size: u32| mask >> (lane / size % 4) & 1 != 0;
     let written = (0..64).filter(|lane| in_row(dpp.row_mask, *lane, 16) && in_row(dpp.bank_mask, *lane, 4));
@@ -177,7 +179,7 @@ fn source_mods(inst: &Inst, m: &Modifiers, number: usize, ty: Type) -> Option<Sr
             _ => {}
         }
         if ty.bits() == 16 && mods.sel == SubDword::Word0 {
-            // What a 16-bit operation reads anyway.
+            // A 16-bit operation reads this part anyway.
             (mods.sel, mods.sext) = (SubDword::Dword, false);
         }
     } else if row.has(Flag::Mix, inst.target()) {
@@ -200,7 +202,8 @@ fn source_mods(inst: &Inst, m: &Modifiers, number: usize, ty: Type) -> Option<Sr
 }
 
 impl Valu {
-    /// Reads which part of the destination is written: SDWA's select, or the half of `op_sel`.
+    /// Reads which part of the destination is written: SDWA's select, or the half that `op_sel`
+    /// names.
     fn set_dst_part(&mut self, inst: &Inst, m: &Modifiers) -> Option<()> {
         if let Some(sdwa) = m.sdwa {
             self.attrs.dst_sel = sub_dword(sdwa.dst_sel)?;
@@ -226,7 +229,8 @@ impl Valu {
         Some(())
     }
 
-    /// Exchanges the first two sources with all that belongs to them (the `rev` instructions).
+    /// Exchanges the first two sources with everything that belongs to them (the `rev`
+    /// instructions).
     pub(super) fn rev(mut self) -> Valu {
         self.src.swap(0, 1);
         self.types.swap(0, 1);
@@ -246,7 +250,7 @@ impl Valu {
         self
     }
 
-    /// A 16-bit result leaves the other half of the destination as it is, where most instructions clear it.
+    /// A 16-bit result keeps the other half of the destination, which most instructions clear.
     pub(super) fn keeps_other_half(mut self) -> Valu {
         if self.attrs.dst_sel == SubDword::Dword {
             self.attrs.dst_sel = SubDword::Word0;
@@ -278,7 +282,7 @@ impl Valu {
         }
     }
 
-    /// An integer operation. Signs of sources that are no floats are not touched.
+    /// An integer operation. Signs of non-float sources do not change.
     pub(super) fn int(mut self, op: IntOp) -> Ready {
         let signature = op.signature();
         self.attrs.clamp &= signature.saturates;
@@ -295,19 +299,20 @@ impl Valu {
         Ready { op: Op::Float(op, self.float_type()), valu: self }
     }
 
-    /// A float operation on another type than that of the first source.
+    /// A float operation on a type that differs from the first source's.
     pub(super) fn float_as(self, op: FloatOp, ty: FloatType) -> Ready {
         Ready { op: Op::Float(op, ty), valu: self }
     }
 
-    /// A conversion. Clamping an integer result means that it may raise "inexact", and no more (Vega ISA 12.8).
+    /// A conversion. On an integer result, the clamp bit means only that it may raise "inexact"
+    /// (Vega ISA 12.8).
     pub(super) fn cvt(mut self, op: CvtOp) -> Ready {
         self.attrs.imm = i32::from(self.attrs.clamp && !self.result.elem.is_float());
         self.attrs.clamp &= self.result.elem.is_float();
         Ready { op: Op::Cvt(op), valu: self }
     }
 
-    /// Drops the clamp, where it means exceptions only.
+    /// Drops the clamp, if it only affects exceptions.
     pub(super) fn without_clamp(mut self) -> Valu {
         self.attrs.clamp = false;
         self

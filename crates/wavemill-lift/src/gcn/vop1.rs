@@ -38,7 +38,7 @@ impl Lifter {
             O::VRndneF64 | O::VRndneF32 | O::VRndneF16 => v.float(F::RoundEven),
             O::VFloorF64 | O::VFloorF32 | O::VFloorF16 => v.float(F::Floor),
             O::VFractF64 | O::VFractF32 | O::VFractF16 => v.float(F::Fract),
-            // What "legacy" means for the last two of the f32 forms is not documented.
+            // The effect of "legacy" in the last two of the f32 forms is not documented.
             O::VExpF32 | O::VExpF16 | O::VExpLegacyF32 => v.float(F::Exp2),
             O::VLogF32 | O::VLogF16 | O::VLogLegacyF32 => v.float(F::Log2),
             O::VRcpF32 | O::VRcpF64 | O::VRcpF16 => v.float(F::Rcp),

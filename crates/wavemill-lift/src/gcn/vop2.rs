@@ -1,4 +1,4 @@
-//! VOP2 instructions: two sources, of which the second is a VGPR in the 32-bit encoding (Vega ISA 12.7).
+//! VOP2 instructions: two sources, the second one a VGPR in the 32-bit encoding (Vega ISA 12.7).
 
 use wavemill_ir::{FloatOp as F, FloatType, IntOp as I, SubDword};
 use wavemill_isa::gcn::{Inst, Op as O};
@@ -35,7 +35,7 @@ impl Lifter {
             O::VXorB32 => v.int(I::Xor),
             O::VXnorB32 => v.int(I::Xnor),
             O::VMacF32 => v.onto_dst().float(F::Mad),
-            // The text has the constant where it stands in the product or the sum.
+            // The text has the constant at its position in the product or the sum.
             O::VMadmkF32 | O::VMadakF32 => v.float(F::Mad),
             O::VFmamkF32 | O::VFmaakF32 => v.float(F::Fma),
             O::VAddCoU32 => v.int(I::AddCo),
@@ -90,8 +90,9 @@ impl Lifter {
     }
 }
 
-/// Whether the packed sources come as they are. What the sign and select fields of the 64-bit and SDWA encodings do to
-/// packed sources of a VOP2 instruction is not documented; no compiler uses them.
+/// Whether the packed sources are unmodified. The effect of the sign and select fields of the
+/// 64-bit and SDWA encodings on packed sources of a VOP2 instruction is not documented; no compiler
+/// uses them.
 fn plain_halves(v: &Valu) -> bool {
     v.attrs.dst_sel == SubDword::Dword
         && v.attrs.src.iter().all(|m| !m.abs && !m.neg && !m.sext && m.sel == SubDword::Dword)

@@ -1,4 +1,4 @@
-//! Instructions that exist in the 64-bit encoding only (Vega ISA 12.11).
+//! Instructions that exist only in the 64-bit encoding (Vega ISA 12.11).
 
 use wavemill_ir::{CvtOp as C, FloatOp as F, FloatType, IntOp as I, LaneOp as L, Operand, SubDword};
 use wavemill_isa::gcn::{Inst, Op as O};
@@ -83,7 +83,7 @@ impl Lifter {
                 let mut v = v;
                 v.attrs.imm = i32::from(inst.modifiers().bitop3);
                 if v.attrs.dst_sel == SubDword::Dword {
-                    // The operation works on whole cells: its upper half is no result.
+                    // The operation works on whole cells; its upper half is not part of the result.
                     v.attrs.dst_sel = SubDword::Word0;
                 }
                 v.int(I::BitOp3)

@@ -41,7 +41,7 @@ impl Lifter {
                 v.float_as(F::Dot2F16, FloatType::F32)
             }
             O::VDot2F32Bf16 => {
-                // Modifiers leave the addend alone (AMD's machine-readable CDNA4 tables).
+                // Modifiers do not affect the addend (AMD's machine-readable CDNA4 tables).
                 let mut v = self.whole_sources(v);
                 v.attrs.src[2] = SrcMods::default();
                 v.float_as(F::Dot2Bf16, FloatType::F32)
@@ -53,7 +53,7 @@ impl Lifter {
             O::VDot8I32I4 => self.whole_sources(v).int(I::Dot8I4),
             O::VDot8U32U4 => self.whole_sources(v).int(I::Dot8U4),
             O::VPkMovB32 => {
-                // Each source gives one dword: the selects of the high result mean nothing.
+                // Each source gives one dword; the selects of the high result have no meaning.
                 let mut v = v;
                 for m in &mut v.attrs.src {
                     m.hi_sel = false;
@@ -67,8 +67,8 @@ impl Lifter {
         self.emit(ready)
     }
 
-    /// Puts the halves of the factors of a dot product into the order and sign that the modifiers ask for, so that the
-    /// operation needs none. Compilers hardly ever use them.
+    /// Applies the modifiers' order and sign to the halves of the factors of a dot product, so that
+    /// the operation needs none. Compilers rarely use them.
     pub(super) fn whole_sources(&mut self, mut v: Valu) -> Valu {
         for i in 0..2 {
             let m = std::mem::take(&mut v.attrs.src[i]);
@@ -88,13 +88,13 @@ impl Lifter {
         v
     }
 
-    /// Whether dot products of f16 keep the denormals among their factors, whatever MODE says.
+    /// Whether dot products of f16 keep denormal factors in every MODE.
     pub(super) fn dot2_keeps_denormals(&self) -> bool {
         self.context.target.facts().dot2_keeps_denormals
     }
 
-    /// Which of the halves that a mixed-precision operation reads are flushed: the f16 bits of MODE say so, while those
-    /// of f32 are for the f32 sources (Vega ISA 6.4).
+    /// Decides which halves of a mixed-precision operation are flushed: the f16 bits of MODE for
+    /// f16 halves, the f32 bits for f32 sources (Vega ISA 6.4).
     fn mixed(&self, mut v: Valu) -> Valu {
         v.attrs.imm = i32::from(!self.fp16_64().denorm_in);
         v
@@ -109,14 +109,14 @@ impl Lifter {
 }
 
 impl Valu {
-    /// The result goes to one half of the destination, the other one stays.
+    /// Writes the result to one half of the destination and keeps the other one.
     fn half(mut self, half: SubDword) -> Valu {
         self.attrs.dst_sel = half;
         self.attrs.dst_unused = DstUnused::Preserve;
         self
     }
 
-    /// Drops the half selects, which mean nothing to a 32-bit move.
+    /// Drops the half selects, which have no meaning for a 32-bit move.
     fn whole(mut self) -> Valu {
         self.attrs.src = [SrcMods::default(); 3];
         self

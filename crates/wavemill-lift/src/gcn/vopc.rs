@@ -1,7 +1,7 @@
 //! VOPC instructions: comparisons into a mask (Vega ISA 12.9).
 //!
-//! The opcodes are regular: the predicate stands in the low bits, 4 of them for floats (Vega ISA 6.9, table 48) and 3
-//! for integers (table 49). Types and whether EXEC is written come from the row.
+//! The opcodes are regular. The low bits are the predicate: 4 of them for floats (Vega ISA 6.9,
+//! table 48) and 3 for integers (table 49). The row gives the types and whether EXEC is written.
 
 use wavemill_ir::{CmpPred, Op, Operand, ScalarOp, Width};
 use wavemill_isa::gcn::{Inst, State};
@@ -33,7 +33,7 @@ const FLOAT: [CmpPred; 16] = [
 impl Lifter {
     pub(super) fn vopc(&mut self, inst: &Inst) -> Lifted {
         let Some(mut valu) = self.valu(inst) else { return Lifted::Unsupported };
-        // It makes quiet NaNs signal, which only exceptions show (Vega ISA 6.5).
+        // The clamp bit makes quiet NaNs signal, which affects only exceptions (Vega ISA 6.5).
         let signals = std::mem::take(&mut valu.attrs.clamp);
         let code = usize::from(inst.form().code);
         let op = match code {

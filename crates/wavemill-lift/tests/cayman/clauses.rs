@@ -1,4 +1,4 @@
-//! Clauses, the end, and how instructions are named.
+//! Clauses, the end of a program, and the names of instructions.
 
 use wavemill_ir::Terminator;
 use wavemill_lift::cayman::Position;
@@ -11,7 +11,7 @@ fn the_end_ends_the_wave() {
     assert_eq!(outcome.fault, None);
 }
 
-/// A block goes on over clauses, covers where they are, and names each instruction.
+/// A block continues across clauses, covers their addresses, and names each instruction.
 #[test]
 fn blocks_cover_several_ranges() {
     let source = "ALU 3, @clause\nTEX 1, @fetch\nCF_END\n.p2align 4

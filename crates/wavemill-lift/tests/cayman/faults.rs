@@ -1,4 +1,5 @@
-//! What has no meaning, or is no code, is reported where it is reached, and nothing of it takes effect.
+//! Words that have no meaning or are not code are reported when they are reached, and have no
+//! effect.
 
 use wavemill_ir::FaultKind;
 use wavemill_lift::cayman::{Position, registers};
@@ -6,7 +7,7 @@ use wavemill_machine::FaultCause;
 
 use super::machine::{CODE, Machine, set_gpr};
 
-/// The fault of a program whose T0.X is 5, and that register then.
+/// The fault of a program whose T0.X is 5, and that register at the fault.
 fn fault(source: &str) -> (u64, FaultCause, u32) {
     let outcome = Machine::default().run(source, |registers, _| set_gpr(registers, 0, 0, |_| 5));
     let (position, cause, snapshot) = outcome.fault.expect("a fault");
@@ -20,11 +21,11 @@ fn faults_have_positions() {
     for (source, position, kind, value) in [
         // MEM_RAT ATOMIC_ADD has no row.
         (".quad 0x9580f0000000a270\n", CODE, Unsupported, 5),
-        // The program ends without an end, in front of its clause, and in a group.
+        // The program ends without an end, before its clause, and in a group.
         ("ALU 0, @4\n", clause(0), NoCode, 5),
         ("ALU 0, @1\n.long 0\n", clause(0), NoCode, 5),
         ("ALU 1, @1\nMOV T0.X, 1\n", clause(0), NoCode, 5),
-        // The clause ends in a group; slots are in disorder.
+        // The clause ends in a group; slots are out of order.
         ("ALU 0, @1\nMOV T0.X, 1\nMOV * T0.Y, 1\n", clause(0), Illegal, 5),
         ("ALU 1, @1\nMOV T0.Y, 1\nMOV * T0.X, 1\n", clause(0), Illegal, 5),
         // The first group takes effect, the second does not.
@@ -46,7 +47,7 @@ fn faults_have_positions() {
     }
 }
 
-/// No register changes where a constant or an element lies outside of memory.
+/// No register changes if a constant or an element is outside of memory.
 #[test]
 fn refused_accesses_take_no_effect() {
     for source in [
@@ -58,7 +59,7 @@ fn refused_accesses_take_no_effect() {
         assert!(matches!(cause, FaultCause::Memory { .. }), "{source}: {cause:?}");
         assert_eq!(value, 5, "{source}");
     }
-    // An index that 32 bits of bytes cannot hold reaches no other address.
+    // An index whose byte offset does not fit in 32 bits reaches no other address.
     let machine = Machine { buffers: vec![vec![9; 4]], ..Machine::default() };
     let store = "MEM_RAT_CACHELESS STORE_DWORD T0.X, T0.X\nCF_END\n";
     let outcome = machine.run(store, |registers, addresses| {

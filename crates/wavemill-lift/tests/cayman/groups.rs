@@ -1,4 +1,4 @@
-//! ALU groups: what slots read and write, and when (HD 6900 ISA 4).
+//! ALU groups: the registers that slots read and write, and when (HD 6900 ISA 4).
 
 use super::machine::{Machine, clause, set_active, set_gpr};
 
@@ -67,7 +67,7 @@ fn literals_and_inline_constants() {
     assert_eq!(row(2)[..2], [1, u32::MAX]);
 }
 
-/// Sums, modifiers of sources, and what is done with results, by hand.
+/// Sums, source modifiers and output modifiers, computed by hand.
 #[test]
 fn float_addition() {
     for (line, expected) in [
@@ -91,7 +91,7 @@ fn float_addition() {
     }
 }
 
-/// A signalling NaN, whose sign alone changes.
+/// On a signalling NaN, only the sign changes.
 #[test]
 fn moves_copy_bits() {
     for (source, expected) in [
@@ -125,7 +125,7 @@ fn multiply_add_rounds_twice() {
 /// Bits 2 and 3 of SET_MODE's source: denormals of sources and of results (HD 6900 ISA 8.2).
 #[test]
 fn the_context_says_what_becomes_of_denormals() {
-    // Twice the least normal number less once that and a denormal: a denormal.
+    // Twice the smallest normal number, minus that number and a denormal: a denormal.
     let small = "ADD * T0.X, literal.x, literal.y\n0x00800000, 0x80000001\n";
     // A denormal and 0.
     let source = "ADD * T0.X, literal.x, 0.0\n1, 0\n";
@@ -145,13 +145,14 @@ fn the_context_says_what_becomes_of_denormals() {
 #[test]
 fn integer_addition_wraps() {
     let outcome = run(2, "ADD_INT T0.X, literal.x, 1\nADD_INT * T0.Y, -1, -1\n");
-    // The literal is the word behind the group: none is there, so that the clause has one word too few.
+    // The literal is the word after the group. Here it is missing, so the clause is one word too
+    // short.
     assert!(outcome.fault.is_some());
     let outcome = run(3, "ADD_INT T0.X, literal.x, 1\nADD_INT * T0.Y, -1, -1\n0xffffffff, 0\n");
     assert_eq!((outcome.value(0, 0), outcome.value(0, 1)), (0, 0xffff_fffe));
 }
 
-/// Constants are four dwords, in lines of 16 from the bank's address on.
+/// Constants are four dwords, in lines of 16 starting at the bank's address.
 #[test]
 fn constants_come_from_locked_lines() {
     let constants = |first: u32| (0..512).map(|n| first + n).collect::<Vec<u32>>();

@@ -54,7 +54,7 @@ pub(crate) fn lift(code: &[u8], position: u64, context: u32, single: bool) -> Bl
 /// The surroundings of the wave.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Machine {
-    /// Contents of guest buffers. Their addresses go to [`Machine::run`]'s closure.
+    /// Contents of guest buffers. [`Machine::run`]'s closure receives their addresses.
     pub(crate) buffers: Vec<Vec<u32>>,
     /// Bytes of LDS.
     pub(crate) lds: u32,
@@ -62,10 +62,10 @@ pub(crate) struct Machine {
     pub(crate) context: Option<u32>,
 }
 
-/// How the wave ended, and what it left behind.
+/// The end of the wave, and the state that it leaves.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Outcome {
-    /// Where it faulted, why, and its registers then; `None` if it ended.
+    /// The position of the fault, its cause, and the registers; `None` if the wave ended.
     pub(crate) fault: Option<(u64, FaultCause, WaveSnapshot)>,
     pub(crate) buffers: Vec<Vec<u32>>,
 }
@@ -78,7 +78,7 @@ impl Outcome {
         snapshot.rows[0][4 * register + channel]
     }
 
-    /// The same where all lanes have one value.
+    /// The same, if all lanes have one value.
     pub(crate) fn value(&self, register: usize, channel: usize) -> u32 {
         let lanes = self.gpr(register, channel);
         assert!(lanes.iter().all(|lane| *lane == lanes[0]), "{lanes:x?}");
@@ -196,12 +196,12 @@ pub(crate) fn set_gpr(registers: &mut Registers, register: u16, channel: u16, la
     registers.set_row(self::registers::gpr(register, channel), &lanes);
 }
 
-/// Lets these lanes be active.
+/// Makes these lanes active.
 pub(crate) fn set_active(registers: &mut Registers, lanes: u64) {
     registers.set_uni64(Uni::ACTIVE, lanes);
 }
 
-/// A program of one ALU clause with these lines of so many words, which then stops.
+/// A program of one ALU clause with these lines, `words` words in all, which then stops.
 pub(crate) fn clause(words: usize, windows: &str, lines: &str) -> String {
     format!("ALU {}, @clause{windows}\n{STOP}clause:\n{lines}\n", words - 1)
 }

@@ -12,7 +12,8 @@ fn numbers(first: u32, count: u32) -> Vec<u32> {
 #[test]
 fn reads_of_lds_come_through_the_queue() {
     let machine = Machine { lds: 1024, ..Machine::default() };
-    // Each lane writes its number times 3 at its place, and reads that of its neighbour, then its own with the offset.
+    // Each lane writes three times its number at its address, and reads its neighbour's dword, then
+    // its own with the offset.
     let lines = "LDS_WRITE * T0.X, T1.X
         LDS_READ_RET * OQAP, T0.Y
         LDS_READ_RET * OQAP, T0.Z idx_offset:5
@@ -21,9 +22,9 @@ fn reads_of_lds_come_through_the_queue() {
         MOV * T2.W, OQAP\n";
     let outcome = machine.run(&clause(7, "", lines), |registers, _| {
         set_gpr(registers, 0, 0, |lane| 4 * lane);
-        // The low bits of an address do not count.
+        // The low bits of an address are ignored.
         set_gpr(registers, 0, 1, |lane| 4 * (lane ^ 1) + lane % 4);
-        // Five dwords before; lanes 0 to 4 read beyond the written part.
+        // Five dwords earlier; lanes 0 to 4 read beyond the written part.
         set_gpr(registers, 0, 2, |lane| 4 * ((lane + 59) % 64));
         set_gpr(registers, 1, 0, |lane| 3 * lane);
     });
@@ -93,7 +94,7 @@ fn random_access_targets_are_written() {
     assert_eq!(outcome.buffers[1], fours);
 }
 
-/// `out[i] = in[i] + c`, as LLVM compiles it but for the shifts, which have no rows yet.
+/// `out[i] = in[i] + c`, as LLVM compiles it except for the shifts, which have no rows yet.
 #[test]
 fn a_kernel_runs_to_its_end() {
     let machine =

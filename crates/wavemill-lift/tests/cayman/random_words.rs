@@ -1,4 +1,4 @@
-//! Whatever the words are, they lift to a well-formed block or to a fault, without a panic.
+//! All words lift to a well-formed block or to a fault, without a panic.
 
 use wavemill_ir::{FaultKind, Terminator};
 use wavemill_isa::cayman::{FieldId, Inst, Op};

@@ -1,4 +1,4 @@
-//! What the tests of lifting share: making instructions, and running them on one wave.
+//! Shared by the tests of lifting: encoding instructions, and running them on one wave.
 
 #![allow(dead_code, reason = "every test binary uses what it needs")]
 
@@ -81,16 +81,16 @@ pub(crate) struct Machine {
     pub(crate) registers: RegisterCounts,
     /// Bytes of LDS.
     pub(crate) lds_size: u32,
-    /// Bytes that LDS is allocated in; 0: no more than there are.
+    /// Allocation granule of LDS in bytes; 0 means no more than `lds_size`.
     pub(crate) lds_granule: u32,
-    /// Bytes of private memory of a lane. The wave's scratch allocation is the last buffer, and FLAT_SCRATCH points to
-    /// it.
+    /// Bytes of private memory of a lane. The wave's scratch allocation is the last buffer, and
+    /// FLAT_SCRATCH points to it.
     pub(crate) scratch_size: u32,
     /// Contents of guest buffers.
     pub(crate) buffers: Vec<Vec<u8>>,
 }
 
-/// What a wave left behind.
+/// The state that a wave leaves.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) wave: Wave,
@@ -213,8 +213,9 @@ impl Machine {
         }
     }
 
-    /// Runs the code from its first word to its end on every tier that the host has, checks that all agree, and
-    /// returns the outcome. `init` sets the registers; it gets the guest addresses of the buffers.
+    /// Runs the code from its first word to its end on every tier that the host has, checks that
+    /// all agree, and returns the outcome. `init` sets the registers; it receives the guest
+    /// addresses of the buffers.
     ///
     /// # Panics
     /// If the wave faults, or tiers disagree.
@@ -306,7 +307,7 @@ impl Outcome {
         self.wave.scalars[n]
     }
 
-    /// A pair of them.
+    /// A pair of scalar cells.
     pub(crate) fn sgpr64(&self, n: usize) -> u64 {
         u64::from(self.sgpr(n)) | u64::from(self.sgpr(n + 1)) << 32
     }

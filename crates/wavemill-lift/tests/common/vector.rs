@@ -1,4 +1,4 @@
-//! Where the operands of a vector instruction stand in tests, and the numbers that they are filled with.
+//! Registers of the operands of a vector instruction in tests, and their values.
 
 #![allow(dead_code, reason = "every test binary uses what it needs")]
 
@@ -27,7 +27,7 @@ impl Random {
     }
 }
 
-/// The operand for a place, from its role and type.
+/// The operand for a role and type.
 pub(crate) fn place(role: Role, ty: Type, encoding: Encoding) -> Option<Operand> {
     let vgpr = |first| Operand::Vgpr { first, dwords: ty.dwords() };
     let wide_encoding = matches!(encoding, Encoding::Vop3a | Encoding::Vop3b | Encoding::Vop3p);
@@ -55,7 +55,7 @@ fn broadcasts(form: &Form) -> bool {
         && form.op.row().operands.iter().any(|spec| spec.ty.dwords() == 2 && spec.ty.elem != Elem::Mask)
 }
 
-/// Modifiers that change nothing, as far as the form has such.
+/// Modifiers of the form that change nothing.
 pub(crate) fn identity(form: &Form) -> Modifiers {
     let mut m = Modifiers::plain(form);
     if broadcasts(form)

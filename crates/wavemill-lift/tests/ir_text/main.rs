@@ -1,5 +1,5 @@
-//! The IR of instructions as text, pinned in snapshots. The cases are machine words with their assembly text beside
-//! them; LLVM confirms that the one is the other.
+//! The IR of instructions as text, pinned in snapshots. The cases are machine words with their
+//! assembly text; LLVM confirms that they match.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -47,7 +47,8 @@ fn parse(cases: &str) -> (Target, Vec<(Vec<u32>, &str)>) {
     (target.expect("a case file names its target"), instructions)
 }
 
-/// Every instruction of the file, lifted alone: its operations, and how it ends its block if it does.
+/// Every instruction of the file, lifted alone: its operations, and its terminator if it ends its
+/// block.
 fn listing(cases: &str) -> String {
     let (target, instructions) = parse(cases);
     let mut text = String::new();
@@ -57,7 +58,7 @@ fn listing(cases: &str) -> String {
         for inst in &block.insts {
             writeln!(text, "    {}", inst.text(&RegisterNames)).expect("writing to a string");
         }
-        // A block that goes on finds no code behind the only instruction.
+        // A block that continues finds no code after the only instruction.
         if block.guest.len() == 1 {
             writeln!(text, "    {}", block.terminator.text(&RegisterNames)).expect("writing to a string");
         }

@@ -1,4 +1,4 @@
-//! Atomics on every memory, lane after lane in ascending order.
+//! Atomics on every memory, lane by lane in ascending order.
 
 use wavemill_ir::Uni;
 use wavemill_isa::Target;
@@ -11,7 +11,7 @@ use crate::common::{EDGES, Machine, home_words};
 /// The first dword of the second datum of DS instructions.
 const DATA1: u32 = DATA + 2;
 
-/// An atomic by its mnemonic: what it computes, on how many bytes.
+/// An atomic by its mnemonic: the operation, and the number of bytes.
 #[derive(Clone, Debug)]
 struct Atomic {
     kind: String,
@@ -128,7 +128,8 @@ fn halves(a: u64, b: u64, encode: impl Fn(u32) -> u16) -> u64 {
     sum(0) | sum(16) << 16
 }
 
-/// The atomics of a format with one address, each with the first target that has it and returns its old value.
+/// The atomics of a format with one address, each with the first target that has it and returns its
+/// old value.
 fn atomics(format: Format) -> Vec<(Target, Op, Atomic)> {
     let odd = ["append", "consume", "ordered", "src2", "condxchg", "wrxchg2"];
     let mut all = Vec::new();
@@ -156,7 +157,7 @@ struct Values {
 }
 
 impl Values {
-    /// `shared`: every four lanes meet in one slot.
+    /// With `shared`, every four lanes use one slot.
     fn new(atomic: &Atomic, shared: bool) -> Values {
         let mut numbers = Numbers::new(31);
         let slots: Vec<u64> = (0..64).map(|_| atomic.value(&mut numbers)).collect();
@@ -198,7 +199,7 @@ impl Values {
     }
 }
 
-/// Compares result registers with the old values (unchanged where inactive or where nothing is returned).
+/// Compares result registers with the old values (unchanged if inactive or if nothing is returned).
 fn check_result(what: &str, bytes: usize, returned: &[Option<u64>], old: &[[u32; 64]], now: &[[u32; 64]]) {
     for (lane, value) in returned.iter().enumerate() {
         let mut expected = column(old, lane);
@@ -290,7 +291,7 @@ fn one_through_address(target: Target, op: Op, atomic: &Atomic, returns: bool, s
         fields.push((F::Vdst, RESULT));
     }
     let code = home_words(target, op, &fields);
-    // The comparand stands behind the new value.
+    // The comparand follows the new value.
     let mut data = Values::rows(values.data).to_vec();
     data.truncate(atomic.bytes / 4);
     data.extend(Values::rows(values.second));
@@ -336,7 +337,7 @@ fn exchanges_of_two_places() {
         let contents = numbers.bytes(LDS);
         let data: Vec<_> = (0..4).map(|_| numbers.row()).collect();
         let dwords = bytes as u32 / 4;
-        // The result apart from the operands, and on top of the data.
+        // The result apart from the operands, and overlapping the data.
         for result in [RESULT, DATA] {
             let fields = [
                 (F::Vdst, result),
@@ -372,7 +373,7 @@ fn exchanges_of_two_places() {
     }
 }
 
-/// Data from another place in LDS, named by the offset field or by the address register.
+/// Data from another LDS address, named by the offset field or by the address register.
 #[test]
 fn data_in_lds() {
     let ops: Vec<Op> = Op::ALL.iter().copied().filter(|op| op.row().name().contains("_src2_")).collect();
@@ -380,13 +381,13 @@ fn data_in_lds() {
     for op in ops {
         let atomic = Atomic::of(&op.row().name().replace("src2_", "").replace("ds_write", "ds_wrxchg"));
         let values = Values::new(&atomic, false);
-        // Slots, then as many data behind them.
+        // The slots, followed by the same number of data.
         let mut contents = values.memory(&atomic);
         let distance = contents.len();
         contents.extend(values.data.iter().flat_map(|v| v.to_le_bytes()[..atomic.bytes].to_vec()));
         contents.resize(LDS, 0);
         let places = values.slot.map(|slot| slot * atomic.bytes);
-        // What lane `l` finds behind slot `s` is datum `s`.
+        // Lane `l` finds datum `s` after slot `s`.
         let mut by_lane = Values { data: values.slot.map(|slot| values.data[slot]), ..values };
         by_lane.second = [0; 64];
         let (_, memory) = by_lane.expected(&atomic, MASKS[3]);
@@ -412,7 +413,7 @@ fn conditional_exchange() {
     let fields = [(F::Vdst, RESULT), (F::Addr, ADDRESS), (F::Data0, DATA), (F::Offset0, 9)];
     let code = home_words(Target::Gfx906, Op::DsCondxchg32RtnB64, &fields);
     for exec in MASKS {
-        // The low bits of the address do not count; neighbours share a pair.
+        // The low bits of the address are ignored; neighbours share a pair.
         let addresses: [usize; 64] = std::array::from_fn(|lane| 8 * (lane / 2) + lane % 7);
         let done = lds::run_on(Target::Gfx906, &code, exec, 0, addresses, &data, contents.clone());
         let mut memory = contents.clone();

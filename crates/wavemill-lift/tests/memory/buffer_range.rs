@@ -1,9 +1,11 @@
-//! Which bytes an access through a buffer resource reaches: what hardware was seen to do where the printed formulas (Vega ISA
-//! 8.1.5, CDNA4 ISA 9.1.5) are silent, on every target.
+//! The bytes that an access through a buffer resource reaches. Where the printed formulas (Vega ISA
+//! 8.1.5, CDNA4 ISA 9.1.5) are silent, the tests pin the observed behaviour of hardware, on every
+//! target.
 //!
-//! Sources: rocm-systems pull requests 10928 (range check, compared with gfx950, for CDNA1 to CDNA4), 11240 (scalar offset and
-//! swizzle) and 8784 (no records); llvm-project pull request 169230 and rocMLIR issue 678 (scalar offset).
-//! Of gfx906 nothing else is known, so it does the same.
+//! Sources: rocm-systems pull requests 10928 (range check, compared with gfx950, for CDNA1 to
+//! CDNA4), 11240 (scalar offset and swizzle) and 8784 (no records); llvm-project pull request
+//! 169230 and rocMLIR issue 678 (scalar offset). Nothing else is known of gfx906, so it behaves the
+//! same.
 
 use wavemill_ir::Uni;
 use wavemill_isa::Target;
@@ -15,12 +17,12 @@ use wavemill_lift::gcn::registers;
 
 const TARGETS: [Target; 4] = [Target::Gfx906, Target::Gfx90a, Target::Gfx942, Target::Gfx950];
 const SIZE: usize = 64 << 10;
-/// Where the resource's base is in the memory.
+/// Offset of the resource's base in the memory.
 const BASE: usize = 256;
 
 const ADDRESS: u16 = 4;
 const DATA: u16 = 8;
-/// The old value of an atomic stays where its datum was.
+/// The old value of an atomic replaces its datum.
 const ROWS: usize = 4;
 const RESOURCE: u16 = 20;
 const SOFFSET: u16 = 30;
@@ -33,7 +35,7 @@ struct Resource {
     /// Lanes of a stripe, if it is swizzled: 8, 16, 32 or 64.
     stripe: Option<u32>,
     add_tid: bool,
-    /// The data format, which holds bits 17:14 of the stride where the lane is added.
+    /// The data format, which holds bits 17:14 of the stride if the resource adds the lane.
     format: u32,
     /// Bits of the last dword that other generations call OOB_SELECT.
     select: u32,
@@ -72,7 +74,7 @@ impl Resource {
         ]
     }
 
-    /// Bytes behind the base of the byte with that index and offset, without the scalar offset.
+    /// Offset from the base of the byte with that index and offset, without the scalar offset.
     fn place(self, index: u64, offset: u64) -> u64 {
         let stride = u64::from(self.stride) + if self.add_tid { u64::from(self.format) << 14 } else { 0 };
         match self.stripe {
@@ -85,7 +87,8 @@ impl Resource {
         }
     }
 
-    /// The places in memory of the bytes of each component of a lane's access; `None` for one that is out of range.
+    /// The memory offsets of the bytes of each component of a lane's access; `None` for a component
+    /// out of range.
     fn reach(self, form: Form, lanes: &Lanes, lane: usize, components: &[u64]) -> Vec<Option<Vec<usize>>> {
         let index = if form.idxen { u64::from(lanes.index[lane]) } else { 0 };
         let index = index + if self.add_tid { lane as u64 } else { 0 };
@@ -109,7 +112,7 @@ impl Resource {
     }
 }
 
-/// What an instruction does with its components.
+/// The effect of an instruction on its components.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Load,
@@ -142,7 +145,7 @@ fn fields(form: Form, kind: Kind) -> Vec<(F, u32)> {
     fields
 }
 
-/// Sets the registers that an access takes its address from.
+/// Sets the registers that form the address of an access.
 fn set(regs: &mut wavemill_machine::Registers, buffer: u64, resource: Resource, form: Form, lanes: &Lanes) {
     for (n, word) in (0..).zip(resource.words(buffer + BASE as u64)) {
         regs.set_uni(Uni(RESOURCE + n), word);
@@ -245,7 +248,7 @@ const OPS: [Op; 12] = [
 ];
 const ATOMICS: [Op; 2] = [Op::BufferAtomicAdd, Op::BufferAtomicAddX2];
 
-/// What one lane's access of dwords reaches: offsets from the base.
+/// The expected result of one lane's access of dwords: offsets from the base.
 struct Case {
     what: &'static str,
     op: Op,
@@ -256,7 +259,7 @@ struct Case {
     reaches: &'static [Option<usize>],
 }
 
-/// Worked out by hand.
+/// Computed by hand.
 fn cases() -> Vec<Case> {
     let raw = |records| Resource { records, format: 4, ..Resource::default() };
     let of = |stride, records| Resource { stride, ..raw(records) };
@@ -376,7 +379,7 @@ fn raw_buffers_at_their_ends() {
                 for op in OPS {
                     compare(&mut machine, &mut numbers, op, !0, (resource, form, &lanes));
                 }
-                // Atomics have to be aligned.
+                // Atomics must be aligned.
                 for op in ATOMICS {
                     let form = Form { soffset: soffset & !7, offset: offset & !7, ..form };
                     let lanes = Lanes { offset: lanes.offset.map(|o| o & !7), ..lanes };
@@ -402,7 +405,7 @@ fn structured_swizzled_and_private_buffers() {
                         let offset = numbers.offsets(200, 1).map(|o| o as u32);
                         let lanes = Lanes { index, offset };
                         for op in OPS {
-                            // Lanes that store to the same bytes would hide each other's.
+                            // Lanes that store to the same bytes would hide each other's stores.
                             let exec = if kind(op) == Kind::Store { 1 << 37 } else { !0 };
                             compare(&mut machine, &mut numbers, op, exec, (resource, form, &lanes));
                         }
@@ -410,7 +413,7 @@ fn structured_swizzled_and_private_buffers() {
                 }
             }
         }
-        // The data format extends the stride where the lane is added, and nowhere else.
+        // The data format extends the stride only if the resource adds the lane.
         for (add_tid, idxen) in [(true, false), (true, true), (false, true)] {
             let resource = Resource { stride: 4, records: 64, format: 1, add_tid, ..Resource::default() };
             let form = Form { idxen, ..Form::default() };
@@ -425,7 +428,7 @@ fn structured_swizzled_and_private_buffers() {
     }
 }
 
-/// Loads to LDS: lanes out of range write zeros, those that are not active nothing.
+/// Loads to LDS: lanes out of range write zeros, inactive lanes write nothing.
 #[test]
 fn loads_to_lds_write_zeros() {
     let mut numbers = Numbers::new(94);
@@ -443,7 +446,7 @@ fn loads_to_lds_write_zeros() {
             let mut to_lds = fields(form, Kind::Load);
             to_lds.retain(|(field, _)| *field != F::Vdata);
             to_lds.push((F::Lds, 1));
-            // Four rows of LDS beforehand and afterwards.
+            // Four rows of LDS before and after.
             let row = |op, register, n| {
                 home_words(
                     target,
@@ -476,7 +479,7 @@ fn loads_to_lds_write_zeros() {
                     );
                 }
                 bytes.resize(step as usize, 0);
-                // The instruction's offset counts on both sides (CDNA4 ISA 9.1.9).
+                // The instruction's offset is part of both addresses (CDNA4 ISA 9.1.9).
                 let at = form.offset as usize + step as usize * lane;
                 for (n, byte) in bytes.into_iter().enumerate().filter(|(n, _)| at + n < 1024) {
                     lds[at + n] = byte;

@@ -1,4 +1,5 @@
-//! What float atomics do to denormals: in LDS what MODE says, in memory always the same. And how they round.
+//! Denormals in float atomics: in LDS they follow MODE, in memory they are always treated the same.
+//! Also the rounding of float atomics.
 
 use wavemill_ir::Uni;
 use wavemill_isa::Target;
@@ -14,7 +15,7 @@ const DATA: u32 = 10;
 const SECOND: u32 = 12;
 const AFTER: u32 = 14;
 
-/// Whether denormals count as sources and as results.
+/// Whether denormals are kept as sources and as results.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     sources: bool,
@@ -34,7 +35,7 @@ const F64: Numbers = Numbers { smallest: 1, smallest_normal: 1 << 52, one: 1023 
 const F16: Numbers = Numbers { smallest: 1, smallest_normal: 1 << 10, one: 15 << 10, sign: 1 << 15 };
 const BF16: Numbers = Numbers { smallest: 1, smallest_normal: 1 << 7, one: 127 << 7, sign: 1 << 15 };
 
-/// Contents, datum, second datum and the contents afterwards, in two cases.
+/// Contents, datum, second datum and the final contents, in two cases.
 fn cases(kind: &str, n: &Numbers, kept: Kept) -> [[u64; 4]; 2] {
     let result = |bits: u64| if kept.results { bits } else { bits & n.sign };
     match kind {
@@ -49,7 +50,7 @@ fn cases(kind: &str, n: &Numbers, kept: Kept) -> [[u64; 4]; 2] {
             let denormal = sign | n.smallest;
             [[denormal, sign | n.one, 0, least(denormal)], [sign | n.one, denormal, 0, least(denormal)]]
         }
-        // What is stored is moved, not computed.
+        // The stored value is moved, not computed.
         "cmpst" => [
             [n.smallest, n.one, 0, if kept.sources { n.smallest } else { n.one }],
             [0, n.smallest, 0, n.smallest],
@@ -58,7 +59,7 @@ fn cases(kind: &str, n: &Numbers, kept: Kept) -> [[u64; 4]; 2] {
     }
 }
 
-/// Writes the contents, runs the atomic, reads the contents; in lanes 0 and 1 the two cases.
+/// Writes the contents, runs the atomic, reads the contents; lanes 0 and 1 have the two cases.
 fn check(
     machine: &Machine,
     code: &[u32],
@@ -68,7 +69,7 @@ fn check(
     kept: Kept,
     what: &str,
 ) {
-    // Packed formats have the cases in both halves, the other way round in the high one.
+    // Packed formats have the cases in both halves, in the opposite order in the high one.
     let mut cases = cases(kind, numbers, kept);
     if halves {
         let [a, b] = cases;
@@ -131,7 +132,7 @@ fn in_lds_they_follow_the_mode() {
         ]
         .concat();
         for bits in 0..4 {
-            // The other field says the opposite.
+            // The other field has the opposite value.
             let mode = 0x300 | bits << field | (bits ^ 3) << (10 - field);
             let machine = Machine { mode, lds_size: 64, ..Machine::new(target) };
             let kept = Kept { sources: bits & 1 != 0, results: bits & 2 != 0 };
@@ -179,7 +180,7 @@ fn in_memory_they_follow_the_target() {
         let at = [(F::Vaddr, ADDRESS), (F::Saddr, 10)];
         [
             home_words(target, Op::GlobalStoreDwordx2, &[&at[..], &[(F::Vdata, OLD)]].concat()),
-            // The resource: the address as it is, 64 bytes.
+            // The resource: the unchanged address, 64 bytes.
             vec![0xbe88_010a, 0xbe8a_00c0, 0xbe8b_0080], // s_mov_b64 s[8:9], s[10:11]; s_mov_b32 s10, 64; s11, 0
             home_words(target, Op::BufferAtomicAddF32, &atomic),
             vec![0xbe8a_0108], // s_mov_b64 s[10:11], s[8:9]
@@ -194,7 +195,7 @@ fn in_memory_they_follow_the_target() {
     }
 }
 
-/// The contents after one atomic in lane 0, in LDS or in memory, by what `op` is.
+/// The contents after one atomic in lane 0; `op` selects LDS or memory.
 fn after(target: Target, mode: u32, op: Op, old: u64, data: u64) -> u64 {
     let lds = op.row().name().starts_with("ds_");
     let (store, load) = (Op::GlobalStoreDwordx2, Op::GlobalLoadDwordx2);
@@ -226,12 +227,12 @@ fn after(target: Target, mode: u32, op: Op, old: u64, data: u64) -> u64 {
     low | high << 32
 }
 
-/// Float atomics round to nearest even in every mode: `ds_add_f32` as AMD says (`llvm/llvm-project` #89468), packed ones
-/// as AMD's emulator was corrected to do (`ROCm/rocm-systems` #11447), which also gives an infinity on overflow and quiets
-/// NaNs.
+/// Float atomics round to nearest even in every mode: `ds_add_f32` according to AMD
+/// (`llvm/llvm-project` #89468), packed ones according to the correction of AMD's emulator
+/// (`ROCm/rocm-systems` #11447), which also gives an infinity on overflow and quiets NaNs.
 #[test]
 fn they_round_to_nearest_in_every_mode() {
-    // 1 and half a last place; the largest f16 and itself, beside a NaN; the same for bf16.
+    // 1 and half a last place; the largest f16 and itself, next to a NaN; the same for bf16.
     let (f16, bf16) = ((0x7c01_7bff, 0x3c00_7bff, 0x7e01_7c00), (0x7f81_7f7f, 0x3f80_7f7f, 0x7fc1_7f80));
     for (target, op, old, data, expected) in [
         (Target::Gfx906, Op::DsAddF32, 0x3f80_0000, 0x3380_0000, 0x3f80_0000),

@@ -1,4 +1,4 @@
-//! LDS as a source of the vector ALU: one element for all lanes, where M0 says.
+//! LDS as a source of the vector ALU: M0 selects one element for all lanes.
 
 use wavemill_ir::Uni;
 use wavemill_isa::Target;

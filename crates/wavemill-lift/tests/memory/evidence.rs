@@ -1,4 +1,5 @@
-//! What hardware was seen to do, or compilers rely on, where the manuals are silent or wrong, and no other test says it.
+//! Observed behaviour of hardware and assumptions of compilers, where the manuals are silent or
+//! wrong and no other test covers it.
 
 use wavemill_ir::Uni;
 use wavemill_isa::Target;
@@ -8,7 +9,8 @@ use wavemill_lift::gcn::registers;
 
 const TARGETS: [Target; 4] = [Target::Gfx906, Target::Gfx90a, Target::Gfx942, Target::Gfx950];
 
-/// Runs code with lane numbers in v0, their double in v1, and an address of a buffer in `s[6:7]`.
+/// Runs code with lane numbers in v0, twice the lane numbers in v1, and an address of a buffer in
+/// `s[6:7]`.
 fn run(machine: &Machine, code: &[u32], exec: u64, m0: u32) -> Outcome {
     machine.run(code, |regs, addresses| {
         regs.set_uni64(registers::EXEC, exec);
@@ -21,8 +23,8 @@ fn run(machine: &Machine, code: &[u32], exec: u64, m0: u32) -> Outcome {
     })
 }
 
-/// The granule of LDS (CDNA4 ISA 3.6.5, llvm-project pull requests 208046 and 205637), and that M0 clamps no address (Mesa,
-/// README-ISA).
+/// The granule of LDS (CDNA4 ISA 3.6.5, llvm-project pull requests 208046 and 205637). M0 does not
+/// clamp addresses (Mesa, README-ISA).
 #[test]
 fn lds_is_allocated_in_granules() {
     for target in TARGETS {
@@ -64,7 +66,7 @@ fn scalar_loads_take_m0_as_their_offset() {
     }
 }
 
-/// Without the bit SVE no VGPR is in the address, whatever the field for it says (gem5 pull request 1249).
+/// Without the bit SVE the address uses no VGPR, whatever its field holds (gem5 pull request 1249).
 #[test]
 fn scratch_without_a_vgpr() {
     for target in [Target::Gfx942, Target::Gfx950] {
@@ -88,8 +90,8 @@ fn carries_of_sdwa_additions() {
     }
 }
 
-/// Comparisons in VOP3 form that write EXEC write their SGPR pair, too (gem5 pull request 2243), and lanes are read by
-/// numbers modulo 64 (CDNA4 ISA 12.9).
+/// VOP3 comparisons that write EXEC also write their SGPR pair (gem5 pull request 2243). Lane
+/// numbers of lane reads are taken modulo 64 (CDNA4 ISA 12.9).
 #[test]
 fn masks_and_lane_numbers() {
     for target in TARGETS {

@@ -31,7 +31,7 @@ fn offset_field(offset: i32) -> u32 {
     offset as u32 & 0x1fff
 }
 
-/// Checks the registers of a load: active lanes get what `expected` says, others keep theirs.
+/// Checks the registers of a load: active lanes have the `expected` value, others keep theirs.
 fn check_loaded(
     what: &str,
     data: Data,
@@ -140,7 +140,7 @@ fn global_and_flat_stores() {
     }
 }
 
-/// Contiguous addresses, which engines treat apart, with all lanes active.
+/// Contiguous addresses with all lanes active, which engines handle separately.
 #[test]
 fn contiguous_accesses() {
     let mut numbers = Numbers::new(3);
@@ -163,7 +163,7 @@ fn contiguous_accesses() {
     }
 }
 
-/// What is written to private memory is read back from there, with every address form of the target.
+/// Stored data is read back from private memory, with every address form of the target.
 #[test]
 fn scratch_stores_and_loads() {
     let mut numbers = Numbers::new(4);
@@ -187,7 +187,7 @@ fn scratch_stores_and_loads() {
                     }
                     let fields = |own: (F, u32)| [address.as_slice(), &[own]].concat();
                     let mut code = home_words(target, store, &fields((F::Vdata, DATA)));
-                    // Four dwords around it come back through another address.
+                    // Read back the four dwords around it through another address.
                     let fields = [(F::Vdst, 20), (F::Vaddr, 5), (F::Saddr, NO_SADDR), (F::Offset, 0)];
                     let sve = if target == Target::Gfx942 { vec![(F::Sve, 1)] } else { vec![] };
                     code.extend(home_words(target, Op::ScratchLoadDwordx4, &[&fields[..], &sve].concat()));

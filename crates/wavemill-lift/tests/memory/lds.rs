@@ -15,10 +15,11 @@ pub(super) const LDS: usize = 4096;
 pub(super) const ADDRESS: u32 = 4;
 pub(super) const DATA: u32 = 8;
 pub(super) const RESULT: u32 = 16;
-/// Where each lane's 64 bytes are, for the code around the tested instruction.
+/// The VGPR with the offset of each lane's 64 bytes, for the code around the tested instruction.
 const OWN: u32 = 30;
 
-/// Fills LDS with the contents: each lane writes 64 bytes, four dwords at a time, from VGPRs that come from buffer 0.
+/// Fills LDS with the contents: each lane writes 64 bytes, four dwords at a time, from VGPRs loaded
+/// from buffer 0.
 fn filled(target: Target) -> Vec<u32> {
     let mut code = Vec::new();
     for n in 0..4 {
@@ -48,7 +49,7 @@ fn dumped(target: Target) -> Vec<u32> {
     code
 }
 
-/// What one instruction did.
+/// The effect of one instruction.
 pub(super) struct Done {
     /// LDS before and after.
     pub(super) before: Vec<u8>,
@@ -58,8 +59,8 @@ pub(super) struct Done {
     pub(super) result: Vec<[u32; 64]>,
 }
 
-/// Runs one DS instruction on random LDS contents and registers: `addresses` in the address register, `data` from
-/// DATA on.
+/// Runs one DS instruction on random LDS contents and registers: `addresses` in the address
+/// register, `data` in the registers that start at DATA.
 fn run(code: &[u32], exec: u64, m0: u32, addresses: [usize; 64], data: &[[u32; 64]]) -> Done {
     let contents = Numbers::new(7).bytes(LDS);
     run_on(TARGET, code, exec, m0, addresses, data, contents)
@@ -162,7 +163,7 @@ fn stores() {
     }
 }
 
-/// The forms with two offsets: bytes of an element, and of the unit in which offsets count.
+/// The forms with two offsets: bytes of an element, and the unit of the offsets.
 const PAIRS: [(usize, usize, Op, Op); 4] = [
     (4, 4, Op::DsRead2B32, Op::DsWrite2B32),
     (8, 8, Op::DsRead2B64, Op::DsWrite2B64),
@@ -208,7 +209,7 @@ fn loads_of_two_places_over_their_address() {
         for part in 0..bytes as u32 / 2 {
             let fields = [(F::Vdst, ADDRESS - part), (F::Addr, ADDRESS), (F::Offset0, 1), (F::Offset1, 2)];
             let mut code = home_words(TARGET, op, &fields);
-            // Where the other tests have their result.
+            // The registers that hold the result in the other tests.
             for n in 0..4 {
                 code.push(0x7e00_0300 | (RESULT + n) << 17 | (ADDRESS - part + n)); // v_mov_b32
             }
@@ -246,7 +247,8 @@ fn stores_to_two_places() {
                 let done = run(&code, exec, 0, addresses, &values);
                 let mut expected = done.before;
                 let dwords = bytes / 4;
-                // All lanes store the first element before any stores the second; equal offsets are one store.
+                // All lanes store the first element before any stores the second; equal offsets are
+                // one store.
                 let offsets = if first == second { vec![(first, 0)] } else { vec![(first, 0), (second, 2)] };
                 for (offset, from) in offsets {
                     for lane in (0..64).filter(|lane| active(exec, *lane)) {
@@ -267,7 +269,7 @@ fn addresses_from_lane_numbers() {
     let read = home_words(TARGET, Op::DsReadAddtidB32, &[(F::Vdst, RESULT), (F::Offset0, 8)]);
     let write = home_words(TARGET, Op::DsWriteAddtidB32, &[(F::Data0, DATA), (F::Offset0, 8)]);
     for exec in MASKS {
-        // Only the low half of M0 counts.
+        // Only the low half of M0 is used.
         let done = run(&read, exec, 0xffff_0020, [0; 64], &[]);
         for lane in 0..64 {
             let at = 0x20 + 8 + 4 * lane;
@@ -341,7 +343,7 @@ fn swizzles() {
         0x01, 0x09, 0x05, 0x0d, 0x03, 0x0b, 0x07, 0x0f, 0x02, 0x0a, 0x06, 0x0e, 0x04, 0x0c, 0x08, 0x10, 0x11,
         0x19, 0x15, 0x1d, 0x13, 0x1b, 0x17, 0x1f, 0x12, 0x1a, 0x16, 0x1e, 0x14, 0x1c, 0x18, 0x20,
     ];
-    // As the manual's examples spell them out.
+    // As in the manual's examples.
     let patterns: [(u32, Source); 11] = [
         (0xe000, |i| i & 32 | (FFT[i % 32] - 1)),
         (0xe010, |i| i & 32 | (FFT_OF_HALVES[i % 32] - 1)),
@@ -387,7 +389,7 @@ fn transposed_loads() {
     ] {
         let code = home_words(target, op, &[(F::Vdst, RESULT), (F::Addr, ADDRESS), (F::Offset0, 64)]);
         let contents = Numbers::new(5).bytes(LDS);
-        // Lanes next to each other need not read next to each other.
+        // Neighbouring lanes need not read neighbouring data.
         let addresses: [usize; 64] = std::array::from_fn(|lane| (lane * 37 % 64) * bytes);
         let done = run_on(target, &code, !0, 0, addresses, &[], contents.clone());
         assert!(done.before == done.after);

@@ -1,4 +1,4 @@
-//! What the references share: the data of an instruction by its mnemonic, bytes, and lanes.
+//! Shared by the references: the data of an instruction by its mnemonic, bytes, and lanes.
 
 use wavemill_ir::LANES;
 use wavemill_lift::gcn::registers;
@@ -112,7 +112,7 @@ pub(crate) fn set_exec(regs: &mut Registers, exec: u64) {
     regs.set_uni64(registers::EXEC, exec);
 }
 
-/// What lane `lane` holds in consecutive rows.
+/// The values of a lane in consecutive rows.
 pub(crate) fn column(rows: &[[u32; LANES]], lane: usize) -> Vec<u32> {
     rows.iter().map(|row| row[lane]).collect()
 }

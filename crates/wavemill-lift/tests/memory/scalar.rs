@@ -24,7 +24,7 @@ fn forms() -> Vec<Form> {
         (vec![(F::Imm, 1), (F::Offset, minus_8), (F::SoffsetEn, 1), (F::Soffset, OFFSET)], 128, 120),
         (vec![(F::Imm, 0), (F::Offset, OFFSET)], 68, 68),
         (vec![(F::Imm, 0), (F::SoffsetEn, 1), (F::Soffset, OFFSET)], 200, 200),
-        // The two low bits do not count, whatever their sum.
+        // The two low bits of the sum are ignored.
         (vec![(F::Imm, 0), (F::Offset, OFFSET)], 71, 68),
         (vec![(F::Imm, 1), (F::Offset, 7), (F::SoffsetEn, 1), (F::Soffset, OFFSET)], 71, 72),
         (vec![(F::Imm, 1), (F::Offset, minus_8 + 3), (F::SoffsetEn, 1), (F::Soffset, OFFSET)], 131, 120),
@@ -50,7 +50,7 @@ fn loads() {
         for (mut fields, register, at) in forms() {
             fields.extend([(F::Sdata, DATA), (F::Sbase, BASE / 2)]);
             let outcome = machine.run(&home_words(TARGET, op, &fields), |regs, buffers| {
-                // Nor do those of the base.
+                // The two low bits of the base are ignored too.
                 regs.set_uni64(Uni(BASE as u16), buffers[0] + 3);
                 regs.set_uni(Uni(OFFSET as u16), register);
             });
@@ -87,14 +87,14 @@ fn scratch_loads_count_their_register_in_64_bytes() {
     assert_eq!([outcome.sgpr(DATA as usize), outcome.sgpr(DATA as usize + 1)], expected[..]);
 }
 
-/// Of buffers the low bits of the base and of the final address do not count.
+/// For buffers, the low bits of the base and of the final address are ignored.
 #[test]
 fn buffer_loads_ignore_the_low_bits_of_the_sum() {
     let mut machine = Machine::new(TARGET);
     machine.buffers = vec![Numbers::new(26).bytes(512)];
     for (mut fields, register, at) in forms() {
         let constant = fields.contains(&(F::Imm, 1));
-        // Those of the constant and of the register come to four together.
+        // The low bits of the constant and of the register add up to four.
         let at = if constant && register & 3 != 0 { at + 4 } else { at };
         fields.extend([(F::Sdata, DATA), (F::Sbase, BASE / 2)]);
         let outcome = machine.run(&home_words(TARGET, Op::SBufferLoadDwordx2, &fields), |regs, buffers| {
@@ -137,7 +137,7 @@ fn stores() {
             machine.buffers = vec![Numbers::new(25).bytes(512)];
             fields.extend([(F::Sdata, DATA), (F::Sbase, BASE / 2)]);
             let outcome = machine.run(&home_words(TARGET, op, &fields), |regs, buffers| {
-                // Nor do those of the base.
+                // The two low bits of the base are ignored too.
                 regs.set_uni64(Uni(BASE as u16), buffers[0] + 3);
                 regs.set_uni(Uni(OFFSET as u16), register);
                 for i in 0..4 {

@@ -19,16 +19,16 @@ use wavemill_isa::gcn::{Access, Elem, Encoding, Flag, Format, Inst, Modifiers, O
 use wavemill_lift::gcn::registers;
 use wavemill_reference::{F16, F32, F64, Field};
 
-/// Modes: what kernels start with; flushed f32; everything flushed; IEEE and DX10_CLAMP off, where output modifiers count;
-/// overflow of f16 saturates; all pairs of rounding modes, of which one of both is to nearest or both are other ones;
-/// denormals kept on one side only.
+/// Modes: the mode at kernel start; flushed f32; everything flushed; IEEE and DX10_CLAMP off, where
+/// output modifiers have an effect; overflow of f16 saturates; pairs of rounding modes; denormals
+/// kept on one side only.
 const MODES: [u32; 14] =
     [MODE, 0x3c0, 0x300, 0x0f0, 0x80_03f0, 0x000, 0x3f1, 0x3f4, 0x3e8 | 2, 0x3d7, 0x39b, 0x06e, 0x3ac, 0x353];
 
-/// Instructions whose 16-bit result leaves the upper half of the destination.
+/// Instructions whose 16-bit result keeps the upper half of the destination.
 const KEEPS_UPPER_HALF: [&str; 4] = ["v_mac_f16", "v_mad_f16", "v_fma_f16", "v_div_fixup_f16"];
 
-/// Random modifiers that the form takes.
+/// Random modifiers that the form accepts.
 fn modifiers(target: Target, op: Op, encoding: Encoding, random: &mut Random) -> Modifiers {
     let row = op.row();
     let mut m = identity(row.form(target, encoding).expect("the target has the form"));
@@ -36,7 +36,8 @@ fn modifiers(target: Target, op: Op, encoding: Encoding, random: &mut Random) ->
     let wide = matches!(encoding, Encoding::Vop3a | Encoding::Vop3b);
     let sdwa = matches!(encoding, Encoding::Vop1Sdwa | Encoding::Vop2Sdwa);
     let dpp = matches!(encoding, Encoding::Vop1Dpp | Encoding::Vop2Dpp);
-    // Packed sources of VOP2 instructions take signs in no documented way; integer ones ignore them.
+    // The effect of signs on packed sources of VOP2 instructions is not documented; integer ones
+    // ignore them.
     let packed = row.operands.iter().any(|s| s.ty.elem.is_float() && s.ty.count > 1 && s.role != Role::Vdst);
     let floats = [Role::Src0, Role::Src1].iter().enumerate().fold(0, |mask, (n, role)| {
         mask | u8::from(row.operand(*role).is_some_and(|spec| spec.ty.elem.is_float())) << n
@@ -68,12 +69,12 @@ fn float_format(ty: Type) -> Option<wavemill_reference::Format> {
     })
 }
 
-/// Which fields of MODE are those of a type.
+/// The fields of MODE that apply to a type.
 fn field_of(ty: Type) -> Field {
     if matches!(ty.elem, Elem::F16 | Elem::F64) { Field::Double } else { Field::Single }
 }
 
-/// The result after output modifiers, each element of a packed one by itself.
+/// The result after output modifiers, each element of a packed one separately.
 pub(crate) fn modified_output(ty: Type, m: &Modifiers, result: u64, env: wavemill_reference::Env) -> u64 {
     let Some(format) = float_format(ty) else { return result };
     let mask = u64::MAX >> (64 - format.bits);
@@ -85,7 +86,7 @@ pub(crate) fn modified_output(ty: Type, m: &Modifiers, result: u64, env: wavemil
     })
 }
 
-/// Whether a result is the expected one, or as near to it as it must be.
+/// Whether a result is the expected one, or within the allowed error.
 fn agrees(ty: Type, found: u64, expected: u64, ulps: u64) -> bool {
     let Some(format) = float_format(ty) else { return found == expected };
     found == expected
@@ -214,8 +215,8 @@ const NOT_LIFTED: [&str; 7] = [
     "v_mad_mixhi_f16",
 ];
 
-/// Every float instruction of the vector ALU is run by a test here or in one of the other files, and so gets the NaNs
-/// that the next test looks for.
+/// Every float instruction of the vector ALU is run by a test here or in one of the other files, so
+/// the next test gives it NaNs.
 #[test]
 fn no_float_instruction_is_left_out() {
     for op in Op::ALL {
@@ -235,7 +236,8 @@ fn no_float_instruction_is_left_out() {
     }
 }
 
-/// The sources of every float instruction get NaNs of their own, quiet and signalling, alone and together.
+/// The sources of every float instruction receive distinct NaNs, quiet and signalling, alone and
+/// together.
 #[test]
 fn every_float_instruction_gets_distinct_nans() {
     let is_nan = |ty: Type, bits: u64| match ty.elem {

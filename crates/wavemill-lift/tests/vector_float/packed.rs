@@ -1,4 +1,5 @@
-//! Packed, mixed and dot-product instructions with their selects and signs, and those with a constant behind them.
+//! Packed, mixed and dot-product instructions with their selects and signs, and instructions with a
+//! constant.
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, Encoding, Inst, Modifiers, Op, Operand, Role, Type};
@@ -42,8 +43,8 @@ const PACKED: [(&str, Element); 10] = [
     ("v_pk_add_f32", |f, [a, b, _], env| add(f, [a, b], env)),
 ];
 
-/// Dot products: format of the factors, order of the terms (AMD's machine-readable CDNA4 tables), whether the addend's sign
-/// modifiers count.
+/// Dot products: format of the factors, order of the terms (AMD's machine-readable CDNA4 tables),
+/// whether the addend's sign modifiers have an effect.
 const DOTS: [(&str, Format, Dot, bool); 2] =
     [("v_dot2_f32_f16", F16, Dot::AddendFirst, true), ("v_dot2_f32_bf16", BF16, Dot::ProductsFirst, false)];
 
@@ -53,7 +54,7 @@ pub(crate) fn dot_keeps(target: Target) -> bool {
     target != Target::Gfx90a
 }
 
-/// The instruction with its operands in their places.
+/// The instruction with its test operands.
 fn build(target: Target, op: Op, m: Modifiers) -> Vec<u32> {
     build_as(target, op, op.row().encodings(target).next().expect("an encoding"), m)
 }
@@ -108,7 +109,7 @@ fn random_modifiers(target: Target, op: Op, random: &mut Random) -> Modifiers {
     let mask = (1u8 << sources) - 1;
     let r = random.next();
     m.op_sel = r as u8 & mask;
-    // Sources that are not there keep what the assembler writes.
+    // Modifiers of missing sources keep the assembler's values.
     m.op_sel_hi = (r >> 8) as u8 & mask | m.op_sel_hi & !mask;
     m.neg = (r >> 16) as u8 & mask;
     m.neg_hi = (r >> 24) as u8 & mask;

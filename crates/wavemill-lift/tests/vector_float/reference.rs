@@ -1,13 +1,15 @@
-//! What each float instruction does to one lane: which operation on which source, under which fields of MODE.
+//! The effect of each float instruction on one lane: the operation, its sources, and the fields of
+//! MODE that it obeys.
 //!
-//! Results come from `wavemill-reference`, which shares no code with the engine. The three letters behind a name are the
-//! fields of MODE that rounding, denormal sources and denormal results obey (Vega ISA 6.4, table 22, and the descriptions
-//! in chapter 12):
+//! Results come from `wavemill-reference`, which shares no code with the engine. The three letters
+//! after a name are the fields of MODE that rounding, denormal sources and denormal results obey
+//! (Vega ISA 6.4, table 22, and the descriptions in chapter 12):
 //!
-//! - `S`: those of f32, MODE\[1:0\] and \[5:4\]; `D`: those of f16 and f64, MODE\[3:2\] and \[7:6\];
+//! - `S`: the f32 fields, MODE\[1:0\] and \[5:4\]; `D`: the f16 and f64 fields, MODE\[3:2\] and
+//!   \[7:6\];
 //! - `N`: to nearest even in every mode, `Z`: towards zero in every mode;
 //! - `K`: denormals are kept in every mode, `F`: they are flushed in every mode;
-//! - `-`: the result is exact, or no denormals can be there.
+//! - `-`: the result is exact, or cannot involve denormals.
 //!
 //! Where source and result are of different kinds, rounding obeys `D` if one of them is f16 or f64: LLVM's pass
 //! SIModeRegister sets these bits for V_CVT_F16_F32 and V_CVT_F32_F64 (`llvm.fptrunc.round`), and its instruction tables
@@ -21,12 +23,12 @@ use wavemill_reference::{
     round_half_up, rsq, sine, sqrt, sub, to_integral, trig_preop,
 };
 
-/// What an instruction reads in a lane, source modifiers applied.
+/// The sources of an instruction in a lane, with source modifiers applied.
 pub(crate) struct Sources {
     pub(crate) s: [u64; 3],
-    /// The destination before.
+    /// The old destination.
     pub(crate) old: u64,
-    /// What the operation obeys.
+    /// The environment that the operation obeys.
     pub(crate) env: Env,
     /// The lane's bit of VCC.
     pub(crate) vcc: bool,
@@ -34,11 +36,11 @@ pub(crate) struct Sources {
     pub(crate) dot_keeps: bool,
 }
 
-/// The result of a lane and its bit of the mask beside it.
+/// The result of a lane and its bit of the mask result.
 pub(crate) struct Outcome {
     pub(crate) bits: u64,
     pub(crate) mask: bool,
-    /// By how many last places the result may differ, where the manual gives no exact result.
+    /// Allowed error in last places, if the manual gives no exact result.
     pub(crate) ulps: u64,
 }
 
@@ -48,7 +50,7 @@ impl From<u64> for Outcome {
     }
 }
 
-/// A result that is good for all but the last place.
+/// A result whose last place may differ.
 fn near(bits: u64) -> Outcome {
     Outcome { ulps: 1, ..bits.into() }
 }
@@ -75,7 +77,7 @@ impl Reference {
         self.fields.chars().nth(n).expect("three letters")
     }
 
-    /// What the operation obeys in a mode.
+    /// The environment that the operation obeys in a mode.
     pub(crate) fn env(&self, mode: u32) -> Env {
         let mode = Mode(mode);
         let any = mode.env(Field::Single);
@@ -96,7 +98,8 @@ impl Reference {
         }
     }
 
-    /// What output modifiers obey: the same, and the fields of the types where the operation obeys none.
+    /// The environment that output modifiers obey: the same, with the fields of the types if the
+    /// operation obeys none.
     pub(crate) fn output_env(&self, mode: u32, source: Field, result: Field) -> Env {
         let wide = if source == Field::Double { source } else { result };
         let or = |n, other| field(self.letter(n)).unwrap_or(other);
@@ -225,7 +228,7 @@ references! {
     "v_cvt_norm_i16_f16" "-D-" |x| x.norm(0, F16, NORM_I16);
     "v_cvt_norm_u16_f16" "-D-" |x| x.norm(0, F16, U16);
     "v_cvt_f32_bf16" "-SS" |x| x.float(0, BF16, F32);
-    // VOP1: the rest. Transcendental ones obey no field (Vega ISA 12.8): f32 flushes, but for sine and cosine, the others
+    // VOP1: the rest. Transcendental ones obey no field (Vega ISA 12.8): f32 flushes except in sine and cosine, the others
     // keep.
     "v_trunc_f64" "-DD" |x| x.rounded(F64, Round::Zero);
     "v_ceil_f64" "-DD" |x| x.rounded(F64, Round::Up);

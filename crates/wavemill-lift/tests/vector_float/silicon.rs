@@ -1,8 +1,9 @@
-//! What hardware was seen to do, and what AMD's machine-readable tables and compilers rely on, where the manuals say nothing,
-//! contradict themselves or are wrong: one case for each fact, with where it comes from. Numbers are worked out by hand.
+//! Observed behaviour of hardware, and facts that AMD's machine-readable tables and compilers rely
+//! on, where the manuals are silent, contradictory or wrong: one case for each fact, with its
+//! source. Numbers are computed by hand.
 //!
-//! Facts about float atomics are pinned in `memory/denormals.rs`, out-of-range atomics in `memory/buffer.rs`, all inline
-//! constants in all places in `vector_modifiers.rs`.
+//! `memory/denormals.rs` pins facts about float atomics, `memory/buffer.rs` out-of-range atomics,
+//! `vector_modifiers/constants.rs` all inline constants in all operands.
 
 use wavemill_ir::Uni;
 use wavemill_isa::Target;
@@ -128,7 +129,7 @@ fn rounding_of_conversions() {
             "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 1
              v_cvt_f32_f64_e32 v0, v[2:3]",
             [V(2, 0x0000_afec), V(3, 0x3ff0_0000)] => [V(0, 0x3f80_0000)];
-        // 1 + 2^-11 is half way between two f16, of which 1 is the even one.
+        // 1 + 2^-11 is half way between two f16; 1 is the even one.
         "LLVM: llvm.fptrunc.round, SIModeRegister", ALL, START,
             "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 2, 2), 1
              v_cvt_f16_f32_e32 v0, v2",
@@ -214,7 +215,7 @@ fn conversions() {
             => [V(0, 0xffff_ffff), V(1, 0x7fff_ffff), V(4, 0), V(5, 0x8000_0000)];
         "tinygrad test_vop3.py (RDNA3)", ALL, START, "v_cvt_pknorm_i16_f32 v0, v2, v3",
             [V(2, 0xbf80_0000), V(3, 0xc000_0000)] => [V(0, 0x8001_8001)];
-        // 2^-24 is the least f16.
+        // 2^-24 is the smallest f16.
         "LLVM: denormal-fp-math", ALL, &[0x3f0, 0x3c0], "v_cvt_f16_f32_e32 v0, v2",
             [V(2, 0x3380_0000)] => [V(0, 1)];
         "LLVM: denormal-fp-math", ALL, &[0x330, 0x370], "v_cvt_f16_f32_e32 v0, v2",
@@ -234,7 +235,8 @@ fn denormals_of_mixed_operations() {
             "v_dot2_f32_f16 v0, v2, v3, v4
              v_dot2c_f32_f16_e32 v1, v2, v3",
             [V(1, 0), V(2, 0x8001), V(3, 0x0400), V(4, 0)] => [V(0, 0xac80_0000), V(1, 0xac80_0000)];
-        // Measured on chips that are not named ("all other tested GPUs"); LLVM relies on it for all but gfx90a.
+        // Measured on unnamed chips ("all other tested GPUs"); LLVM relies on it for all except
+        // gfx90a.
         "llvm/llvm-project #205101", &[Gfx906, Gfx908, Gfx942], MODES, "v_dot2_f32_f16 v0, v2, v3, v4",
             [V(2, 0x8001), V(3, 0x0400), V(4, 0)] => [V(0, 0xac80_0000)];
         // Denormals of f32 are flushed in every mode.
@@ -244,7 +246,7 @@ fn denormals_of_mixed_operations() {
             "v_dot2_f32_bf16 v0, v2, v3, v4
              v_dot2c_f32_bf16_e32 v1, v2, v3",
             [V(1, 0xffff), V(2, 0x0001), V(3, 0x7f00), V(4, 0x0000_ffff)] => [V(0, 0), V(1, 0)];
-        // 2^24 + 1 - 2^24: the addend comes last in the one and first in the other.
+        // 2^24 + 1 - 2^24: the addend comes last in one instruction and first in the other.
         "AMD's machine-readable CDNA4 tables", &[Gfx950], MODES,
             "v_dot2_f32_bf16 v0, v2, v3, v4
              v_dot2c_f32_bf16_e32 v1, v2, v3",
@@ -267,7 +269,7 @@ fn denormals_of_mixed_operations() {
             [V(2, 1), V(3, 0x7800)] => [V(0, 0x0000_8000)];
         "Vega ISA 6.4, table 22", SINCE_906, &[0x3c0, 0x300], "v_fma_mix_f32 v0, v2, v3, 0 op_sel_hi:[0,1,0]",
             [V(2, 1), V(3, 0x7800)] => [V(0, 0)];
-        // f32 denormals are flushed although the mode keeps them: 2^-127, 2^127, 2^-128.
+        // f32 denormals are flushed even if the mode keeps them: 2^-127, 2^127, 2^-128.
         "LLVM: SIISelLowering, lowering of sqrt, log and exp", ALL, START,
             "v_rcp_f32_e32 v0, v2
              v_rcp_f32_e32 v1, v3
@@ -300,7 +302,7 @@ fn steps_of_a_division() {
             [V(2, 0), V(3, 0x3f80_0000)] => [V(0, 0xffc0_0000), S(VCC, !0)];
         "tinygrad test_vop3.py (RDNA3)", ALL, &[0x3c0], "v_div_scale_f32 v0, vcc, v2, v2, v3",
             [V(2, 1), V(3, 0x3f80_0000)] => [V(0, 0xffc0_0000), S(VCC, !0)];
-        // The size of the addend says which way: 2 * 2^64 and 1 * 2^-64.
+        // The size of the addend selects the direction: 2 * 2^64 and 1 * 2^-64.
         "tinygrad, CDNA emulator; ROCm/rocm-systems #11613", ALL, START,
             "v_div_fmas_f32 v0, 0, 0, v2
              v_div_fmas_f32 v1, 0, 0, v3",
@@ -395,7 +397,8 @@ fn integers_and_scalars() {
     });
 }
 
-/// V_MAC_LEGACY_F32 does not exist on Vega (Mesa README-ISA), and V_MAC_F32 is gone from gfx942 on (LLVM).
+/// V_MAC_LEGACY_F32 does not exist on Vega (Mesa README-ISA), and V_MAC_F32 does not exist since
+/// gfx942 (LLVM).
 #[test]
 fn instructions_that_are_not_there() {
     for target in Target::GCN {

@@ -1,5 +1,5 @@
-//! Conversions to and from small float formats. What each one does is read from its mnemonic here, and from the types
-//! of its operands where it is lifted.
+//! Conversions to and from small float formats. The test derives each conversion from its mnemonic;
+//! the lifter derives it from the types of its operands.
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, Encoding, Inst, Op, Operand, Role, SdwaSel, Type};
@@ -27,7 +27,8 @@ pub(crate) struct Conversion<'a> {
     from: &'a str,
 }
 
-/// The conversion with this mnemonic, if it is one to or from a small format or with stochastic rounding.
+/// The conversion with this mnemonic, if it is to or from a small format or uses stochastic
+/// rounding.
 pub(crate) fn parse(name: &str) -> Option<Conversion<'_>> {
     let rest = name.strip_prefix("v_cvt_")?;
     let (scaled, rest) = rest.strip_prefix("scalef32_").map_or((false, rest), |rest| (true, rest));
@@ -64,8 +65,9 @@ fn bits(name: &str) -> u32 {
     format(name, false).bits
 }
 
-/// One element. Denormals of f32, f16 and bf16 obey MODE, small ones are kept; narrowing rounds to nearest or
-/// stochastically, widening by the mode where the scale makes it inexact (CDNA4 ISA 7.3).
+/// One element. Denormals of f32, f16 and bf16 obey MODE, small ones are kept. Narrowing rounds to
+/// nearest or stochastically; widening rounds by the mode if the scale makes it inexact (CDNA4 ISA
+/// 7.3).
 fn element(c: &Conversion<'_>, target: Target, mode: u32, x: u64, random: u32, scale: i64) -> u64 {
     let [from, to] = [c.from, c.to].map(|name| format(name, target == Target::Gfx942));
     let field = |format| if format == F16 { Field::Double } else { Field::Single };

@@ -8,12 +8,12 @@ use crate::common::EDGES;
 use crate::common::vector::{CARRY, CARRY_SGPR, DST_VGPR, EXEC, Random, SOURCE_VGPRS};
 use wavemill_lift::gcn::registers;
 
-/// Instructions with a constant behind them, which have a test of their own.
+/// Instructions with a literal constant, which have a separate test.
 pub(crate) const WITH_LITERAL: [&str; 6] =
     ["v_madmk_f32", "v_fmamk_f32", "v_madak_f32", "v_fmaak_f32", "v_madmk_f16", "v_madak_f16"];
 
-/// A float of `bits` bits with `mantissa` mantissa bits: special values, NaNs with payloads, denormals, numbers near
-/// one, anything.
+/// A float of `bits` bits with `mantissa` mantissa bits: special values, NaNs with payloads,
+/// denormals, numbers near one, arbitrary bits.
 fn float(bits: u32, mantissa: u32, random: &mut Random) -> u64 {
     let r = random.next();
     let sign = (r & 1) << (bits - 1);
@@ -40,9 +40,9 @@ fn float(bits: u32, mantissa: u32, random: &mut Random) -> u64 {
     }
 }
 
-/// Exponent field and fraction of a number where narrower formats and integers change their behaviour: near their least
-/// denormal and normal numbers and their limits, and half way between two of their numbers. None if the format has no such
-/// exponent.
+/// Exponent field and fraction of a number at which narrower formats and integers change their
+/// behaviour: near their smallest denormal and normal numbers and their limits, and half way
+/// between two of their numbers. `None` if the format has no such exponent.
 fn border(mantissa: u32, bias: u64, random: &mut Random) -> Option<(u64, u64)> {
     const EXPONENTS: [i64; 24] = [
         -150, -149, -148, -127, -126, -125, -26, -25, -24, -16, -15, -14, -9, -1, 0, 7, 8, 14, 15, 16, 31,
@@ -51,7 +51,7 @@ fn border(mantissa: u32, bias: u64, random: &mut Random) -> Option<(u64, u64)> {
     let r = random.next();
     let exponent = bias as i64 + EXPONENTS[r as usize % EXPONENTS.len()];
     let full = (1u64 << mantissa) - 1;
-    // The mantissa of another format, the middle behind it, and a little less or more.
+    // The mantissa of another format, the midpoint after it, and a little less or more.
     let kept = [0, 1, 2, 3, 7, 10, 23][(r >> 8) as usize % 7].min(mantissa - 1);
     let middle = 1u64 << (mantissa - 1 - kept);
     let above = (r >> 16) & full & !(2 * middle - 1);
@@ -91,7 +91,7 @@ pub(crate) fn value(ty: Type, random: &mut Random) -> u64 {
     })
 }
 
-/// A NaN of the format, in the low bits; others for other numbers of the source.
+/// A NaN of the format, in the low bits; each `number` of a source gives another one.
 pub(crate) fn nan(elem: Elem, number: u64, signalling: bool) -> Option<u64> {
     let (bits, mantissa) = match elem {
         Elem::F16 => (16, 10),
@@ -105,14 +105,15 @@ pub(crate) fn nan(elem: Elem, number: u64, signalling: bool) -> Option<u64> {
     Some((number & 1) << (bits - 1) | exponent << mantissa | quiet | (0x11 + 2 * number))
 }
 
-/// The active lanes that get NaNs, with the sources (by bit) that have one there and whether it is signalling: all sets
-/// of sources.
+/// The active lanes that receive NaNs, with the sources (by bit) that have one there and whether it
+/// is signalling: all sets of sources.
 pub(crate) fn nan_lanes() -> impl Iterator<Item = (usize, u64, bool)> {
     let active = (0..64usize).filter(|lane| EXEC >> lane & 1 != 0);
     active.zip((1..16).flat_map(|set| [(set, false), (set, true)])).map(|(lane, (set, s))| (lane, set, s))
 }
 
-/// Where a float instruction has its sources; the destination, which some instructions add to, is the last.
+/// The sources of a float instruction; the last one is the destination, which some instructions add
+/// to.
 pub(crate) const NAN_PLACES: [(Role, u8); 4] = [
     (Role::Src0, SOURCE_VGPRS[0]),
     (Role::Src1, SOURCE_VGPRS[1]),
@@ -126,7 +127,7 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    /// Values of the types that the instruction reads; registers are full even if the type is not.
+    /// Values of the types that the instruction reads; narrow types fill whole registers.
     pub(crate) fn new(row: &Row, random: &mut Random) -> Inputs {
         let mut rows = [[0; 64]; 16];
         for (role, first) in NAN_PLACES {
@@ -145,7 +146,7 @@ impl Inputs {
         inputs
     }
 
-    /// Gives every set of the float sources NaNs in some lane, each source its own.
+    /// Gives every set of the float sources NaNs in some lane, with distinct NaNs for each source.
     pub(crate) fn plant_nans(&mut self, row: &Row) {
         for (lane, set, signalling) in nan_lanes() {
             for (number, (role, first)) in NAN_PLACES.into_iter().enumerate() {
@@ -182,7 +183,8 @@ impl Inputs {
         }
     }
 
-    /// Like [`Inputs::plant_nans`], for sources that are read as f32 or as f16: NaNs as either.
+    /// Like [`Inputs::plant_nans`], for sources that are read as f32 or as f16: NaNs of either
+    /// format.
     pub(crate) fn fill_nans(&mut self, registers: &[u8]) {
         for (lane, set, signalling) in nan_lanes() {
             for (number, register) in registers.iter().enumerate().filter(|(n, _)| set >> n & 1 != 0) {

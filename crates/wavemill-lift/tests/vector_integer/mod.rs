@@ -14,7 +14,7 @@ use wavemill_isa::gcn::{Access, Elem, Encoding, Flag, Format, Inst, Modifiers, O
 use wavemill_lift::gcn::registers;
 use wavemill_machine::Registers;
 
-/// A value that is often an edge, sometimes a pair of 16-bit edges, sometimes anything.
+/// A value that is often an edge, sometimes a pair of 16-bit edges, sometimes arbitrary.
 fn integer(random: &mut Random) -> u64 {
     let r = random.next();
     let edge = |n: u64| u64::from(EDGES[n as usize % EDGES.len()]);
@@ -26,8 +26,8 @@ fn integer(random: &mut Random) -> u64 {
     }
 }
 
-/// The instruction in an encoding, with modifiers that change nothing but the clamp; `None` if the encoding has no
-/// clamp but one is wanted.
+/// The instruction in an encoding, with modifiers that change nothing except the clamp; `None` if
+/// the encoding lacks a requested clamp.
 fn build(target: Target, op: Op, encoding: Encoding, clamp: bool) -> Option<Inst> {
     let clampable = matches!(
         encoding,

@@ -1,12 +1,13 @@
-//! What each instruction does to one lane, written from the manual's text in unbounded arithmetic.
+//! The effect of each instruction on one lane, written from the manual's text in unbounded
+//! arithmetic.
 
-/// What an instruction reads in a lane.
+/// The inputs of an instruction in a lane.
 pub(crate) struct Sources {
     /// The sources, zero-extended.
     pub(crate) s: [u128; 3],
-    /// The destination before.
+    /// The old destination.
     pub(crate) old: u128,
-    /// The lane's bit of the mask that is read.
+    /// The lane's bit of the mask source.
     pub(crate) carry: bool,
     /// The lane number.
     pub(crate) lane: u32,
@@ -47,7 +48,7 @@ fn signed(value: i128, bits: u32) -> i128 {
     if value >> (bits - 1) & 1 != 0 { value - (1 << bits) } else { value }
 }
 
-/// An exact result with the type that it is brought into.
+/// An exact result with the type that it is converted to.
 #[derive(Clone, Copy)]
 struct Field {
     exact: i128,
@@ -107,8 +108,8 @@ fn halves(f: impl Fn(u32) -> i128) -> Outcome {
     fields(2, 16, false, |k| f(k) & 0xffff)
 }
 
-/// Sum of absolute differences of bytes `k..k+4` of source 0 and the bytes of source 1; with `masked`, without those
-/// whose byte of source 1 is zero.
+/// Sum of absolute differences of bytes `k..k+4` of source 0 and the bytes of source 1; with
+/// `masked`, without bytes whose source 1 byte is zero.
 fn sad(x: &Sources, k: u32, masked: bool) -> i128 {
     (0..4)
         .map(|n| (x.uf(0, k + n, 8), x.uf(1, n, 8)))
@@ -117,7 +118,7 @@ fn sad(x: &Sources, k: u32, masked: bool) -> i128 {
         .sum()
 }
 
-/// Dot product of `count` fields onto `addend`.
+/// Dot product of `count` fields plus `addend`.
 fn dot(x: &Sources, count: u32, bits: u32, is_signed: bool, addend: i128) -> Outcome {
     let part = |n, k| if is_signed { x.sf(n, k, bits) } else { x.uf(n, k, bits) };
     let sum = (0..count).map(|k| part(0, k) * part(1, k)).sum::<i128>() + addend;
@@ -291,14 +292,14 @@ references! {
     "v_lshl_or_b32" |x| raw(32, x.u(0, 32) << x.n(1, 5) | x.u(2, 32));
     "v_and_or_b32" |x| raw(32, x.u(0, 32) & x.u(1, 32) | x.u(2, 32));
     "v_or3_b32" |x| raw(32, x.u(0, 32) | x.u(1, 32) | x.u(2, 32));
-    // The upper half of the destination stays.
+    // The upper half of the destination is kept.
     "v_mad_u16" |x| fields(2, 16, false, |k| {
         if k == 0 { x.u(0, 16) * x.u(1, 16) + x.u(2, 16) } else { x.old as i128 >> 16 }
     });
     "v_mad_i16" |x| fields(2, 16, true, |k| {
         if k == 0 { x.i(0, 16) * x.i(1, 16) + x.i(2, 16) } else { signed(x.old as i128 >> 16, 16) }
     });
-    // Amounts above 4 are not described; they act as 0 here.
+    // The manual does not describe amounts above 4; they act as 0 here.
     "v_lshl_add_u64" |x| raw(64, (x.u(0, 64) << if x.n(1, 3) > 4 { 0 } else { x.n(1, 3) }) + x.u(2, 64));
     "v_ashr_pk_i8_i32" |x| {
         let part = |n| (x.i(n, 32) >> x.n(2, 5)).clamp(-128, 127) & 0xff;

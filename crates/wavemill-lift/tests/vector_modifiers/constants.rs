@@ -1,7 +1,9 @@
-//! Inline constants against registers: every vector ALU instruction, in every encoding and with every source, gives with
-//! each constant what it gives with the bits of the constant in a register, whatever the selects and signs.
+//! Inline constants against registers: every vector ALU instruction, in every encoding, with every
+//! source and all selects and signs, gives the same result for a constant as for a register that
+//! holds the bits of the constant.
 //!
-//! The bits are worked out here from the types of the operands, by the rules of the manuals and of LLVM's assembler.
+//! The test computes the bits from the types of the operands, by the rules of the manuals and of
+//! LLVM's assembler.
 
 use std::collections::BTreeMap;
 
@@ -35,10 +37,12 @@ const FLOATS: [(u16, u32, u64); 9] = [
     (0x3118, 0x3e22_f983, 0x3fc4_5f30_6dc9_c882),
 ];
 
-/// Integers that count as halves, as they stand beside one (Vega ISA 12.7, V_LDEXP_F16; 12.9, V_CMP_CLASS_F16).
+/// Instructions whose integer next to a half counts as a half (Vega ISA 12.7, V_LDEXP_F16; 12.9,
+/// V_CMP_CLASS_F16).
 const BESIDE_HALVES: [&str; 3] = ["v_ldexp_f16", "v_cmp_class_f16", "v_cmpx_class_f16"];
 
-/// Where operands stand: sources, results of the instruction with the constant and of the one with the register.
+/// Registers of operands: sources, results of the instruction with the constant and of the one with
+/// the register.
 const SOURCES: [u8; 3] = [0, 4, 8];
 const VALUE: u8 = 16;
 const SCRATCH: u8 = 20;
@@ -70,10 +74,12 @@ fn constants() -> impl Iterator<Item = Operand> {
     INTEGERS.into_iter().map(Operand::Int).chain(floats)
 }
 
-/// The bits that a source of this type reads. `half` says what OP_SEL_HI makes of a source of mixed precision.
+/// The bits that a source of this type reads. `half` is the meaning of OP_SEL_HI for a source of
+/// mixed precision.
 fn bits(constant: Operand, elem: Elem, beside_half: bool, half: bool) -> u64 {
     let float = match constant {
-        // Integers are as wide as what reads them, and signed (Vega ISA 6.2.1).
+        // Integers have the width of the operation that reads them, and are signed (Vega ISA
+        // 6.2.1).
         Operand::Int(value) => return i64::from(value) as u64,
         Operand::Float(float) => FLOATS[float.code() as usize - 240],
         other => panic!("{other:?} is no inline constant"),
@@ -85,7 +91,8 @@ fn bits(constant: Operand, elem: Elem, beside_half: bool, half: bool) -> u64 {
         // The upper half of the single, in the low half of the operand.
         Elem::Bf16 => u64::from(float.1 >> 16),
         Elem::F64 | Elem::B64 | Elem::U64 | Elem::I64 => float.2,
-        // Singles, integers of 32 and, cut, of 16 bits; of packed elements the first has it, and what lies beyond is 0.
+        // Singles, integers of 32 bits and, truncated, of 16 bits. Packed elements: the first one
+        // has it, the others are 0.
         _ => float.1.into(),
     }
 }
@@ -93,7 +100,7 @@ fn bits(constant: Operand, elem: Elem, beside_half: bool, half: bool) -> u64 {
 /// An instruction with a constant, and the same with a register in its place.
 struct Pair {
     with: [Inst; 2],
-    /// What the register holds.
+    /// The value of the register.
     value: u64,
 }
 
@@ -131,7 +138,8 @@ impl Place<'_> {
         builder.finish().ok().filter(|inst| inst.broken_rule().is_none())
     }
 
-    /// The pair for a constant; `None` if the constant cannot stand here, or not with these modifiers.
+    /// The pair for a constant; `None` if the constant is not allowed here, or not with these
+    /// modifiers.
     fn pair(&self, constant: Operand, modifiers: Modifiers) -> Option<Pair> {
         let constantly = self.build(constant, 0, modifiers)?;
         let dwords = self.ty.dwords();
@@ -149,7 +157,7 @@ impl Place<'_> {
         self.role.source().expect("a source")
     }
 
-    /// Modifiers that matter to the source: all selects of halves, parts, and signs.
+    /// Modifiers that affect the source: all selects of halves, parts, and signs.
     fn modifiers(&self) -> Vec<Modifiers> {
         let plain = Modifiers::plain(self.form);
         let row = self.form.op.row();
@@ -214,7 +222,8 @@ impl Program {
         self.push(&builder.finish().expect("it can be built"));
     }
 
-    /// Runs both instructions of the pair, and adds the differences of what they write to those so far.
+    /// Runs both instructions of the pair, and adds the differences of their results to the earlier
+    /// ones.
     fn pair(&mut self, pair: &Pair, old_value: &mut Option<u64>) {
         if old_value.replace(pair.value) != Some(pair.value) {
             for n in 0..2 {
@@ -252,7 +261,8 @@ impl Program {
     }
 }
 
-/// The dword of a register in a lane: small integers, any bits, singles and upper halves of doubles, pairs of halves.
+/// The dword of a register in a lane: small integers, arbitrary bits, singles and upper halves of
+/// doubles, pairs of halves.
 fn filling(register: u8, lane: u32) -> u32 {
     let any = (u32::from(register) * 64 + lane + 1).wrapping_mul(0x9e37_79b9);
     let any = (any ^ any >> 15).wrapping_mul(0x85eb_ca6b);
@@ -275,7 +285,7 @@ fn agree(target: Target, pairs: &[Pair]) -> bool {
     }
     let mut machine = Machine::new(target);
     machine.registers.vgprs = 128;
-    // What tiers do alike is for other tests.
+    // Other tests compare tiers with each other.
     let tier = Tier::ALL.into_iter().rfind(|tier| tier.is_available()).expect("one is always there");
     let outcome = machine.run_on(tier, &program.0, &|regs, _| {
         for first in SOURCES.iter().chain(&RESULTS[..1]).chain(&[OLD]) {
@@ -296,7 +306,7 @@ fn agree(target: Target, pairs: &[Pair]) -> bool {
         regs.set_uni64(Uni(u16::from(CARRY)), 0x3c5a_9966_f0f0_1203);
     });
     let outcome = match outcome {
-        // Some combinations of modifiers have no meaning, and no test of constants then.
+        // Some combinations of modifiers have no meaning, so their constants cannot be tested.
         Err(FaultCause::Instruction(_)) if pairs.len() == 1 => return true,
         Err(FaultCause::Instruction(_)) => {
             return pairs.iter().all(|pair| agree(target, std::slice::from_ref(pair)));
@@ -334,13 +344,13 @@ fn compare(target: Target) {
     }
     println!("{target:?}: sources and comparisons: {places:?}");
     assert!(wrong.is_empty(), "{} sources differ:\n{}", wrong.len(), wrong.join("\n"));
-    // All encodings that take constants; those with lane permutations do not.
+    // All encodings that accept constants; those with lane permutations do not.
     let sources: usize = places.values().map(|[sources, _]| sources).sum();
     assert!(places.len() == 10 && sources > 1600, "{sources} sources: {places:?}");
 }
 
-/// `v_fma_mix_f32 v2, v1, 1.0, v1` with 3.0 in the low half of v1 and 2.0 in the high half: a half has the bits of 1.0 in
-/// its low half and 0 in its high half, a single has those of a single.
+/// `v_fma_mix_f32 v2, v1, 1.0, v1` with 3.0 in the low half of v1 and 2.0 in the high half: a half
+/// reads the bits of 1.0 in its low half and 0 in its high half, a single reads a single 1.0.
 #[test]
 fn constants_of_mixed_precision_are_what_op_sel_hi_says() {
     let cases: [(&str, [u32; 2], f32); 4] = [

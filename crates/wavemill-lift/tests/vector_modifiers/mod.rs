@@ -1,5 +1,6 @@
-//! What encodings add to a vector instruction - SDWA selects, lane permutations, half selects, signs of untyped
-//! sources - against a model of each, on every tier of the interpreter, under EXEC with holes.
+//! Additions of encodings to a vector instruction - SDWA selects, lane permutations, half selects,
+//! signs of untyped sources - against a model of each, on every tier of the interpreter, under EXEC
+//! with holes.
 
 mod constants;
 
@@ -15,7 +16,7 @@ use wavemill_machine::Registers;
 
 /// Lanes that run.
 const EXEC: u64 = 0xf7ff_fffd_0ff0_aa55;
-/// A mask that is read.
+/// A mask source.
 const MASK: u64 = 0x3c5a_9966_f0f0_1234;
 
 fn vgpr(first: u8) -> Operand {
@@ -34,7 +35,7 @@ fn start(target: Target, name: &str, encoding: Encoding) -> (InstBuilder, Modifi
     (Inst::build(target, op, encoding).expect("the target has the form"), Modifiers::plain(form))
 }
 
-/// Words of `name vdst, src0, src1` with what `change` does to the modifiers.
+/// Words of `name vdst, src0, src1` after `change` has changed the modifiers.
 fn binary(
     target: Target,
     name: &str,
@@ -71,7 +72,8 @@ fn set(regs: &mut Registers) {
     regs.set_uni(Uni(30), 0x8765_4321);
 }
 
-/// Runs the words and compares v2 with the expected value of each active lane; others must be untouched.
+/// Runs the words and compares v2 with the expected value of each active lane; others must be
+/// unchanged.
 fn expect(target: Target, code: &[u32], what: &str, expected: impl Fn(usize) -> u32) {
     let outcome = Machine::new(target).run(code, |regs, _| set(regs));
     for lane in 0..64 {
@@ -147,7 +149,8 @@ fn sdwa_selects_every_part_of_sources_and_destination() {
     }
 }
 
-/// Selects follow their source when the operation exchanges them, and 16-bit operations read what is selected.
+/// Selects follow their source when the operation exchanges sources, and 16-bit operations read the
+/// selected part.
 #[test]
 fn sdwa_selects_move_with_their_source() {
     let [a, b, _] = rows();
@@ -217,7 +220,7 @@ fn dpp_controls() -> Vec<u16> {
     all
 }
 
-/// What a lane permutation leaves of source 0 in a lane: `None` if the lane is not written.
+/// Source 0 in a lane after a lane permutation: `None` if the lane is not written.
 fn permuted(source: &[u32; 64], dpp: &Dpp, lane: usize) -> Option<u32> {
     if dpp.row_mask >> (lane / 16) & 1 == 0 || dpp.bank_mask >> (lane / 4 % 4) & 1 == 0 {
         return None;
@@ -346,14 +349,14 @@ fn packed_selects_arrange_halves() {
                 let ((x, xh), (y, yh)) = (pick(a[lane], 0), pick(b[lane], 1));
                 x.wrapping_sub(y) & 0xffff | xh.wrapping_sub(yh) << 16
             });
-            // The amounts stand in the first source.
+            // The amounts are in the first source.
             let code =
                 binary(Target::Gfx906, "v_pk_lshlrev_b16", Encoding::Vop3p, [vgpr(0), vgpr(1)], change);
             expect(Target::Gfx906, &code, "v_pk_lshlrev_b16", |lane| {
                 let ((n, nh), (y, yh)) = (pick(a[lane], 0), pick(b[lane], 1));
                 y << (n & 15) & 0xffff | yh << (nh & 15) << 16
             });
-            // Dot products choose the halves of each product.
+            // Selects of dot products choose the halves of each product.
             let (builder, mut modifiers) = start(Target::Gfx906, "v_dot2_u32_u16", Encoding::Vop3p);
             change(&mut modifiers);
             let builder = builder.operand(Role::Vdst, vgpr(2)).operand(Role::Src0, vgpr(0));
@@ -383,7 +386,7 @@ fn packed_moves_choose_dwords() {
     }
 }
 
-/// V_CNDMASK_B32 moves bits, but takes the signs of f32 sources.
+/// V_CNDMASK_B32 moves bits, but applies the signs of f32 sources.
 #[test]
 fn conditional_moves_take_signs() {
     let [a, b, _] = rows();
@@ -411,7 +414,7 @@ fn conditional_moves_take_signs() {
     }
 }
 
-/// Inline constants come in the format that the operation reads.
+/// Inline constants have the format that the operation reads.
 #[test]
 fn inline_constants_have_the_format_of_the_operand() {
     let [_, b, _] = rows();
@@ -421,10 +424,10 @@ fn inline_constants_have_the_format_of_the_operand() {
     let cases: [Case; 5] = [
         ("v_or_b32", Encoding::Vop2, one, |b| 0x3f80_0000 | b),
         ("v_xor_b32", Encoding::Vop2, Operand::Int(-16), |b| b ^ 0xffff_fff0),
-        // A 16-bit integer operation sees the low half of the f32.
+        // A 16-bit integer operation reads the low half of the f32.
         ("v_add_u16", Encoding::Vop2, half, |b| b.wrapping_add(0xf983) & 0xffff),
         ("v_add_u16", Encoding::Vop2, Operand::Int(-1), |b| b.wrapping_sub(1) & 0xffff),
-        // A packed one sees the whole 32-bit constant.
+        // A packed one reads the whole 32-bit constant.
         ("v_pk_add_u16", Encoding::Vop3p, Operand::Int(-2), |b| {
             b.wrapping_sub(2) & 0xffff | (b & 0xffff_0000).wrapping_sub(1 << 16)
         }),

@@ -1,31 +1,32 @@
-//! Host memory behind allocations.
+//! The host memory that backs allocations.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::sync::{Arc, OnceLock, Weak};
 
 use super::quarantine::Quarantine;
 
-/// From this size on host memory is mapped: fresh pages are zeros already, while the heap would write them.
+/// Least size of mapped host memory: fresh pages are already zero, while the heap would write
+/// zeros.
 const MAPPED: usize = 64 << 10;
-/// From this size on the host is asked for huge pages, which it hands out faster.
+/// Least size for which to request huge pages, which the host allocates faster.
 #[cfg(target_os = "linux")]
 const HUGE: usize = 2 << 20;
 
-/// Host memory behind an allocation.
+/// The host memory of an allocation.
 #[derive(Debug)]
 pub(super) struct HostBlock {
     ptr: *mut u8,
     backing: Backing,
-    /// Where it goes when nobody uses it any more.
+    /// The destination of the memory after its last use.
     quarantine: OnceLock<Weak<Quarantine>>,
 }
 
-/// What holds the memory of a block.
+/// The owner of a block's memory.
 #[derive(Debug)]
 pub(super) enum Backing {
     Heap(Heap),
     Mapping(memmap2::MmapMut),
-    /// Somebody else, who promised to keep it.
+    /// The caller, which promised to keep it valid.
     Borrowed,
 }
 
@@ -37,26 +38,27 @@ pub(super) struct Heap {
 }
 
 impl HostBlock {
-    /// `size` zeroed bytes, which are not none, at a multiple of 256; `None` if the host has not that much.
+    /// `size` zeroed bytes at a multiple of 256, where `size` is not 0; `None` if the host does not
+    /// have enough memory.
     pub(super) fn new(size: usize) -> Option<HostBlock> {
         if size >= MAPPED && cfg!(not(miri)) { Self::mapped(size) } else { Self::on_heap(size, 256) }
     }
 
-    /// `size` zeroed bytes, which are not none, at a multiple of `align` (a power of two), in pages of their own where the
-    /// host can do that; `None` if it has not that much.
+    /// `size` zeroed bytes at a multiple of `align` (a power of two), where `size` is not 0, in
+    /// separate pages if the host supports that; `None` if it does not have enough memory.
     pub(super) fn in_own_pages(size: usize, align: usize) -> Option<HostBlock> {
-        // Mappings begin at a page; what wants more gets the slack to find it.
+        // Mappings begin at a page; a larger alignment needs slack.
         let slack = if align > PAGE { align } else { 0 };
         if cfg!(miri) {
             return Self::on_heap(size, align);
         }
         let mut block = Self::mapped(size.checked_add(slack)?)?;
-        // The aligned address lies in the slack, or is the first one.
+        // The aligned address is within the slack, or the first one.
         block.ptr = block.ptr.wrapping_add(block.ptr.align_offset(align));
         Some(block)
     }
 
-    /// Memory that somebody else keeps.
+    /// Memory that the caller keeps valid.
     pub(super) fn borrowed(ptr: *mut u8) -> HostBlock {
         HostBlock { ptr, backing: Backing::Borrowed, quarantine: OnceLock::new() }
     }
@@ -65,7 +67,7 @@ impl HostBlock {
         let mut mapping = memmap2::MmapMut::map_anon(size).ok()?;
         #[cfg(target_os = "linux")]
         if size >= HUGE {
-            // A hint; without it everything is as right, only slower.
+            // Only a hint: without it, memory is slower.
             let _ = mapping.advise(memmap2::Advice::HugePage);
         }
         let ptr = mapping.as_mut_ptr();
@@ -78,7 +80,7 @@ impl HostBlock {
         let ptr = unsafe { alloc_zeroed(layout) };
         let backing = Backing::Heap(Heap { ptr, layout });
         if ptr.is_null() {
-            // There is nothing to be freed.
+            // There is nothing to free.
             std::mem::forget(backing);
             return None;
         }
@@ -90,15 +92,15 @@ impl HostBlock {
         self.ptr
     }
 
-    /// Sends it into the quarantine as soon as nobody uses it any more, if its addresses are ours.
+    /// Moves it to the quarantine after its last use, if it owns its addresses.
     pub(super) fn keep_in(&self, quarantine: &Arc<Quarantine>) {
         if !matches!(self.backing, Backing::Borrowed) {
-            // Whoever frees it twice has said it already.
+            // On a second free, the quarantine is already set.
             let _ = self.quarantine.set(Arc::downgrade(quarantine));
         }
     }
 
-    /// What holds the memory.
+    /// The owner of the memory.
     #[cfg(test)]
     pub(super) fn into_backing(mut self) -> Backing {
         std::mem::replace(&mut self.backing, Backing::Borrowed)
@@ -107,7 +109,7 @@ impl HostBlock {
 
 impl Drop for HostBlock {
     fn drop(&mut self) {
-        // Where there is no quarantine any more, all guest memory is gone.
+        // Without a quarantine, all guest memory is gone.
         if let Some(quarantine) = self.quarantine.take().and_then(|weak| weak.upgrade()) {
             quarantine.keep(std::mem::replace(&mut self.backing, Backing::Borrowed));
         }
@@ -115,7 +117,7 @@ impl Drop for HostBlock {
 }
 
 impl Backing {
-    /// Bytes.
+    /// Its size in bytes.
     pub(super) fn size(&self) -> usize {
         match self {
             Backing::Heap(heap) => heap.layout.size(),
@@ -124,11 +126,12 @@ impl Backing {
         }
     }
 
-    /// Gives the memory back and keeps the addresses; whether the host could do that. The contents are gone.
+    /// Returns the memory to the host and keeps the addresses; whether the host supports that. The
+    /// contents are lost.
     pub(super) fn discard(&mut self) -> bool {
         #[cfg(target_os = "linux")]
         if let Backing::Mapping(mapping) = self {
-            // SAFETY: nobody else has the block, and nobody will read what it held.
+            // SAFETY: this is the only owner of the block, and its contents are not read again.
             return unsafe { mapping.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) }.is_ok();
         }
         false

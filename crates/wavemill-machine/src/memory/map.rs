@@ -1,4 +1,4 @@
-//! What is allocated at a moment.
+//! The allocations at one point in time.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::raw;
 /// One allocation of guest memory.
 #[derive(Clone)]
 pub struct Allocation {
-    /// Name for messages, e.g. the argument that the buffer is bound to.
+    /// Name for messages, for example the argument that the buffer is bound to.
     pub name: Arc<str>,
     /// First guest address.
     pub start: u64,
@@ -20,7 +20,7 @@ pub struct Allocation {
     pub size: u64,
     /// Parts that the guest must not write, sorted by address.
     pub(super) read_only: Arc<[ReadOnly]>,
-    /// Whether users of the device know of it.
+    /// Whether it is hidden from users of the device.
     pub(super) internal: bool,
     pub(super) block: Arc<HostBlock>,
 }
@@ -30,7 +30,7 @@ pub struct Allocation {
 pub(super) struct ReadOnly {
     /// Its guest addresses.
     pub(super) range: Range<u64>,
-    /// What it is, for messages.
+    /// Its name for messages.
     pub(super) what: Arc<str>,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Debug for Allocation {
 }
 
 impl Allocation {
-    /// First guest address behind the allocation.
+    /// First guest address after the allocation.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.start + self.size
@@ -53,8 +53,8 @@ impl Allocation {
         self.block.ptr()
     }
 
-    /// The largest part around an address of the allocation that the guest may access like this; `None` if the address
-    /// is read-only and the access writes.
+    /// The largest part around an address of the allocation that the guest may access in this way;
+    /// `None` if the address is read-only and the access writes.
     #[must_use]
     pub fn allowed(&self, address: u64, access: Access) -> Option<Range<u64>> {
         let mut whole = self.start..self.end();
@@ -74,17 +74,17 @@ impl Allocation {
     }
 }
 
-/// An immutable view of all allocations, sorted by address. Host memory stays alive as long as a view of it does.
+/// An immutable view of all allocations, sorted by address. A view keeps their host memory alive.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryMap {
     pub(super) live: Vec<Allocation>,
     pub(super) freed: Vec<(Arc<str>, u64, u64)>,
-    /// Who hears of what the host does.
+    /// The observer of the host's accesses.
     pub(super) observer: Option<Arc<dyn MemoryObserver>>,
 }
 
 impl MemoryMap {
-    /// The allocation that holds the address.
+    /// The allocation that contains the address.
     #[must_use]
     pub fn find(&self, address: u64) -> Option<&Allocation> {
         let index = self.live.partition_point(|a| a.start <= address);
@@ -92,7 +92,7 @@ impl MemoryMap {
         (address < candidate.end()).then_some(candidate)
     }
 
-    /// Host pointer of `size` bytes at the address, if one allocation holds them all.
+    /// Host pointer to `size` bytes at the address, if one allocation contains all of them.
     #[must_use]
     pub fn resolve(&self, address: u64, size: u64) -> Option<*mut u8> {
         let a = self.find(address)?;
@@ -106,7 +106,7 @@ impl MemoryMap {
     pub fn read(&self, address: u64, into: &mut [u8]) -> bool {
         match self.resolve(address, into.len() as u64) {
             Some(host) => {
-                // SAFETY: `resolve` vouches for the range, the view keeps it alive.
+                // SAFETY: `resolve` checked the range, and the view keeps it alive.
                 unsafe { raw::read_bytes(host, into) };
                 true
             }
@@ -114,7 +114,7 @@ impl MemoryMap {
         }
     }
 
-    /// Reports what the host has written.
+    /// Reports a write by the host.
     pub(super) fn report_write(&self, address: u64, size: u64) {
         if let Some(observer) = self.observer.as_ref().filter(|_| size > 0) {
             observer.written(address, size);
@@ -126,7 +126,7 @@ impl MemoryMap {
     pub fn write(&self, address: u64, from: &[u8]) -> bool {
         match self.resolve(address, from.len() as u64) {
             Some(host) => {
-                // SAFETY: `resolve` vouches for the range, the view keeps it alive.
+                // SAFETY: `resolve` checked the range, and the view keeps it alive.
                 unsafe { raw::write_bytes(host, from) };
                 self.report_write(address, from.len() as u64);
                 true
@@ -135,19 +135,20 @@ impl MemoryMap {
         }
     }
 
-    /// Replaces eight bytes at a multiple of eight, as one operation that orders all others of this thread, while waves
-    /// may do the same. Returns what was there; `None` if the address is no such multiple, or the bytes are not inside
-    /// one allocation.
+    /// Swaps eight bytes at a multiple of eight, as one sequentially consistent operation; waves
+    /// may do the same concurrently. Returns the old value; `None` if the address is not such a
+    /// multiple, or the bytes are not inside one allocation.
     #[must_use]
     pub fn swap_u64(&self, address: u64, value: u64) -> Option<u64> {
         let host = self.resolve(address, 8).filter(|host| (*host as usize).is_multiple_of(8))?;
-        // SAFETY: `resolve` vouches for the range, the view keeps it alive; the pointer is aligned.
+        // SAFETY: `resolve` checked the range, and the view keeps it alive; the pointer is aligned.
         let before = unsafe { raw::swap_u64(host, value) };
         self.report_write(address, 8);
         Some(before)
     }
 
-    /// Why an access of `size` bytes at the address is refused: where the address lies, or that its bytes are read-only.
+    /// Why an access of `size` bytes at the address is refused: the location of the address, or
+    /// that its bytes are read-only.
     #[must_use]
     pub fn refusal(&self, address: u64, size: u64, access: Access) -> Nearest {
         if access != Access::Load
@@ -165,30 +166,32 @@ impl MemoryMap {
         self.nearest(address)
     }
 
-    /// Whether guest memory holds these bytes at the address.
+    /// Whether guest memory contains these bytes at the address.
     #[must_use]
     pub fn holds(&self, address: u64, bytes: &[u8]) -> bool {
         match self.resolve(address, bytes.len() as u64) {
-            // SAFETY: `resolve` vouches for the range, the view keeps it alive.
+            // SAFETY: `resolve` checked the range, and the view keeps it alive.
             Some(host) => unsafe { raw::equal(host, bytes) },
             None => false,
         }
     }
 
-    /// Makes every dword of a range hold the word. The range is inside one allocation, or nothing happens.
+    /// Fills every dword of a range with a word. Does nothing if the range is not inside one
+    /// allocation.
     pub(crate) fn wipe(&self, address: u64, size: u64, word: u32) {
         if let Some(host) = self.resolve(address, size) {
-            // SAFETY: `resolve` vouches for the range, the view keeps it alive.
+            // SAFETY: `resolve` checked the range, and the view keeps it alive.
             unsafe { raw::wipe(host, size as usize, word) };
         }
     }
 
-    /// Bytes of all allocations.
+    /// Total size of all allocations in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.live.iter().map(|a| a.size).sum()
     }
 
-    /// A number that is another one when the contents of an allocation are others, as good as surely.
+    /// A digest of the contents of all allocations: it differs, almost certainly, if any contents
+    /// differ.
     pub(crate) fn digest(&self) -> u64 {
         self.live.iter().fold(0, |digest, a| {
             // SAFETY: the view keeps the allocation's host memory alive.
@@ -196,14 +199,15 @@ impl MemoryMap {
         })
     }
 
-    /// Where an address lies relative to the allocations. Internal ones count where the address is inside of one, or
-    /// where there are no others.
+    /// The location of an address relative to the allocations. Internal ones count only if they
+    /// contain the address, or if there are no others.
     #[must_use]
     pub fn nearest(&self, address: u64) -> Nearest {
         self.nearest_of(address, self.neighbours(address))
     }
 
-    /// The same where what users do not know of counts, too: code objects are such allocations.
+    /// Like [`MemoryMap::nearest`], but internal allocations near the address count, too: code
+    /// objects are internal.
     #[must_use]
     pub fn nearest_of_all(&self, address: u64) -> Nearest {
         self.nearest_of(address, self.all_neighbours(address))
@@ -241,5 +245,5 @@ impl MemoryMap {
     }
 }
 
-/// Guest addresses below this one are never allocated; accesses to them come from null pointers.
+/// Guest addresses below this one are never allocated: accesses to them come from null pointers.
 const NULL_PAGE: u64 = 4096;

@@ -1,19 +1,19 @@
-//! Where an address lies, in words.
+//! Describes the location of an address in words.
 
 use std::fmt;
 
-/// Where an address lies relative to the nearest allocation.
+/// The location of an address relative to the nearest allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Nearest {
-    /// There is no allocation at all.
+    /// There is no allocation.
     Nothing,
-    /// Further from all of them than they are from each other ([`SPACING`](super::SPACING)): no wrong index on one of
-    /// them, but something else that was taken for an address.
+    /// Further from all allocations than they are from each other ([`SPACING`](super::SPACING)):
+    /// not a wrong index, but a value that was mistaken for an address.
     Far,
-    /// In the first page, where nothing ever is: a null pointer, or an index on one.
+    /// In the first page, which is never mapped: a null pointer, or an index on one.
     Null,
-    /// Inside it: the access runs out of it or is not allowed.
+    /// Inside an allocation: the access runs past its end or is not allowed.
     Inside {
         /// Name of the allocation.
         name: String,
@@ -22,11 +22,11 @@ pub enum Nearest {
         /// Size of the allocation.
         size: u64,
     },
-    /// Behind its end.
+    /// After its end.
     After {
         /// Name of the allocation.
         name: String,
-        /// Distance from the last byte's successor to the address.
+        /// Distance from the end to the address.
         distance: u64,
         /// Whether it had been freed.
         freed: bool,
@@ -57,13 +57,13 @@ pub enum Nearest {
         /// Offset in the aperture.
         offset: u64,
     },
-    /// In a part of an allocation that the guest must not write.
+    /// In a part of an allocation that is read-only for the guest.
     ReadOnly {
         /// Name of the allocation.
         name: String,
-        /// Offset in it of the first byte that the access must not write.
+        /// Offset in the allocation of the first byte that the access must not write.
         offset: u64,
-        /// What the part is: code, constants.
+        /// The kind of part: code, constants.
         what: String,
     },
 }

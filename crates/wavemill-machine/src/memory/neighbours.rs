@@ -1,4 +1,4 @@
-//! What lies around an address, for messages.
+//! Finds the allocations around an address, for messages.
 
 use super::map::Allocation;
 use super::{MemoryMap, SPACING};
@@ -10,25 +10,25 @@ pub struct Neighbour {
     pub name: String,
     /// First guest address.
     pub start: u64,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u64,
     /// Whether it had been freed.
     pub freed: bool,
 }
 
 impl Neighbour {
-    /// First guest address behind it.
+    /// First guest address after it.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.start.saturating_add(self.size)
     }
 }
 
-/// The allocations around an address. Those that users of the device do not know of count where the address is inside of
-/// one, or where there are no others.
+/// The allocations around an address. Internal ones count only if they contain the address, or if
+/// there are no others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Neighbours {
-    /// The one that holds it.
+    /// The allocation that contains it.
     pub holds: Option<Neighbour>,
     /// The nearest one that ends at or below it.
     pub below: Option<Neighbour>,
@@ -37,13 +37,13 @@ pub struct Neighbours {
 }
 
 impl MemoryMap {
-    /// The allocations around an address, those that were freed too where nothing has taken their place.
+    /// The allocations around an address, including freed ones that no other allocation overlaps.
     #[must_use]
     pub fn neighbours(&self, address: u64) -> Neighbours {
         self.neighbours_among(address, false)
     }
 
-    /// The allocations around an address; those that users of the device do not know of count where they are near.
+    /// The allocations around an address; internal ones near it count, too.
     #[must_use]
     pub fn all_neighbours(&self, address: u64) -> Neighbours {
         self.neighbours_among(address, true)
@@ -55,7 +55,7 @@ impl MemoryMap {
             before == 0 || self.live[before - 1].end() <= *start
         });
         let freed = freed.map(|(name, start, end)| (name, *start, end - start, true));
-        // One that is far from the address has nothing to do with it.
+        // An internal allocation far from the address is irrelevant.
         let near = |a: &&Allocation| address.abs_diff(a.start).min(address.abs_diff(a.end())) <= SPACING;
         let all_internal = self.live.iter().all(|a| a.internal);
         let known = self.live.iter().filter(|a| !a.internal || all_internal || internal && near(a));
@@ -109,7 +109,7 @@ mod tests {
         m.free(b).unwrap();
         assert_eq!(names(&at(b + 4)), [Some(("a", false)), Some(("b", true)), Some(("c", false))]);
         assert_eq!(names(&at(b + 100)), [Some(("b", true)), None, Some(("c", false))]);
-        // What users do not know of is named only where the address is inside of it.
+        // Internal memory is named only if it contains the address.
         m.set_internal(c);
         assert_eq!(names(&at(b + 100)), [Some(("b", true)), None, Some(("d", false))]);
         assert_eq!(names(&at(c)), [Some(("b", true)), Some(("c", false)), Some(("d", false))]);

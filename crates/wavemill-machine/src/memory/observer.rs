@@ -1,26 +1,29 @@
-//! Who hears of what the host does with guest memory.
+//! Observes the host's accesses to guest memory.
 
 use std::fmt;
 
-/// Somebody who hears of what the host does with guest memory, launches apart: a checker that follows which bytes have a
-/// value, or which belong together. Methods are called on the thread that does it, by several threads at once: behind it, but
-/// [`MemoryObserver::freed`] before it.
+/// An observer of the host's accesses to guest memory outside launches, for example a checker that
+/// tracks which bytes have a value, or which belong together. Methods are called on the thread that
+/// accesses memory, from several threads at once: after the access, except for
+/// [`MemoryObserver::freed`], which comes before it.
 ///
-/// What happens to [imported](super::GuestMemory::import) memory behind the back of [`GuestMemory`](super::GuestMemory) is
-/// not reported.
+/// Accesses to [imported](super::GuestMemory::import) memory that bypass
+/// [`GuestMemory`](super::GuestMemory) are not reported.
 pub trait MemoryObserver: fmt::Debug + Send + Sync {
-    /// Memory has been allocated; it holds zeros, or if it is imported, what the host has there.
+    /// Memory has been allocated. It holds zeros, or if it is imported, the contents of the host's
+    /// memory.
     fn allocated(&self, allocation: &Allocated<'_>) {
         let _ = allocation;
     }
 
-    /// The allocation that starts at a guest address is about to be freed. It is still there, so that nothing else can be
-    /// [`allocated`](MemoryObserver::allocated) at its addresses before.
+    /// The allocation that starts at a guest address is about to be freed. It is still mapped, so
+    /// no other allocation can be [`allocated`](MemoryObserver::allocated) at its addresses before.
     fn freed(&self, address: u64) {
         let _ = address;
     }
 
-    /// The host has written so many bytes at a guest address: a user of the device, or the runtime that answers a kernel.
+    /// The host has written this many bytes at a guest address: a user of the device, or the
+    /// runtime in response to a kernel.
     fn written(&self, address: u64, size: u64) {
         let _ = (address, size);
     }
@@ -34,11 +37,12 @@ pub struct Allocated<'a> {
     pub name: &'a str,
     /// First guest address.
     pub address: u64,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// Whether it is memory of the host.
+    /// Whether it is imported host memory.
     pub imported: bool,
-    /// Whether it is the runtime's own and far from users' buffers: arguments, private memory, queues. A code object is not,
-    /// as kernels compute addresses from those of its variables.
+    /// Whether it belongs to the runtime and is far from users' buffers: arguments, private memory,
+    /// queues. Code objects do not count, because kernels compute addresses from those of their
+    /// variables.
     pub internal: bool,
 }

@@ -1,4 +1,4 @@
-//! Freed memory of identity mode, whose addresses the host must not hand out yet.
+//! Freed memory of identity mode, whose addresses the host must not reuse yet.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,12 +6,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::FREED;
 use super::host_block::Backing;
 
-/// Bytes of what is kept that may still hold memory, because the host could not have it back without the addresses.
+/// Most bytes in the quarantine that may be resident because the host could not reclaim them
+/// without their addresses.
 const RESIDENT: usize = 64 << 20;
-/// Bytes of addresses that are kept.
+/// Most bytes of addresses in the quarantine.
 const ADDRESSES: usize = 1 << 40;
 
-/// Freed memory, as old as what is remembered for messages, unless it gets too much.
+/// Freed memory, for as long as messages remember it, within limits.
 #[derive(Debug, Default)]
 pub(super) struct Quarantine(Mutex<Kept>);
 
@@ -26,7 +27,7 @@ struct Kept {
 
 #[derive(Debug)]
 struct Block {
-    /// Gives the addresses back when it is dropped.
+    /// Dropping it releases the addresses.
     _backing: Backing,
     resident: usize,
     addresses: usize,
@@ -37,7 +38,8 @@ impl Quarantine {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the memory back that nobody uses any more, and keeps its addresses for a while. The contents are gone.
+    /// Returns unused memory to the host, and keeps its addresses for a while. The contents are
+    /// lost.
     pub(super) fn keep(&self, mut backing: Backing) {
         let addresses = backing.size();
         let resident = if backing.discard() { 0 } else { addresses };
@@ -52,7 +54,7 @@ impl Quarantine {
         }
     }
 
-    /// Gives all addresses back, as the host has no others; whether there were any.
+    /// Releases all addresses because the host has no others; returns whether there were any.
     pub(super) fn give_back(&self) -> bool {
         let kept = std::mem::take(&mut *self.kept());
         !kept.blocks.is_empty()
@@ -71,7 +73,7 @@ mod tests {
     use super::super::host_block::HostBlock;
     use super::*;
 
-    /// Memory that the host cannot have back without the addresses.
+    /// Memory that the host cannot reclaim without its addresses.
     fn on_heap(size: usize) -> Backing {
         HostBlock::on_heap(size, 256).unwrap().into_backing()
     }
@@ -83,7 +85,7 @@ mod tests {
             quarantine.keep(on_heap(RESIDENT / 3));
         }
         assert_eq!(quarantine.size(), (3, RESIDENT / 3 * 3, RESIDENT / 3 * 3));
-        // What is too much by itself is not kept, nor is anything that is older.
+        // A block over the limit is not kept, nor is any older one.
         quarantine.keep(on_heap(RESIDENT + 1));
         assert_eq!(quarantine.size(), (0, 0, 0));
         assert!(!quarantine.give_back());
@@ -96,7 +98,7 @@ mod tests {
     #[test]
     fn addresses_are_bounded() {
         let quarantine = Quarantine::default();
-        // Pages that nobody touches take no memory; hosts that promise no more than they have refuse so much.
+        // Untouched pages need no memory; hosts that do not overcommit refuse this much.
         for _ in 0..5 {
             let Some(block) = HostBlock::in_own_pages(ADDRESSES / 4, 1) else { return };
             quarantine.keep(block.into_backing());

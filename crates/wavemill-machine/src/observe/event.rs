@@ -1,4 +1,4 @@
-//! The events that watchers get.
+//! The events that watchers receive.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ pub struct Workgroup {
     pub id: [u32; 3],
     /// Its waves, watched or not.
     pub waves: u32,
-    /// Bytes of LDS that it asked for.
+    /// Bytes of LDS that it requested.
     pub lds: u32,
     /// Bytes of LDS that it has: up to the end of the last granule.
     pub lds_allocated: u32,
@@ -47,13 +47,14 @@ pub struct Instruction<'a> {
     pub wave: WaveId,
     /// Guest address.
     pub pc: u64,
-    /// The context under which blocks are lifted: before the instruction, or behind it in [`Watcher::changed`].
+    /// The context under which blocks are lifted: before the instruction, or after it in
+    /// [`Watcher::changed`].
     pub context: u32,
-    /// What it does, in order; empty for instructions without an effect on registers and memory.
+    /// Its operations, in order; empty for instructions without an effect on registers and memory.
     pub ops: &'a [Inst],
     /// How its block ends, if it is the last instruction of a block.
     pub end: Option<&'a Terminator>,
-    /// Registers of the wave: before the instruction, or behind it in [`Watcher::changed`].
+    /// Registers of the wave: before the instruction, or after it in [`Watcher::changed`].
     pub registers: &'a Registers,
 }
 
@@ -98,7 +99,7 @@ impl Changes<'_> {
     }
 }
 
-/// The way to memory that an instruction takes.
+/// The path of an instruction to memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum MemoryKind {
@@ -147,19 +148,20 @@ impl fmt::Display for MemoryKind {
     }
 }
 
-/// Where bytes are.
+/// The location of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Place {
     /// At a guest address.
     Global(u64),
-    /// So many bytes behind the start of the workgroup's LDS.
+    /// At this offset in the workgroup's LDS.
     Lds(u32),
     /// In the private memory of the lane.
     Private {
         /// Guest address of the first byte.
         address: u64,
-        /// So many bytes behind the start of what the lane has; may be outside of that if the access faults.
+        /// Offset from the start of the lane's private memory; may be outside it if the access
+        /// faults.
         offset: u64,
     },
 }
@@ -178,11 +180,11 @@ impl Place {
 /// Consecutive bytes that a lane accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
-    /// The lane; of scalar accesses 0.
+    /// The lane; 0 for scalar accesses.
     pub lane: u8,
     /// Number of bytes, 1 to 64.
     pub size: u8,
-    /// Where they begin.
+    /// Their location.
     pub place: Place,
 }
 
@@ -193,26 +195,27 @@ pub struct MemoryAccess<'a> {
     pub wave: WaveId,
     /// Guest address of the instruction.
     pub pc: u64,
-    /// The operation: an instruction may have several.
+    /// The operation; an instruction may have several.
     pub op: &'a Inst,
-    /// The way it takes.
+    /// Its path to memory.
     pub kind: MemoryKind,
-    /// What it does.
+    /// The kind of access.
     pub access: Access,
-    /// Bytes that each lane asks for.
+    /// Number of bytes that each lane requests.
     pub size: u32,
-    /// The active lanes; of scalar accesses lane 0.
+    /// The active lanes; lane 0 for scalar accesses.
     pub active: u64,
-    /// What they access, in ascending order of lanes. Bytes beyond the end of LDS or of a buffer resource are not there:
-    /// they are read as 0 and not written. Private memory is kept dword by dword, so that a wide access has several pieces.
+    /// The bytes that the lanes access, in ascending order of lanes. Bytes beyond the end of LDS or
+    /// of a buffer resource are omitted: they read as 0 and are not written. Private memory is
+    /// stored dword by dword, so a wide access has several pieces.
     pub pieces: &'a [Piece],
     /// Registers of the wave before the operation.
     pub registers: &'a Registers,
 }
 
 impl MemoryAccess<'_> {
-    /// Who takes part in the access without a fence: of LDS the workgroup, of private memory the wave, elsewhere those that
-    /// the instruction names.
+    /// The scope of the access without a fence: the workgroup for LDS, the wave for private memory,
+    /// otherwise the scope that the instruction names.
     #[must_use]
     pub fn scope(&self) -> MemoryScope {
         match self.kind {
@@ -232,11 +235,11 @@ pub struct FenceEvent<'a> {
     pub pc: u64,
     /// The operation.
     pub op: &'a Inst,
-    /// How far it reaches.
+    /// Its scope.
     pub scope: FenceScope,
 }
 
-/// A wave that comes to a barrier.
+/// A wave that reaches a barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Barrier {
     /// The wave.
@@ -245,23 +248,23 @@ pub struct Barrier {
     pub pc: u64,
 }
 
-/// Where the probes of a host thread send what they see, and what they remember meanwhile.
+/// The destination of the probes of a host thread, and their state.
 pub struct Events<'a> {
-    /// What events go to.
+    /// The receiver of events.
     pub watcher: Box<dyn Watcher + 'a>,
-    /// Where the watcher reports findings.
+    /// The receiver of the watcher's findings.
     reporter: Reporter,
-    /// The wave that runs.
+    /// The running wave.
     pub wave: WaveId,
-    /// The persistent cells as they were before the current instruction, if somebody wants to know of registers.
+    /// The persistent cells before the current instruction, if register changes are requested.
     pub cells: Vec<u32>,
-    /// Rows as they were before it.
+    /// Rows before the current instruction.
     pub rows: Vec<(Row, [u32; LANES])>,
-    /// Room for the changed cells that the watcher is shown.
+    /// Buffer for the changed cells of an event.
     pub cell_changes: Vec<CellChange>,
-    /// Room for the changed rows that the watcher is shown.
+    /// Buffer for the changed rows of an event.
     pub row_changes: Vec<RowChange>,
-    /// Room for the pieces of an access that the watcher is shown.
+    /// Buffer for the pieces of an access.
     pub pieces: Vec<Piece>,
 }
 
@@ -279,7 +282,8 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// Whether the watcher has ended the run: the wave must go no further. Engines look behind each event.
+    /// Whether the watcher has ended the run: the wave must stop. Engines check this after each
+    /// event.
     #[must_use]
     pub fn ends_run(&self) -> bool {
         self.reporter.is_fatal()

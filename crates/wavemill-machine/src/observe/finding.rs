@@ -1,4 +1,4 @@
-//! What observers find out.
+//! Findings of observers.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::WaveId;
 
-/// Something that an observer has found out of a wave.
+/// A finding of an observer about a wave.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub struct Finding {
@@ -14,9 +14,9 @@ pub struct Finding {
     pub wave: WaveId,
     /// Guest address of the instruction.
     pub pc: u64,
-    /// The lanes that it is about; all bits clear if it is about the wave.
+    /// The lanes that it concerns; 0 if it concerns the wave.
     pub lanes: u64,
-    /// What was found: one sentence, without a full stop.
+    /// The finding: one sentence, without a full stop.
     pub message: String,
 }
 
@@ -34,7 +34,7 @@ impl Finding {
     }
 }
 
-/// The findings of a run, which are there whatever way the run ends.
+/// The findings of a run, available however the run ends.
 #[derive(Debug, Default)]
 pub struct Findings(Mutex<Vec<Finding>>);
 
@@ -51,14 +51,14 @@ impl Findings {
         all
     }
 
-    /// How many there are.
+    /// The number of findings.
     #[must_use]
     pub fn count(&self) -> usize {
         self.list().len()
     }
 }
 
-/// The way of the watchers of one host thread to report what they find.
+/// Reports the findings of the watchers of one host thread.
 #[derive(Clone, Debug)]
 pub struct Reporter {
     findings: Arc<Findings>,
@@ -67,20 +67,21 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// A way to report to `findings`.
+    /// A reporter to `findings`.
     #[must_use]
     pub fn new(findings: Arc<Findings>) -> Reporter {
         Reporter { findings, fatal: Rc::default() }
     }
 
-    /// Reports a finding. The run goes on.
+    /// Reports a finding. The run continues.
     pub fn report(&self, finding: Finding) {
         self.findings.list().push(finding);
     }
 
     /// Ends the run at the event that the watcher has just received, with
-    /// [`FaultCause::Finding`](crate::FaultCause::Finding). The wave goes no further: registers are those that the watcher
-    /// sees. If workgroups before it end in a fault, theirs is reported, as of all faults.
+    /// [`FaultCause::Finding`](crate::FaultCause::Finding). The wave stops: its registers are those
+    /// that the watcher sees. As with all faults, the fault of a lower workgroup takes precedence
+    /// in the report.
     pub fn end_run(&self, finding: Finding) {
         self.fatal.borrow_mut().get_or_insert(finding);
     }
@@ -90,7 +91,7 @@ impl Reporter {
         self.fatal.borrow_mut().take()
     }
 
-    /// Whether the run is to end.
+    /// Whether the run is about to end.
     pub(crate) fn is_fatal(&self) -> bool {
         self.fatal.borrow().is_some()
     }

@@ -1,9 +1,10 @@
-//! Watching waves: observers, what they ask for, and the events that they get.
+//! Watches waves: observers, the events that they request, and the events that they receive.
 //!
-//! An [`Observer`] says once for a run what it wants to know ([`Interests`]), and of each wave whether it is watched.
-//! Blocks of watched waves are compiled with probes for what was asked, and nothing else; those of other waves are the
-//! same as if nobody watched. A watched wave runs the same blocks and is preempted at the same instructions, so that results,
-//! counts and faults are those of an unwatched run.
+//! An [`Observer`] states once for a run which events it requests ([`Interests`]), and for each
+//! wave whether it watches it. Blocks of watched waves are compiled with probes for exactly those
+//! events; blocks of other waves are the same as without an observer. A watched wave runs the same
+//! blocks and is preempted at the same instructions. Results, counts and faults are therefore the
+//! same as in an unwatched run.
 
 mod event;
 mod finding;
@@ -25,7 +26,8 @@ pub(crate) use steps::SingleSteps;
 
 use crate::registers::Registers;
 
-/// The events that an observer asks for. By default none but the starts and ends of the waves that it watches.
+/// The events that an observer requests. By default only the starts and ends of the waves that it
+/// watches.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Interests {
     /// Every guest instruction, before it runs ([`Watcher::instruction`]).
@@ -34,25 +36,26 @@ pub struct Interests {
     pub registers: bool,
     /// Accesses to memory with the addresses of all lanes ([`Watcher::memory`]).
     pub memory: bool,
-    /// Waves that come to a barrier, and workgroups that go on behind it ([`Watcher::barrier`], [`Watcher::released`]).
+    /// Waves that reach a barrier, and workgroups that continue after it ([`Watcher::barrier`],
+    /// [`Watcher::released`]).
     pub barriers: bool,
     /// Waits for memory operations, and write-backs and invalidations of caches ([`Watcher::fence`]).
     pub fences: bool,
-    /// Guest addresses of the instructions that the above is asked for; `None`: all.
+    /// Guest addresses of the instructions to which the above applies; `None`: all.
     pub pcs: Option<Vec<Range<u64>>>,
 }
 
 impl Interests {
-    /// Whether the instruction at a guest address is among those that are asked for.
+    /// Whether the instruction at a guest address is requested.
     #[must_use]
     pub fn covers(&self, pc: u64) -> bool {
         self.pcs.as_ref().is_none_or(|ranges| ranges.iter().any(|range| range.contains(&pc)))
     }
 
-    /// What is needed to satisfy both.
+    /// The events that satisfy both.
     #[must_use]
     pub fn union(&self, other: &Interests) -> Interests {
-        // Who asks for nothing at instructions narrows nothing, and widens nothing.
+        // Interests without events at instructions do not affect the addresses.
         let pcs = match (self.asks(), other.asks()) {
             (true, true) => match (&self.pcs, &other.pcs) {
                 (Some(a), Some(b)) => Some(a.iter().chain(b).cloned().collect()),
@@ -71,35 +74,37 @@ impl Interests {
         }
     }
 
-    /// Whether anything is asked for that happens at instructions.
+    /// Whether any event at instructions is requested.
     fn asks(&self) -> bool {
         self.instructions || self.registers || self.memory || self.barriers || self.fences
     }
 }
 
-/// Somebody who watches the waves of a run.
+/// Watches the waves of a run.
 pub trait Observer: Sync + fmt::Debug {
-    /// The events that it asks for. A run calls this once.
+    /// The events that it requests. A run calls this once.
     fn interests(&self) -> Interests;
 
-    /// Whether a wave is watched; asked once for each wave, when its workgroup starts. Other waves run as if nobody
-    /// watched.
+    /// Whether it watches a wave; called once for each wave, when its workgroup starts. Other waves
+    /// run as without an observer.
     fn watches(&self, wave: WaveId) -> bool {
         let _ = wave;
         true
     }
 
-    /// Makes what the events of one host thread go to. Each thread of the run asks once, and drops the watcher when it has
-    /// done its part of the run, however the run ends. `reporter` takes what the watcher finds.
+    /// Makes the receiver of the events of one host thread. Each thread of the run calls this once,
+    /// and drops the watcher after its part of the run, however the run ends. `reporter` accepts
+    /// the findings of the watcher.
     fn watcher(&self, reporter: Reporter) -> Box<dyn Watcher + '_>;
 }
 
-/// What the events of one host thread go to. A workgroup may go on on another thread, and so under another watcher, after
-/// any of its turns, but never within an instruction.
+/// Receives the events of one host thread. After any of its turns, a workgroup may continue on
+/// another thread, and therefore with another watcher, but never within an instruction.
 ///
-/// Events come in the order in which the waves of the thread do things. Those of one instruction are
-/// [`Watcher::instruction`], then for each of its operations [`Watcher::memory`] or [`Watcher::fence`], then
-/// [`Watcher::barrier`], and [`Watcher::changed`]; the next instruction of the thread may be another wave's.
+/// Events are in the order of the thread's actions. For one instruction they are
+/// [`Watcher::instruction`], then for each of its operations [`Watcher::memory`] or
+/// [`Watcher::fence`], then [`Watcher::barrier`] and [`Watcher::changed`]. The next instruction of
+/// the thread may belong to another wave.
 pub trait Watcher {
     /// A workgroup is about to run its first instruction. Called for every workgroup that has a watched wave, before
     /// [`Watcher::started`].
@@ -107,8 +112,9 @@ pub trait Watcher {
         let _ = workgroup;
     }
 
-    /// All waves of a workgroup have ended: nobody reads its LDS any more. Called for every workgroup that has a watched
-    /// wave among them, behind [`Watcher::ended`]. Not called for those in which a wave faults, or that are stopped.
+    /// All waves of a workgroup have ended, and its LDS is no longer read. Called after
+    /// [`Watcher::ended`], for every workgroup with a watched wave. Not called for workgroups in
+    /// which a wave faults, or that are stopped.
     fn workgroup_ended(&mut self, workgroup: [u32; 3]) {
         let _ = workgroup;
     }
@@ -118,12 +124,12 @@ pub trait Watcher {
         let _ = (wave, registers);
     }
 
-    /// A wave is about to run an instruction, which may turn out to fault.
+    /// A wave is about to run an instruction, which may fault.
     fn instruction(&mut self, instruction: &Instruction<'_>) {
         let _ = instruction;
     }
 
-    /// A wave is about to access memory, which may turn out to be a fault: then no lane's access takes effect.
+    /// A wave is about to access memory. The access may fault: then no lane's access takes effect.
     fn memory(&mut self, access: &MemoryAccess<'_>) {
         let _ = access;
     }
@@ -133,19 +139,20 @@ pub trait Watcher {
         let _ = fence;
     }
 
-    /// A wave comes to a barrier.
+    /// A wave reaches a barrier.
     fn barrier(&mut self, barrier: &Barrier) {
         let _ = barrier;
     }
 
-    /// All waves of a workgroup that have not ended have come to a barrier, and go on. Called for every workgroup that
-    /// has a watched wave among them.
+    /// All waves of a workgroup that have not ended have reached a barrier, and continue. Called
+    /// for every workgroup with a watched wave.
     fn released(&mut self, workgroup: [u32; 3]) {
         let _ = workgroup;
     }
 
-    /// A wave has run an instruction that did not fault; `registers` are those behind it. Of an instruction that one engine began
-    /// and another one ended, the changes are those of the second engine.
+    /// A wave has run an instruction that did not fault; `registers` are those after it. If one
+    /// engine began the instruction and another ended it, the changes are those of the second
+    /// engine.
     fn changed(&mut self, instruction: &Instruction<'_>, changes: &Changes<'_>) {
         let _ = (instruction, changes);
     }

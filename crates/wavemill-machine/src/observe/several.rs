@@ -1,4 +1,4 @@
-//! Several observers of one run.
+//! Combines several observers of one run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,21 +9,22 @@ use super::{
 };
 use crate::registers::Registers;
 
-/// Observers that watch the same run. Each gets the events that it would get alone: those that it asked for, of the waves
-/// that it watches.
+/// Observers that watch the same run. Each receives the events that it would receive alone: the
+/// requested ones, of the waves that it watches.
 #[derive(Debug)]
 pub struct Several<'a> {
     observers: Vec<&'a dyn Observer>,
-    /// What each of them asks for.
+    /// The interests of each observer.
     interests: Vec<Interests>,
-    /// Of the waves that run and that anybody watches, which observers do. A workgroup may go on on any thread.
+    /// For each running wave with a watcher, the observers that watch it. A workgroup may continue
+    /// on any thread.
     watched: Mutex<BTreeMap<WaveId, Arc<[bool]>>>,
-    /// Of the workgroups that run, which observers watch a wave of them.
+    /// For each running workgroup, the observers that watch one of its waves.
     workgroups: Mutex<BTreeMap<[u32; 3], Vec<bool>>>,
 }
 
 impl<'a> Several<'a> {
-    /// Observers of one run. Each is asked for its interests.
+    /// Combines observers of one run, and queries the interests of each.
     #[must_use]
     pub fn new(observers: Vec<&'a dyn Observer>) -> Self {
         let interests = observers.iter().map(|observer| observer.interests()).collect();
@@ -77,12 +78,12 @@ struct Part<'a> {
 struct Parts<'a> {
     several: &'a Several<'a>,
     parts: Vec<Part<'a>>,
-    /// The wave that was looked up last, and who watches it.
+    /// The latest wave that was looked up, and the observers that watch it.
     last: Option<(WaveId, Arc<[bool]>)>,
 }
 
 impl<'a> Parts<'a> {
-    /// Those who watch the wave.
+    /// The parts that watch the wave.
     fn of(&mut self, wave: WaveId) -> impl Iterator<Item = &mut Part<'a>> {
         if self.last.as_ref().is_none_or(|(last, _)| *last != wave) {
             self.last = self.several.watched().get(&wave).map(|who| (wave, who.clone()));
@@ -91,7 +92,7 @@ impl<'a> Parts<'a> {
         self.parts.iter_mut().zip(who).filter_map(|(part, watches)| watches.then_some(part))
     }
 
-    /// The watchers of those who watch the wave and want to know of the instruction.
+    /// The watchers that watch the wave and request this event at the instruction.
     fn at(
         &mut self,
         wave: WaveId,

@@ -6,7 +6,7 @@ use wavemill_ir::{Block, Uni};
 
 use crate::code::BlockSource;
 
-/// Blocks of one guest instruction each: the beginnings of another source's blocks.
+/// Blocks of one guest instruction each, cut from the beginnings of another source's blocks.
 pub(crate) struct SingleSteps<'a>(pub &'a dyn BlockSource);
 
 impl BlockSource for SingleSteps<'_> {

@@ -1,4 +1,5 @@
-//! Registers that a wave was not allocated, as results: what becomes of the guest instruction (Vega ISA 3.6.1, 5.2).
+//! Results in registers that a wave was not allocated: the effect on the guest instruction (Vega
+//! ISA 3.6.1, 5.2).
 
 use wavemill_ir::{Inst, Op, Operand, Row, Uni};
 
@@ -15,12 +16,13 @@ fn loads_lacking(inst: &Inst, counts: RegisterCounts) -> bool {
 }
 
 impl RegisterCounts {
-    /// The cell that the wave lacks among the results of an operation. Only later operations of the same guest instruction, and
-    /// the end of the block if it belongs to that, read what goes there ([`Registers::lost`](super::Registers::lost)): of an
-    /// operand that begins at this very cell, and until the next such result.
+    /// The cell that the wave lacks among the results of an operation. The value goes to
+    /// [`Registers::lost`](super::Registers::lost). Only later operations of the same guest
+    /// instruction read it, and the end of the block if it belongs to that instruction: in an
+    /// operand that begins at this cell, and until the next such result.
     #[must_use]
     pub fn lacking_result(self, inst: &Inst) -> Option<Uni> {
-        // Of a move by index, the sum decides.
+        // For a move by index, the sum of register and index decides.
         if let Op::MoveRelDest(..) = inst.op {
             return None;
         }
@@ -38,10 +40,10 @@ impl RegisterCounts {
         })
     }
 
-    /// Whether a guest instruction with these operations does nothing at all, as the wave lacks a register that it writes.
-    /// Without one of its rows, it writes no other result and accesses no memory (Vega ISA 3.6.1). Without one of its
-    /// cells, a scalar load is not executed (Vega ISA 7.4), and of several results, one of which is a row, none is written
-    /// (Vega ISA 3.6.1).
+    /// Whether a guest instruction with these operations does nothing, because the wave lacks a
+    /// register that it writes. If a row is missing, it writes no other result and accesses no
+    /// memory (Vega ISA 3.6.1). If a cell is missing, a scalar load is not executed (Vega ISA 7.4),
+    /// and if one of several results is a row, none is written (Vega ISA 3.6.1).
     #[must_use]
     pub fn nullifies(self, guest: &[Inst]) -> bool {
         let is_vector = |dst: &Operand| matches!(dst, Operand::Row(row) if *row < Row::TEMP0);

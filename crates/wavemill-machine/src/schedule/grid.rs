@@ -1,4 +1,4 @@
-//! What is run, how, and what comes of it.
+//! Input, options and results of a run.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -12,33 +12,35 @@ use crate::out_of_range::OutOfRange;
 use crate::registers::{RegisterCounts, Registers};
 use crate::stall::Spin;
 
-/// Puts waves into their initial state.
+/// Sets the initial state of waves.
 pub trait WaveInit: Sync {
     /// Number of work-items of a workgroup; partial groups at the edge of a grid have fewer.
     fn work_items(&self, workgroup: [u32; 3]) -> u32;
-    /// Sets the initial registers of a wave; everything is zero but the mask of active lanes. `slot` numbers the resident waves, for
-    /// scratch memory.
+    /// Sets the initial registers of a wave. Everything is zero except the mask of active lanes.
+    /// `slot` is the number of the resident wave, for scratch memory.
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers);
-    /// Cells that a program may leave unwritten, beside all rows: they get the value of [`RunOptions::poison`].
+    /// Cells besides all rows that a program may leave unwritten: they get the value of
+    /// [`RunOptions::poison`].
     fn unwritten(&self) -> Vec<wavemill_ir::Uni> {
         Vec::new()
     }
-    /// Guest address and bytes of the private memory of the wave in that slot. What an earlier wave left there is wiped
-    /// before the next one starts; other memory stays as it is. Slots lie in ascending order, with nothing
-    /// else between the first and the last one.
+    /// Guest address and size in bytes of the private memory of the wave in that slot. It is wiped
+    /// before the next wave starts; other memory is unchanged. Slots are in ascending order, with
+    /// nothing else between the first and the last.
     fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
         let _ = slot;
         None
     }
 }
 
-/// Answers what waves ask of the host while the grid runs.
+/// Answers requests of waves to the host while the grid runs.
 ///
-/// It is asked between the turns of waves, on the thread that runs them, and does its work within the call. So nobody
-/// but waves and [`Host::poll`] changes memory, and a grid that is stuck can still be found out.
+/// The machine calls it between the turns of waves, on the thread that runs them, and it finishes
+/// its work within the call. Only waves and [`Host::poll`] change memory, so stalls of the grid can
+/// still be found.
 pub trait Host: Sync {
-    /// Does what there is to do; whether that was anything. Several threads may call at once, and it is called often:
-    /// where nothing waits it must cost next to nothing.
+    /// Serves pending requests; returns whether there were any. Several threads may call at once
+    /// and often: without requests, the cost must be negligible.
     fn poll(&self) -> bool;
 }
 
@@ -57,11 +59,11 @@ pub struct Grid<'a> {
     pub waves_per_group: u32,
     /// Registers of a wave.
     pub registers: RegisterCounts,
-    /// Bytes of LDS that a workgroup asks for.
+    /// Bytes of LDS that a workgroup requests.
     pub lds_size: u32,
-    /// It gets a multiple of so many bytes; 0 and 1: what it asks for.
+    /// Allocation granule of LDS in bytes; 0 and 1 do not round.
     pub lds_granule: u32,
-    /// Bytes of private memory of a lane.
+    /// Bytes of private memory of each lane.
     pub scratch_size: u32,
     /// Guest address of the first instruction.
     pub entry: u64,
@@ -81,36 +83,39 @@ impl std::fmt::Debug for Grid<'_> {
     }
 }
 
-/// How to run it.
+/// Options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Host threads; `None`: as many as the host has cores. No more than 1024, nor than the grid has workgroups or the
-    /// host can start.
+    /// Host threads; `None` for as many as the host has cores. At most 1024, the number of
+    /// workgroups, or as many as the host can start.
     pub threads: Option<NonZeroUsize>,
-    /// Guest instructions of all waves together after which the run is stopped.
+    /// Guest instructions of all waves together after which the run stops.
     pub max_instructions: Option<u64>,
-    /// Count how often each block is entered, and with how many active lanes ([`RunStats::block_counts`]); costs a little
-    /// time. Instructions that waves run while somebody looks whether the grid is stuck ([`RunOptions::find_stalls`]) are
-    /// missing in the counts of blocks.
+    /// Counts how often each block is entered, and with how many active lanes
+    /// ([`RunStats::block_counts`]); this costs a little time. The counts omit instructions that
+    /// waves run during a check for stalls ([`RunOptions::find_stalls`]).
     pub count_blocks: bool,
-    /// Make a block of each guest instruction, which is slow and must not change anything: a check on the engine.
+    /// Makes a block of each guest instruction. It is slow and must not change results: it is a
+    /// check on the engine.
     pub single_steps: bool,
     /// Clocks count instructions, and workgroups run on one thread in a fixed order.
     pub deterministic: bool,
-    /// What unwritten registers, LDS and private memory hold; `None`: zeros.
+    /// The value of unwritten registers, LDS and private memory; `None` for zeros.
     pub poison: Option<u32>,
-    /// A grid whose waves only wait for memory that none of them will change ends with [`RunError::Stalled`]. Only for
-    /// grids that are alone: the waves may as well wait for what another launch or a host thread is about to write.
+    /// Ends a grid with [`RunError::Stalled`] if its waves only wait for memory that none of them
+    /// will change. Only for grids that run alone: otherwise, the waves may wait for a write of
+    /// another launch or a host thread.
     pub find_stalls: bool,
-    /// Lets others stop the run and see how far it is.
+    /// Lets other threads stop the run and read its progress.
     pub control: Option<Arc<RunControl>>,
-    /// What is a fault although the chip says nothing.
+    /// Additional faults for accesses that the chip does not report.
     pub strict: Strict,
-    /// Where the findings of observers go; without it, they are lost but for the one that ends the run.
+    /// The destination of findings of observers. Without it, they are lost, except the one that
+    /// ends the run.
     pub findings: Option<Arc<Findings>>,
 }
 
-/// What a run did.
+/// Statistics of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RunStats {
@@ -122,11 +127,11 @@ pub struct RunStats {
     pub waves: u64,
     /// Host threads that took part.
     pub threads: usize,
-    /// Blocks made ready to run by the thread that did so with most.
+    /// Most blocks that a single thread compiled.
     pub blocks: usize,
-    /// Accesses that left LDS or the range of a buffer resource.
+    /// Accesses outside LDS or the range of a buffer resource.
     pub out_of_range: OutOfRange,
-    /// How often each block was entered, sorted by address; empty unless the options asked for it.
+    /// Entry counts of each block, sorted by address; empty unless requested.
     pub block_counts: Vec<BlockCount>,
 }
 
@@ -142,8 +147,9 @@ pub struct LiveWave {
     pub pc: u64,
     /// Whether it waits at a barrier.
     pub at_barrier: bool,
-    /// Whether it was found out if it spins: not of waves at barriers, only if the options ask to find stalls, and of a run
-    /// that was stopped until that has cost some millions of instructions.
+    /// Whether it was checked for spinning. Waves at barriers are not checked. Others are checked
+    /// only if the options request stall detection, and after a stop only until the checks have
+    /// cost some millions of instructions.
     pub looked_at: bool,
     /// The loop that it cannot leave while no other wave writes memory, if one was found.
     pub spins: Option<Spin>,
@@ -160,14 +166,15 @@ impl LiveWave {
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum RunError {
-    /// A guest fault. If several workgroups fault, that of the first one in linear order is reported, whatever the number
-    /// of threads: when one has faulted, those behind it stop, and those before it run on for up to 16 million instructions each.
+    /// A guest fault. If several workgroups fault, the fault of the lowest one in linear order is
+    /// reported, whatever the number of threads. When one has faulted, higher ones stop, and lower
+    /// ones run on for up to 16 million instructions each.
     Fault(Box<Fault>),
     /// The instruction limit was reached.
     InstructionLimit {
         /// The limit.
         limit: u64,
-        /// Instructions that ran: waves are stopped between blocks, so that these may be more.
+        /// Instructions that ran. Waves stop between blocks, so these may be more than the limit.
         ran: u64,
         /// Resident waves at that moment.
         live: Vec<LiveWave>,
@@ -183,8 +190,8 @@ pub enum RunError {
         /// Workgroups that had not started.
         not_started: u64,
     },
-    /// All waves wait, at barriers or in loops that look at memory which none of them will change: the grid can never
-    /// finish. Never reported for a grid that would.
+    /// All waves wait, at barriers or in loops that read memory which none of them will change: the
+    /// grid can never finish. Never reported for a grid that would finish.
     Stalled {
         /// The resident waves: each waits at a barrier, or spins.
         waves: Vec<LiveWave>,

@@ -1,4 +1,4 @@
-//! A workgroup: its waves with their states, its LDS, and who watches it.
+//! A workgroup: its waves with their states, its LDS, and its watchers.
 
 use wavemill_ir::{LANES, Uni};
 
@@ -8,7 +8,7 @@ use crate::fault::{Fault, FaultCause, WaveResources, WaveSnapshot};
 use crate::observe::{Events, Interests, Observer, WaveId, Workgroup};
 use crate::registers::Registers;
 
-/// Fills what a program may leave unwritten.
+/// Fills registers that a program may leave unwritten.
 fn fill(regs: &mut Registers, cells: Vec<Uni>, word: u32) {
     for cell in cells {
         regs.set_uni(cell, word);
@@ -26,11 +26,11 @@ pub(super) enum State {
     Ended,
 }
 
-/// Whether somebody watches a wave.
+/// Whether a wave is watched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Watched {
     No,
-    /// Yes, and its start is not reported yet.
+    /// Yes, and its start has not been reported.
     New,
     Yes,
 }
@@ -39,14 +39,14 @@ pub(super) struct Group {
     pub id: [u32; 3],
     pub waves: Vec<Wave>,
     pub states: Vec<State>,
-    /// Whether somebody watches each wave.
+    /// Whether each wave is watched.
     pub watched: Vec<Watched>,
-    /// Whether a watcher knows that it starts.
+    /// Whether its start has been reported to a watcher.
     pub announced: bool,
     pub lds: Lds,
     /// Bytes of private memory of each lane.
     pub private: u32,
-    /// Workgroups that have ended in its registers and LDS, and are not counted yet.
+    /// Workgroups that have ended in its registers and LDS and are not counted yet.
     pub ended: Ended,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Ended {
     pub waves: u64,
 }
 
-/// Where and why a wave stopped, with what a report needs.
+/// The location and cause of a wave's fault, with the data for a report.
 fn fault_of(group: &Group, n: usize, pc: u64, cause: FaultCause) -> Box<Fault> {
     let wave = &group.waves[n];
     let snapshot = Box::new(WaveSnapshot::take(&wave.regs, wave.context));
@@ -84,7 +84,7 @@ impl Group {
         }
     }
 
-    /// Makes it the workgroup with that number; `fresh` if no other was in the slot before.
+    /// Turns it into the workgroup with that number; `fresh` if the slot is unused so far.
     pub(super) fn start(
         &mut self,
         grid: &Grid<'_>,
@@ -134,7 +134,7 @@ impl Group {
         }
     }
 
-    /// Asks the observer which waves it watches.
+    /// Queries the observer for the waves that it watches.
     pub(super) fn ask(&mut self, observer: &dyn Observer) {
         for (wave, watched) in (0..).zip(&mut self.watched) {
             let watches = observer.watches(WaveId { workgroup: self.id, wave });
@@ -142,7 +142,7 @@ impl Group {
         }
     }
 
-    /// Where the events of a wave go, if it is watched.
+    /// The destination of a wave's events, if it is watched.
     pub(super) fn events<'e, 'o>(
         &mut self,
         n: usize,
@@ -200,7 +200,7 @@ impl Group {
         }
     }
 
-    /// Notes why a wave stopped running. Whether it did so to let others run, or its fault.
+    /// Records why a wave stopped running. Returns whether it yielded, or its fault.
     pub(super) fn settle(
         &mut self,
         n: usize,
@@ -216,15 +216,15 @@ impl Group {
         {
             watch.events.watcher.workgroup_ended(self.id);
         }
-        // What the watcher found when the wave or the workgroup ended.
+        // A finding at the end of the wave or the workgroup.
         match watch.and_then(|watch| self.found(watch)) {
             Some(fault) => Err(fault),
             None => Ok(settled),
         }
     }
 
-    /// The fault of a watcher that has ended the run outside of an instruction: of the wave that it names, or else of the
-    /// first one.
+    /// The fault of a watcher that ended the run outside an instruction: for the wave that it
+    /// names, otherwise for the first one.
     pub(super) fn found(&self, watch: &mut Watch<'_>) -> Option<Box<Fault>> {
         let finding = watch.events.take_end()?;
         let named = finding.wave.wave as usize;
@@ -254,7 +254,7 @@ impl Group {
     }
 }
 
-/// What a host thread has for watched waves.
+/// State of a host thread for watched waves.
 pub(super) struct Watch<'a> {
     pub executor: Box<dyn Executor + 'a>,
     pub events: Events<'a>,
@@ -262,7 +262,8 @@ pub(super) struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Reports that a workgroup goes on behind a barrier, if a wave that does is watched.
+    /// Reports that a workgroup continues after a barrier, if one of its continuing waves is
+    /// watched.
     pub(super) fn released(&mut self, group: &Group) {
         let mut waves = group.watched.iter().zip(&group.states);
         let watched = waves.any(|(watched, state)| *watched != Watched::No && *state != State::Ended);

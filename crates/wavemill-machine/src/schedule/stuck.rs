@@ -1,4 +1,4 @@
-//! Waves that do not get on: what is found out of them, and whether the whole grid is stuck.
+//! Waves that make no progress: why, and whether the whole grid is stuck.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,17 +9,18 @@ use super::{Host, LiveWave, Run, Shared};
 use crate::observe::SingleSteps;
 use crate::stall::{Attempt, Verdict};
 
-/// The part of the run that looking may cost: one in so many instructions, for each core that waits meanwhile.
+/// The share of the run that a check may cost: one in this many instructions, for each core that
+/// waits meanwhile.
 const LOOKING: u64 = 16;
-/// Instructions that each live wave of a stopped run may move on until it is clear whether it spins, and all of them
-/// together. Those that spin take a few only.
+/// Instructions that each live wave of a stopped run may run to decide whether it spins, and all of
+/// them together. Waves that spin need only a few.
 const EXPLAINING: u64 = 1 << 18;
 const ALL_EXPLAINING: u64 = 1 << 23;
-/// What looking at a wave counts beside its instructions.
+/// Cost of a check of a wave besides its instructions.
 pub(super) const LOOK: u64 = 1 << 10;
 
 impl Run<'_> {
-    /// The waves of workgroups that will not go on, in order, and whether they spin.
+    /// The waves of workgroups that will not continue, in order, and whether they spin.
     pub(super) fn live(&self, groups: &mut [Group]) -> Vec<LiveWave> {
         groups.sort_by_key(|group| group.order());
         let source = SingleSteps(self.grid.source);
@@ -35,13 +36,13 @@ impl Run<'_> {
                     let budget = EXPLAINING.min(left);
                     let mut attempt =
                         Attempt::new(self.stepper(&source, None), &source, self.grid.map, budget, None);
-                    // The run is over: no watcher gets an event.
+                    // The run is over: watchers receive no events.
                     if let Verdict::Spins(spin) =
                         attempt.wave(&mut group.waves[n], self.around(&group.lds), None)
                     {
                         wave.spins = Some(spin);
                     }
-                    // Compiling the instructions that it looks at costs something, too.
+                    // Compiling the instructions has a cost, too.
                     left = left.saturating_sub(budget - attempt.left() + LOOK);
                     wave.looked_at = true;
                 }
@@ -52,9 +53,9 @@ impl Run<'_> {
         live
     }
 
-    /// Looks whether the grid is stuck. Nobody runs waves meanwhile. Waves move on a little.
+    /// Checks whether the grid is stuck. No thread runs waves meanwhile. Waves advance a little.
     pub(super) fn look(&self, shared: &mut Shared, mut watch: Option<&mut Watch<'_>>) {
-        // Whatever was asked and has been answered, somebody will go on.
+        // If the host has just answered a request, some wave will continue.
         if shared.policy.queued().next().is_none() || self.host.is_some_and(Host::poll) {
             return shared.policy.look_later();
         }
@@ -99,7 +100,7 @@ impl Run<'_> {
                 };
                 waves.push(LiveWave { looked_at: spins.is_some(), spins, ..group.live_wave(n) });
             }
-            // The last wave has just come to the barrier, or ended.
+            // The last wave has just reached the barrier, or ended.
             if group.states.iter().all(|s| *s != State::Ready) {
                 found = Found::GoesOn(index);
                 break;

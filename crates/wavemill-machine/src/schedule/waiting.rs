@@ -1,4 +1,4 @@
-//! Workgroups that only wait for others to write memory: their turns are short.
+//! Workgroups that only wait for others to write memory have short turns.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -11,10 +11,10 @@ use crate::observe::SingleSteps;
 use crate::out_of_range::OutOfRange;
 use crate::stall::{Attempt, Verdict};
 
-/// What looking whether a wave spins may cost.
+/// Most cost of a check whether a wave spins.
 const BUDGET: u64 = 1 << 13;
 
-/// What a host thread has to look at waves that may spin.
+/// State of a host thread for checks of waves that may spin.
 pub(super) struct Looker<'a> {
     steps: &'a SingleSteps<'a>,
     attempt: Option<Attempt<'a>>,
@@ -25,7 +25,7 @@ impl<'a> Looker<'a> {
         Looker { steps, attempt: None }
     }
 
-    /// Accesses out of range of the waves that it has moved on.
+    /// Out-of-range accesses of the waves that it has advanced.
     pub(super) fn out_of_range(&self) -> OutOfRange {
         self.attempt.as_ref().map(Attempt::out_of_range).unwrap_or_default()
     }
@@ -42,7 +42,7 @@ impl<'a> Looker<'a> {
 }
 
 impl Run<'_> {
-    /// Gives a workgroup its turn. Also says what it cost.
+    /// Gives a workgroup its turn. Also returns the cost.
     pub(super) fn turn<'a>(
         &'a self,
         executor: &mut dyn Executor,
@@ -83,7 +83,8 @@ impl Run<'_> {
         (Outcome::Again, cost)
     }
 
-    /// Looks whether all waves of a workgroup that can run spin: the last result. They move on a little, which has a cost.
+    /// Checks whether all runnable waves of a workgroup spin: the last result. They advance a
+    /// little, which has a cost.
     fn look_at<'a>(&'a self, looker: &mut Looker<'a>, group: &mut Group) -> (Outcome, u64, bool) {
         let before = group.retired();
         let mut cost = 0;

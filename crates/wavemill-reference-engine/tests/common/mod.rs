@@ -1,4 +1,5 @@
-//! Runs a block on one wave: on one engine, or on the reference engine so far and then on the interpreter.
+//! Runs a block on one wave: on one engine, or on the reference engine for some operations and then
+//! on the interpreter.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use wavemill_machine::{BlockSource, GuestMemory, OutOfRange, RegisterCounts, Str
 use wavemill_oracle::SplitMix64;
 use wavemill_reference_engine::{ReferenceEngine, ReferenceExecutor};
 
-/// Bits as programs have them: small numbers, floats of all classes, anything.
+/// Bits as programs use them: small numbers, floats of all classes, arbitrary bits.
 pub(crate) fn bits(random: &mut SplitMix64) -> u32 {
     match random.below(6) {
         0 => random.below(80) as u32,
@@ -22,11 +23,12 @@ pub(crate) fn bits(random: &mut SplitMix64) -> u32 {
 
 /// Size of the buffer.
 pub(crate) const BUFFER: u64 = 4096;
-/// Bytes of LDS that the workgroup asks for, and of a granule.
+/// Bytes of LDS that the workgroup requests, and size of a granule.
 const LDS: (u32, u32) = (1000, 512);
 /// Bytes of private memory of a lane.
 const SCRATCH: u32 = 64;
-/// Guest instructions that a run has: more than a block has, so that each run ends with its block.
+/// Budget of a run in guest instructions. A block may have more, but a run ends only at the end of
+/// a block.
 const BUDGET: u64 = 1;
 
 /// A block, and the state that it starts in.
@@ -44,7 +46,7 @@ pub(crate) struct Bench {
     pub(crate) private: u64,
 }
 
-/// All that a run leaves.
+/// The state after a run.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct After {
     pub(crate) exit: String,
@@ -61,7 +63,7 @@ pub(crate) struct After {
 }
 
 impl After {
-    /// What differs from another one, in short.
+    /// A short description of a difference from another run.
     pub(crate) fn difference(&self, other: &After) -> Option<String> {
         let first = |what: &str, a: &[u32], b: &[u32]| {
             let n = (0..a.len()).find(|n| a[*n] != b[*n])?;
@@ -107,19 +109,20 @@ impl BlockSource for Source<'_> {
     }
 }
 
-/// Who runs a block.
+/// The engines that run a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Who {
     Interpreter,
     Reference,
-    /// The reference engine so many operations, then the interpreter.
+    /// The reference engine runs this many operations, then the interpreter continues.
     Both(u64),
-    /// The reference engine so many operations, so many again, and so on.
+    /// The reference engine runs this many operations at a time.
     Pieces(u64),
 }
 
 impl Bench {
-    /// A wave of a family with these registers, in a state that depends on the seed. `block` gets the address of the buffer.
+    /// A wave of a family with these registers, in a state that depends on the seed. `block`
+    /// receives the address of the buffer.
     pub(crate) fn new(counts: RegisterCounts, seed: u64) -> Bench {
         let mut random = SplitMix64::new(seed);
         let memory = GuestMemory::default();
@@ -172,7 +175,7 @@ impl Bench {
         let map = self.memory.snapshot();
         let lds = Lds::new(LDS.0, LDS.1);
         let words = lds.allocated() as usize / 4;
-        // SAFETY: nobody else has the block, which has so many bytes, and is aligned.
+        // SAFETY: nothing else accesses the LDS, which has this many bytes and is aligned.
         let lds_words = || unsafe { std::slice::from_raw_parts_mut(lds.ptr().cast::<u32>(), words) };
         for (n, word) in (0..).zip(lds_words()) {
             *word = 0x0101_0000 + 77 * n;
@@ -236,7 +239,7 @@ impl Bench {
         };
         // A wave that has ended has no next instruction.
         let pc = if matches!(exit, WaveExit::End) { 0 } else { wave.pc };
-        // Nobody learns of counts of a run that ends with a fault.
+        // Counts of a run that ends with a fault are not reported.
         if matches!(exit, WaveExit::Fault { .. }) {
             out_of_range = OutOfRange::default();
         }
@@ -255,10 +258,10 @@ impl Bench {
         }
     }
 
-    /// Runs the block in all ways, handed over in front of every operation and behind the last one.
+    /// Runs the block in all ways, handed over before every operation and after the last one.
     ///
     /// # Errors
-    /// Which way leaves another state than the interpreter alone, and what differs.
+    /// The way that leaves a state different from the interpreter's, and the difference.
     pub(crate) fn compare(&self) -> Result<String, String> {
         let expected = self.run(Who::Interpreter);
         let check = |who| match expected.difference(&self.run(who)) {

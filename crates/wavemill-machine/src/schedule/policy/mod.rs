@@ -1,8 +1,9 @@
-//! The policy of the scheduler: which workgroup has the next turn, when new ones start, and when to look whether the grid is
-//! stuck.
+//! The policy of the scheduler: which workgroup has the next turn, when new ones start, and when to
+//! check whether the grid is stuck.
 //!
-//! It is a state machine without threads, memory or waves: a thread asks for the next thing to do ([`Policy::next`]) and says
-//! what became of it ([`Policy::give_back`]). What one workgroup does in its turn is a [`Turn`].
+//! It is a state machine without threads, memory or waves. A thread requests its next action
+//! ([`Policy::next`]) and reports the result ([`Policy::give_back`]). A [`Turn`] decides the steps
+//! of one workgroup in its turn.
 
 mod rounds;
 mod turn;
@@ -17,46 +18,48 @@ pub(super) use unstarted::Pace;
 use rounds::{Rounds, Who};
 use unstarted::Unstarted;
 
-/// Guest instructions that a wave runs before the next one of its workgroup does.
+/// Guest instructions that a wave runs before the next wave of its workgroup.
 pub(super) const SLICE: u64 = 1 << 14;
-/// What a workgroup may cost before the next resident one runs, if others wait: instructions and turns. Not a number of
-/// turns: a workgroup that meets at many barriers would make room for new ones, and all of them together fit no cache.
+/// Cost of a workgroup, in instructions and turns, before the next resident one runs, if others
+/// wait. It is not a number of turns: then, a workgroup with many barriers would let new ones
+/// start, and together they would not fit into a cache.
 const QUANTUM: u64 = 8 * SLICE;
-/// Looks at workgroups that wait which cost about as much as a quantum.
+/// Number of looks at waiting workgroups that cost about as much as a quantum.
 const LOOKS: usize = 16;
-/// Instructions that a workgroup may still run when one with a higher number has faulted: it may fault too, and the
-/// fault of the lowest one is reported. It may as well wait for the faulted one for ever.
+/// Instructions that a workgroup may still run after one with a higher number has faulted. It may
+/// fault, too, and the fault of the lowest one is reported. But it may also wait for the faulted
+/// one for ever.
 const GRACE: u64 = 1 << 24;
-/// Instructions without a workgroup that ends, after which it is looked whether the grid is stuck; then after twice as
-/// many, and so on.
+/// Instructions without the end of any workgroup after which to check whether the grid is stuck;
+/// then twice as many, and so on.
 const SUSPICIOUS: u64 = 1 << 24;
-/// What waiting for faults of lower workgroups may cost altogether: they may be many.
+/// Total cost of waiting for faults of lower workgroups: they may be many.
 const ALL_GRACE: u64 = 1 << 27;
-/// What a turn of a wave counts beside its instructions where turns are limited: waves that yield run few.
+/// Cost of a wave's turn besides its instructions, for limits of turns: waves that yield run few.
 pub(super) const TURN: u64 = 256;
 
-/// What the policy knows of a workgroup that has begun.
+/// The policy's data about a workgroup that has started.
 #[derive(Debug)]
 pub(super) struct Standing {
     /// Its number.
     linear: u64,
-    /// The slot of resident workgroups that it has.
+    /// Its slot among the resident workgroups.
     slot: u32,
-    /// What it may still cost; set once a workgroup behind it has faulted.
+    /// The cost that is left to it; set once a higher workgroup has faulted.
     grace: Option<u64>,
     /// Quanta that it has used up.
     quanta: u32,
-    /// Whether all of its waves that can run spin, as far as is known.
+    /// Whether all of its runnable waves spin, if known.
     waits: bool,
-    /// Whether it has done something else than to wait in its last turn, as far as is known.
+    /// Whether it did more than wait in its last turn, if known.
     got_on: bool,
-    /// Whether nobody is left who could end its waiting: then looking at it is no better than to let it wait.
+    /// Whether no other workgroup can end its waiting: then a look is no better than a turn.
     alone: bool,
-    /// Turns that it has had one right behind the other, as all others only waited.
+    /// Number of consecutive turns that it had because all others only waited.
     streak: usize,
-    /// Numbers of the workgroups that the same thread is to run after it, in its slot.
+    /// Numbers of the workgroups that the same thread will run after it, in its slot.
     claimed: Range<u64>,
-    /// Workgroups that have ended in its slot before it, since the thread has claimed them.
+    /// Workgroups that have ended before it in its slot since the thread claimed them.
     before: u64,
 }
 
@@ -81,22 +84,23 @@ impl Standing {
         self.linear
     }
 
-    /// The slot of resident workgroups that it has.
+    /// Its slot among the resident workgroups.
     pub(super) fn slot(&self) -> u32 {
         self.slot
     }
 
-    /// Whether all of its waves that can run spin, as far as is known.
+    /// Whether all of its runnable waves spin, if known.
     pub(super) fn waits(&self) -> bool {
         self.waits
     }
 
-    /// Workgroups that the thread has run in this slot, this one included.
+    /// Number of workgroups that the thread has run in this slot, including this one.
     pub(super) fn ran(&self) -> u64 {
         self.before + 1
     }
 
-    /// Lets the next workgroup that was claimed with it follow one that has ended. Whether there is one that is wanted.
+    /// Moves on from an ended workgroup to the next one that was claimed with it. Returns whether
+    /// there is one that is still needed.
     pub(super) fn follow(&mut self, is_wanted: impl Fn(u64) -> bool) -> bool {
         let next = self.claimed.start;
         if self.claimed.is_empty() || !is_wanted(next) {
@@ -108,7 +112,7 @@ impl Standing {
     }
 }
 
-/// What a thread does next.
+/// The next action of a thread.
 #[derive(Debug)]
 pub(super) enum Next<G> {
     /// It starts the workgroup.
@@ -122,12 +126,12 @@ pub(super) enum Next<G> {
     Resume {
         /// The workgroup.
         standing: Standing,
-        /// What runs of it.
+        /// Its running state.
         group: G,
-        /// Whether all workgroups only wait: others should have the processor first.
+        /// Whether all workgroups only wait: the thread should yield its processor first.
         in_vain: bool,
     },
-    /// It looks whether the grid is stuck; nobody else has a workgroup.
+    /// It checks whether the grid is stuck; no other thread has a workgroup.
     Look,
     /// It waits until another thread gives a workgroup back.
     Wait,
@@ -135,7 +139,7 @@ pub(super) enum Next<G> {
     Nothing,
 }
 
-/// What became of a workgroup in its turn.
+/// The result of a workgroup's turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Became {
     /// It ended.
@@ -146,62 +150,62 @@ pub(super) enum Became {
     Fault,
 }
 
-/// Where a workgroup goes that was given back.
+/// The destination of a workgroup that was given back.
 #[derive(Debug)]
 pub(super) enum Goes<G> {
     /// It waits for its next turn.
     Queued,
-    /// It has ended, and what ran of it can be used again.
+    /// It has ended, and its state can be reused.
     Ended(G),
     /// The end of the run leaves it unfinished.
     Unfinished(G),
-    /// Nobody wants it any more.
+    /// It is not needed.
     Dropped,
-    /// It has faulted, before all others that have.
+    /// It has faulted, and is lower than all others that have.
     Faulted,
 }
 
-/// What a look at the waiting workgroups found.
+/// The result of a check of the waiting workgroups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Found {
-    /// None of them will ever go on.
+    /// None of them will ever continue.
     Stuck,
-    /// The one with that number in the queue goes on.
+    /// The one at that index in the queue continues.
     GoesOn(usize),
-    /// The one with that number in the queue has faulted.
+    /// The one at that index in the queue has faulted.
     Faults(usize),
 }
 
-/// The policy over workgroups of which `G` is what runs.
+/// The policy over workgroups whose running state is `G`.
 #[derive(Debug)]
 pub(super) struct Policy<G> {
     unstarted: Unstarted,
     rounds: Rounds,
-    /// Workgroups that have begun and wait for their turns.
+    /// Workgroups that have started and wait for their turns.
     queue: VecDeque<(Standing, G)>,
-    /// Looks at workgroups that still waited, since one has got on.
+    /// Looks at workgroups that still waited, since one last made progress.
     vain: usize,
     slots: Vec<u32>,
     /// Slots below this one have been used.
     used_slots: u32,
-    /// Workgroups that threads have.
+    /// Workgroups that threads are running.
     running: usize,
-    /// Number of the first workgroup that has faulted, `u64::MAX` if none has.
+    /// Number of the lowest faulted workgroup, `u64::MAX` if there is none.
     faulted: u64,
-    /// What quanta have cost since a workgroup ended, or since it was looked whether the grid is stuck.
+    /// Cost of quanta since a workgroup ended, or since the last check whether the grid is stuck.
     fruitless: u64,
-    /// What waiting for faults of lower workgroups may still cost.
+    /// Remaining cost for waiting for faults of lower workgroups.
     grace: u64,
-    /// How much without an end is suspicious.
+    /// The cost without an end that triggers a check.
     suspicious: u64,
-    /// Whether nobody may take a workgroup before it was looked whether the grid is stuck.
+    /// Whether threads must check if the grid is stuck before they run another workgroup.
     look: bool,
-    /// Whether to look for that at all.
+    /// Whether to check for stalls at all.
     detects_stalls: bool,
 }
 
 impl<G> Policy<G> {
-    /// The policy for so many workgroups, of which so many are resident at once.
+    /// The policy for this many workgroups, with this many resident at once.
     pub(super) fn new(total: u64, resident: u32, detects_stalls: bool) -> Policy<G> {
         Policy {
             unstarted: Unstarted::new(total),
@@ -225,7 +229,8 @@ impl<G> Policy<G> {
         self.unstarted.count()
     }
 
-    /// Number of the first workgroup that has faulted, `u64::MAX` if none has: none behind it is wanted.
+    /// Number of the lowest faulted workgroup, `u64::MAX` if there is none; higher ones are not
+    /// needed.
     pub(super) fn faulted(&self) -> u64 {
         self.faulted
     }
@@ -236,7 +241,8 @@ impl<G> Policy<G> {
         !self.slots.is_empty() && self.grace > 0 && first.is_some_and(|first| first < self.faulted)
     }
 
-    /// What one of so many threads does next. `pace` is what it has seen workgroups cost.
+    /// The next action of one of `threads` threads. `pace` is the cost of workgroups that it has
+    /// measured.
     pub(super) fn next(&mut self, pace: &Pace, threads: usize) -> Next<G> {
         if self.look {
             return if self.running == 0 { Next::Look } else { Next::Wait };
@@ -263,7 +269,7 @@ impl<G> Policy<G> {
         if self.running == 0 { Next::Nothing } else { Next::Wait }
     }
 
-    /// Takes back a workgroup after a turn that cost so much. `stopped` says whether the run is over.
+    /// Takes back a workgroup after a turn with this cost. `stopped` says whether the run is over.
     pub(super) fn give_back(
         &mut self,
         mut standing: Standing,
@@ -281,7 +287,7 @@ impl<G> Policy<G> {
         self.vain = if standing.waits && !standing.got_on { self.vain.saturating_add(1) } else { 0 };
         if !standing.claimed.is_empty() {
             self.unstarted.give_back(std::mem::take(&mut standing.claimed));
-            // There may be more to do than it seemed.
+            // There is more to do than expected.
             self.look = false;
         }
         match became {
@@ -303,7 +309,7 @@ impl<G> Policy<G> {
         }
     }
 
-    /// Queues a workgroup that wants another turn, if it is still wanted.
+    /// Queues a workgroup that needs another turn, if it is still needed.
     fn queue(&mut self, mut standing: Standing, group: G, cost: u64) -> Goes<G> {
         if self.faulted < u64::MAX {
             self.grace = self.grace.saturating_sub(cost);
@@ -321,8 +327,8 @@ impl<G> Policy<G> {
         Goes::Queued
     }
 
-    /// Whether a workgroup has another turn right away: those of many others that only wait for it cost more than one of
-    /// its own.
+    /// Whether a workgroup has another turn immediately: turns of many others that only wait for it
+    /// cost more than one of its own.
     fn goes_on(&self, standing: &mut Standing) -> bool {
         let several = self.queue.len() / LOOKS;
         let others_wait = || self.queue.iter().all(|(other, _)| other.waits);
@@ -331,7 +337,7 @@ impl<G> Policy<G> {
         goes_on
     }
 
-    /// Notes a fault of the workgroup with that number.
+    /// Records a fault of the workgroup with that number.
     fn fault(&mut self, linear: u64) -> Goes<G> {
         if linear >= self.faulted {
             return Goes::Dropped;
@@ -348,7 +354,7 @@ impl<G> Policy<G> {
         Goes::Faulted
     }
 
-    /// Takes all workgroups that wait for their turns out: the run is over.
+    /// Removes all workgroups that wait for their turns: the run is over.
     pub(super) fn take_queue(&mut self) -> impl Iterator<Item = G> + use<G> {
         std::mem::take(&mut self.queue).into_iter().map(|(_, group)| group)
     }
@@ -358,19 +364,20 @@ impl<G> Policy<G> {
         self.queue.iter_mut().map(|(_, group)| group)
     }
 
-    /// Says that it is no time to look whether the grid is stuck: what somebody asked for has just been answered.
+    /// Cancels the check whether the grid is stuck: a request has just been answered.
     pub(super) fn look_later(&mut self) {
         self.look = false;
     }
 
-    /// Begins to look whether the grid is stuck. What quanta have cost since the last time.
+    /// Begins to check whether the grid is stuck. Returns the cost of quanta since the last check.
     pub(super) fn begin_look(&mut self) -> u64 {
         self.look = false;
         self.suspicious = self.suspicious.saturating_mul(2);
         std::mem::take(&mut self.fruitless)
     }
 
-    /// Notes what the look found. Whether a workgroup has faulted, before all others that have.
+    /// Records the result of the check. Returns whether a workgroup has faulted that is lower than
+    /// all others that have.
     pub(super) fn looked(&mut self, found: Found) -> bool {
         let (index, faults) = match found {
             Found::Stuck => {
@@ -380,7 +387,7 @@ impl<G> Policy<G> {
             Found::GoesOn(index) => (index, false),
             Found::Faults(index) => (index, true),
         };
-        // The next look begins with this one.
+        // The next check begins with this one.
         if index < self.queue.len() {
             self.queue.rotate_left(index);
         }

@@ -1,44 +1,46 @@
-//! Whether workgroups go on that have begun, or new ones start.
+//! Decides between workgroups that have started and new ones.
 
-/// Workgroups that have begun and not ended have a turn each; then, if none of them has ended, as many new ones start, and
-/// so on.
+/// Each workgroup that has started and not ended has a turn. If none of them has ended after that,
+/// the same number of new ones start, and so on.
 ///
-/// If new ones came first, a workgroup that has waited for a moment in vain would have its next turn behind all that fit on
-/// the chip, each of which waits as long for the one before it. If they came last, one that waits for a later one would
-/// never end. So there are twice as many after each round in which none has ended, and no more than are needed otherwise:
-/// each takes memory, and all of them together fit no cache. Those that are not known to wait may just compute for long: if
-/// they are many, ever more rounds go by before there are more.
+/// If new workgroups came first, one that has briefly waited would get its next turn only after all
+/// that fit on the chip, and each of them waits as long for the previous one. If they came last,
+/// one that waits for a later one would never end. So the number doubles after each round in which
+/// none has ended, and otherwise stays as small as possible: each workgroup needs memory, and
+/// together they would not fit into a cache. Workgroups that are not known to wait may compute for
+/// long: if they are many, it takes more and more rounds before more start.
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
-    /// Turns that are left of this round, of workgroups that have begun.
+    /// Turns left in this round for workgroups that have started.
     old: usize,
-    /// Workgroups that are to start in this round.
+    /// Workgroups to start in this round.
     new: usize,
-    /// Whether a workgroup has ended in it.
+    /// Whether a workgroup has ended in this round.
     ended: bool,
-    /// Rounds without a workgroup that ended, since one did or there were more.
+    /// Rounds without an end since a workgroup last ended, or since the number last grew.
     fruitless: u32,
-    /// How often many have become more.
+    /// Number of times that a large number of workgroups has grown.
     grown: u32,
 }
 
-/// As many may begin without more ado.
+/// Up to this many may start without a delay.
 const FEW: usize = 64;
-/// Rounds without a workgroup that ended before there are more than a few; then twice as many, and so on.
+/// Rounds without an end before there are more than a few workgroups; then twice as many, and so
+/// on.
 const PATIENCE: u32 = 16;
 
-/// Who has a turn.
+/// The kind of workgroup that has a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Who {
-    /// A workgroup that has not begun.
+    /// One that has not started.
     New,
     /// The one that has waited longest.
     Old,
 }
 
 impl Rounds {
-    /// Who has the next turn, if so many wait for one, and new ones may start or not. `vain`: all of them have been seen to
-    /// wait for others.
+    /// The kind of workgroup for the next turn, if `waiting` of them wait for one. `may_start` says
+    /// whether new ones may start, `vain` whether all of them are known to wait for others.
     pub(super) fn next(&mut self, waiting: usize, may_start: bool, vain: bool) -> Option<Who> {
         if !may_start || waiting == 0 {
             let one = if may_start { Who::New } else { Who::Old };
@@ -56,7 +58,7 @@ impl Rounds {
         Some(Who::New)
     }
 
-    /// Whether new ones are to start after another round in which none has ended.
+    /// Whether new ones should start after another round in which none has ended.
     fn is_time_for_more(&mut self, waiting: usize, vain: bool) -> bool {
         if vain || waiting < FEW {
             return true;
@@ -98,7 +100,7 @@ mod tests {
         }
         assert_eq!(turns, "nonoonnoooonnnn");
         assert_eq!(rounds.next(3, false, false), Some(Who::Old));
-        // Where some end, no more start but where nobody else waits.
+        // Where some end, new ones start only if no other waits.
         for _ in 0..20 {
             assert_eq!(rounds.next(2, true, false), Some(Who::Old));
             rounds.ended();
@@ -109,12 +111,12 @@ mod tests {
 
     #[test]
     fn many_that_may_compute_are_more_after_ever_more_rounds() {
-        // How many there are after so many rounds in which none ends.
+        // The number after this many rounds in which none ends.
         let after = |rounds_left: usize, vain: bool| {
             let mut rounds = Rounds::default();
             let (mut waiting, mut round) = (1, 0);
             while round < rounds_left {
-                // All have a turn, and those that begin, too.
+                // All have a turn, including those that start.
                 for _ in 0..waiting {
                     assert_eq!(rounds.next(waiting, true, vain), Some(Who::Old));
                 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Workgroups by name, to see that what runs of one stays with it.
+/// Workgroups by name, to check that each keeps its running state.
 type Named = Policy<u64>;
 
 fn policy(total: u64, resident: u32) -> Named {
@@ -65,12 +65,12 @@ fn what_was_claimed_follows_or_is_given_back() {
     assert_eq!(p.not_started(), 100 - 25, "one and 24 of the 99 behind it");
     assert!(standing.follow(|_| true));
     assert_eq!((standing.linear(), standing.ran()), (1, 2));
-    // One that nobody wants does not follow, and nothing changes.
+    // One that is not needed does not follow, and nothing changes.
     assert!(!standing.follow(|linear| linear != 2));
     assert_eq!(standing.linear(), 1);
     assert!(matches!(back(&mut p, standing, Became::Again, 10), Goes::Queued));
     assert_eq!(p.not_started(), 98);
-    // The lowest of those that were given back starts before those that nobody has claimed.
+    // The lowest one that was given back starts before the unclaimed ones.
     let (old, _) = resumes(&mut p);
     assert_eq!(old.linear(), 1);
     assert_eq!(starts(&mut p).linear(), 2);
@@ -91,7 +91,7 @@ fn behind_a_fault_nobody_is_wanted_and_the_first_one_counts() {
     let (one, _) = resumes(&mut p);
     assert_eq!(one.linear(), 1);
     assert!(matches!(p.next(&pace(), 1), Next::Wait));
-    // Those before it may still run for a while.
+    // Lower ones may still run for a while.
     assert!(matches!(back(&mut p, one, Became::Again, GRACE - 1), Goes::Queued));
     let (one, _) = resumes(&mut p);
     assert!(matches!(back(&mut p, one, Became::Again, GRACE), Goes::Dropped));
@@ -118,7 +118,8 @@ fn a_grid_without_an_end_is_looked_at_when_no_thread_has_a_workgroup() {
     assert!(matches!(back(&mut p, b, Became::Again, 5), Goes::Queued));
     assert!(matches!(p.next(&pace(), 2), Next::Look));
     assert_eq!(p.begin_look(), SUSPICIOUS + 5);
-    // The second one goes on: it has the next turn, and the next look comes after twice as much.
+    // The second one continues: it has the next turn, and the next check comes after twice the
+    // cost.
     assert!(!p.looked(Found::GoesOn(1)));
     let (b, _) = resumes(&mut p);
     assert_eq!(b.linear(), 1);
@@ -153,7 +154,7 @@ fn a_grid_that_is_stuck_has_nothing_left() {
     assert!(matches!(p.next(&pace(), 1), Next::Nothing));
 }
 
-/// A turn whose looks find that it waits or not.
+/// A turn whose looks return these results.
 fn turn(standing: &mut Standing, results: &[Stepped]) -> Vec<Step> {
     let (mut turn, first) = Turn::begin(standing, true);
     let mut steps = vec![first];
@@ -167,20 +168,20 @@ fn turn(standing: &mut Standing, results: &[Stepped]) -> Vec<Step> {
 fn turns_of_those_that_wait_are_short() {
     use Stepped::{Looked, Ran};
     let mut one = Standing::new(0, 0, 0..0);
-    // The first quantum is used up: a look behind it shows that it waits.
+    // The first quantum is used up: a look after it shows that it waits.
     assert_eq!(turn(&mut one, &[Ran(QUANTUM), Looked(true)]), [Step::Run(QUANTUM), Step::Look]);
     assert!(one.waits());
     // It still waits: nothing runs.
     assert_eq!(turn(&mut one, &[Looked(true)]), [Step::Look]);
     assert!(one.waits() && !one.got_on);
-    // It goes on, for a slice; as it waited before, it is looked at again.
+    // It continues for a slice; as it waited before, another look follows.
     let steps = turn(&mut one, &[Looked(false), Ran(SLICE), Looked(false)]);
     assert_eq!(steps, [Step::Look, Step::Run(SLICE), Step::Look]);
     assert!(!one.waits() && one.got_on);
-    // One that computes is looked at after 4, 8, 16 quanta, not after each.
+    // One that computes gets a look after 4, 8, 16 quanta, not after each.
     let looks: Vec<bool> = (3..=8).map(|_| turn(&mut one, &[Ran(QUANTUM)]).contains(&Step::Look)).collect();
     assert_eq!(looks, [false, true, false, false, false, true]);
-    // A quantum that is not used up is not followed by a look.
+    // No look follows a quantum that is not used up.
     assert_eq!(turn(&mut one, &[Ran(QUANTUM - 1)]), [Step::Run(QUANTUM)]);
 }
 
@@ -196,7 +197,7 @@ fn where_all_wait_the_last_one_runs_alone() {
         let standing = left.remove(0);
         assert!(matches!(back(&mut p, standing, Became::Again, 1), Goes::Queued));
     }
-    // Each is looked at in vain, until it is clear that nobody else will end that.
+    // Each look is in vain, until it is clear that no other workgroup will end the wait.
     for n in 0..4 {
         let (mut standing, in_vain) = resumes(&mut p);
         assert!(!in_vain, "after {n} looks");
@@ -206,7 +207,7 @@ fn where_all_wait_the_last_one_runs_alone() {
     let (mut standing, in_vain) = resumes(&mut p);
     assert!(in_vain);
     assert_eq!(turn(&mut standing, &[]), [Step::Run(QUANTUM)], "it runs without a look");
-    // Whether it has got on, nobody knows: the looks that were in vain still count.
+    // Whether it made progress is unknown: the looks in vain still count.
     assert!(!standing.got_on && standing.waits());
 }
 

@@ -1,37 +1,38 @@
-//! What a workgroup does in its turn.
+//! Decides the steps of a workgroup in its turn.
 
 use super::{QUANTUM, SLICE, Standing};
 
 /// A step of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::schedule) enum Step {
-    /// It is looked whether all waves that can run only wait for others. Waves move on a little.
+    /// Checks whether all runnable waves only wait for others. Waves advance a little.
     Look,
-    /// Waves run until that has cost so much.
+    /// Waves run up to this cost.
     Run(u64),
 }
 
-/// What came of a step after which the workgroup wants to go on.
+/// The result of a step after which the workgroup needs to continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::schedule) enum Stepped {
-    /// Whether all waves that can run only wait.
+    /// Whether all runnable waves only wait.
     Looked(bool),
-    /// What running cost.
+    /// The cost of running.
     Ran(u64),
 }
 
-/// A turn of a workgroup: a quantum, or where it waited the last time, a look whether it still does, and a short one if not.
-/// Those that have used up a quantum are looked at now and then: if they only wait, their turns are short from then on.
+/// A turn of a workgroup. Usually it is a quantum. If the workgroup waited in its last turn, it is
+/// a look whether it still waits, and a short run if not. After some full quanta, a look follows:
+/// if the workgroup only waits, its turns are short from then on.
 #[derive(Debug)]
 pub(in crate::schedule) struct Turn {
-    /// Whether it waited the last time, and others could end that.
+    /// Whether it waited in its last turn, and others could end that.
     waited: bool,
-    /// Whether it waited the last time at all.
+    /// Whether it waited in its last turn.
     was_waiting: bool,
-    /// What the quantum may cost, once it has begun.
+    /// The cost limit of the quantum, once it has begun.
     length: Option<u64>,
-    /// Whether a quantum that is used up may be followed by a look. Not where waves are watched, as who watches wants to see
-    /// all that they do, nor where blocks are counted.
+    /// Whether a look may follow a full quantum. Not if waves are watched, because watchers expect
+    /// all events, nor if blocks are counted.
     looks_behind: bool,
 }
 
@@ -48,13 +49,13 @@ impl Turn {
 
     fn run(&mut self, standing: &mut Standing, alone: bool) -> Step {
         standing.got_on = !alone;
-        // One that has got on may soon wait again.
+        // A workgroup that made progress may soon wait again.
         let length = if self.waited { SLICE } else { QUANTUM };
         self.length = Some(length);
         Step::Run(length)
     }
 
-    /// The step behind one after which the workgroup wants to go on; `None` at the end of the turn.
+    /// The step after one that leaves the workgroup unfinished; `None` at the end of the turn.
     pub(in crate::schedule) fn after(&mut self, standing: &mut Standing, stepped: Stepped) -> Option<Step> {
         match (stepped, self.length) {
             (Stepped::Looked(waits), None) => {
@@ -70,14 +71,15 @@ impl Turn {
                     return None;
                 }
                 standing.quanta = standing.quanta.saturating_add(1);
-                // Looking costs something: those that compute for long are looked at ever less often.
+                // Looks cost time: a workgroup that computes for long gets them less and less
+                // often.
                 (self.was_waiting || standing.quanta.is_power_of_two()).then(|| look(standing))
             }
         }
     }
 }
 
-/// Until the look has shown something, nothing is known.
+/// Until the look has a result, nothing is known.
 fn look(standing: &mut Standing) -> Step {
     standing.waits = false;
     Step::Look

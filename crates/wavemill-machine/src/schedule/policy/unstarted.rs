@@ -1,21 +1,21 @@
-//! Workgroups that have not started, and how many of them a host thread takes at once.
+//! Workgroups that have not started, and the number that a host thread claims at once.
 
 use std::ops::Range;
 
 use super::{SLICE, TURN};
 
-/// What the workgroups that a thread takes at once may cost together, as far as it can know: so much that asking for them
-/// costs little beside it, and so little that nobody waits long for what one thread has.
+/// The estimated cost of the workgroups that a thread claims at once. It is large compared with the
+/// cost of a claim, and small enough that no other thread waits long for them.
 const CLAIM: u64 = 2 * SLICE;
-/// What they may really cost: those that have not started then are given back.
+/// Their actual cost at which a thread gives back those that have not started.
 const MOST: u64 = 2 * CLAIM;
 
-/// The numbers of workgroups that have not started, and that no thread has claimed.
+/// The numbers of workgroups that have neither started nor been claimed.
 #[derive(Debug)]
 pub(super) struct Unstarted {
-    /// Those that were claimed and given back, highest first.
+    /// Ranges that were claimed and given back, highest first.
     returned: Vec<Range<u64>>,
-    /// All from here on were never claimed.
+    /// The numbers that were never claimed.
     rest: Range<u64>,
 }
 
@@ -29,13 +29,13 @@ impl Unstarted {
         self.returned.last().or(Some(&self.rest).filter(|rest| !rest.is_empty())).map(|range| range.start)
     }
 
-    /// How many there are.
+    /// The number of workgroups.
     pub(super) fn count(&self) -> u64 {
         let size = |range: &Range<u64>| range.end - range.start;
         size(&self.rest) + self.returned.iter().map(size).sum::<u64>()
     }
 
-    /// Takes the first one and at most `more` of those behind it.
+    /// Takes the first one and at most `more` of the following ones.
     pub(super) fn claim(&mut self, more: u64) -> Option<(u64, Range<u64>)> {
         let range = self.returned.last_mut().unwrap_or(&mut self.rest);
         let first = range.next()?;
@@ -57,31 +57,31 @@ impl Unstarted {
     }
 }
 
-/// What the workgroups of a grid cost, as a thread has seen it.
+/// The cost of the grid's workgroups, as measured by a thread.
 #[derive(Debug)]
 pub(in crate::schedule) struct Pace {
-    /// Of one workgroup.
+    /// The cost of one workgroup.
     cost: u64,
 }
 
 impl Pace {
-    /// Nothing is known: one at a time.
+    /// Unknown: claim one at a time.
     pub(in crate::schedule) const UNKNOWN: Pace = Pace { cost: CLAIM };
 
-    /// Some have run.
+    /// Records the cost of workgroups that have run.
     pub(in crate::schedule) fn saw(&mut self, workgroups: u64, cost: u64) {
         if let Some(each) = cost.checked_div(workgroups) {
             self.cost = each.max(TURN);
         }
     }
 
-    /// How many to take beside the first one, of so many that are left for so many threads: fewer when they come to their
-    /// end, so that all threads end at about the same time.
+    /// The number to claim besides the first one, if `left` workgroups remain for `threads`
+    /// threads. It shrinks near the end, so that all threads end at about the same time.
     pub(super) fn more(&self, left: u64, threads: usize) -> u64 {
         (CLAIM / self.cost).min(left / (4 * threads as u64)).saturating_sub(1)
     }
 
-    /// Whether the workgroups of one claim that have run so far leave room for another one.
+    /// Whether the cost of the workgroups of one claim so far allows another one.
     pub(in crate::schedule) fn allows_another(cost: u64) -> bool {
         cost < MOST
     }
