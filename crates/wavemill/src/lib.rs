@@ -67,3 +67,13 @@ pub use error::{Error, Result};
 pub use launch::{Arg, Launch, Outcome, RunOptions};
 pub use module::{Kernel, Module};
 pub use wavemill_ir as ir;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+/// The examples of the handbook's page about this crate.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedding.md")]
+struct Handbook;
