@@ -218,7 +218,9 @@ mod tests {
             .collect();
         let summary = generated::read("docs/SUMMARY.md").expect("the handbook has a summary");
         let pages = Parser::new(&summary).filter_map(|event| match event {
-            Event::Start(Tag::Link { dest_url, .. }) if !dest_url.is_empty() => Some(format!("docs/{dest_url}")),
+            Event::Start(Tag::Link { dest_url, .. }) if !dest_url.is_empty() => {
+                Some(format!("docs/{dest_url}"))
+            }
             _ => None,
         });
         let (mut named, mut wrong) = (0, Vec::new());
@@ -227,7 +229,9 @@ mod tests {
             for event in Parser::new_ext(&text, pulldown_cmark::Options::ENABLE_TABLES) {
                 let Event::Code(code) = event else { continue };
                 let ours = code.starts_with("--") || code.starts_with("wavemill ");
-                for option in code.split_whitespace().filter_map(|word| word.strip_prefix("--")).filter(|_| ours) {
+                for option in
+                    code.split_whitespace().filter_map(|word| word.strip_prefix("--")).filter(|_| ours)
+                {
                     let end = option.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
                     let name = &option[..end.unwrap_or(option.len())];
                     named += 1;
