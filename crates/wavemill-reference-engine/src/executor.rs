@@ -136,7 +136,7 @@ impl<'a> ReferenceExecutor<'a> {
         budget: u64,
         operations: u64,
     ) -> Option<WaveExit> {
-        assert_eq!(wave.regs.counts(), self.counts, "the executor is made for other registers");
+        assert_eq!(wave.regs.counts(), self.counts, "the executor was created for other registers");
         let budget = budget.max(1);
         let mut meter = Meter { operations, retired: 0 };
         self.blocks.follow_source();

@@ -19,10 +19,13 @@ const HEAD: &str = "\
 
 Written by `cargo run -p xtask -- ir-reference` from the lines of operations in `crates/wavemill-ir/src/op`.
 
-An operation works on cells of 32 bits in place. A *row* has a cell for each of the 64 lanes; a *uniform* cell has one value for
-the wave; a *mask* is a pair of uniform cells with a bit for each lane. Results are written in the active lanes. Where a source
-is a row, a uniform cell or a constant may stand, which is the same in all lanes. Only rows are sources whose lanes are permuted, those
-of `transpose`, `indexed_read` and `indexed_write`, those of more than two cells, and data for memory of more than one.
+An operation works on cells of 32 bits in place. A *row* has a cell for each of the 64 lanes. A
+*uniform* cell has one value for the wave. A *mask* is a pair of uniform cells with a bit for each
+lane. Results are written in the active lanes.
+
+A source that is listed as a row may also be a uniform cell or a constant, which is the same in all
+lanes. Some sources must be rows: those whose lanes are permuted, those of `transpose`, `indexed_read`
+and `indexed_write`, those of more than two cells, and data for memory of more than one cell.
 
 | value | what it is |
 |---|---|
@@ -34,14 +37,20 @@ of `transpose`, `indexed_read` and `indexed_write`, those of more than two cells
 | `mask` | a bit of each lane |
 | `uniform b32` | one value for the wave |
 
-Operands have attributes (`Attrs` of `wavemill-ir`), which work in this order: the lane permutation of a source, its select, sign
-extension, absolute value and negation; the operation on the lanes that it computes; output modifier and clamp; the part of the
-destination that is written. Sources are read before results are written. A uniform source may be no operand only where a line says
-\"none\"; a uniform result may be missing. An operation that no engine has is unsupported: its guest instruction faults, and has no effect. Registers that
-a wave lacks are a matter of `wavemill_machine::RegisterCounts`, for all engines alike.
+Operands have attributes (`Attrs` of `wavemill-ir`), which apply in this order:
 
-\"Saturates\" means that clamping brings the exact result into the range of its type; floats always clamp. \"Updates\" means that
-the results are sources, too.
+1. the lane permutation of a source, its select, sign extension, absolute value and negation;
+2. the operation, on the lanes that it computes;
+3. output modifier and clamp;
+4. the part of the destination that is written.
+
+Sources are read before results are written. A uniform source may be missing only where its line says
+\"none\"; a uniform result may be missing. An operation that no engine has is unsupported: its guest
+instruction faults and has no effect. `wavemill_machine::RegisterCounts` handles registers that a wave
+lacks, for all engines alike.
+
+\"Saturates\" means that clamping brings the exact result into the range of its type; floats always
+clamp. \"Updates\" means that the results are sources, too.
 
 ";
 

@@ -82,15 +82,15 @@ ops! {
         CubeTc = "cubetc" (ty, ty, ty) -> (ty);
         /// Twice the major axis.
         CubeMa = "cubema" (ty, ty, ty) -> (ty);
-        /// Packed f16 products of `src0` and `src1`, from low to high, summed onto the f32 `src2`; nearest even. Of the
-        /// mode only `denorm_in` counts, and for the factors: other denormals become zero.
+        /// Packed f16 products of `src0` and `src1`, from low to high, summed onto the f32 `src2`; nearest even. Of
+        /// the mode, only `denorm_in` applies, and only to the factors: other denormals become zero.
         Dot2F16 = "dot2.f16" (PKF16, PKF16, ty) -> (ty);
         /// Sum of the packed bf16 products of `src0` and `src1`, then the f32 `src2`; nearest even, denormals become zero.
         Dot2Bf16 = "dot2.bf16" (PKF16, PKF16, ty) -> (ty);
         /// As `Dot2Bf16`, but `src2` comes first.
         Dot2cBf16 = "dot2c.bf16" (PKF16, PKF16, ty) -> (ty);
         /// f32 FMA whose sources are f32 or halves of a cell: `hi_sel` chooses f16, `sel` which half, `neg_hi` acts as
-        /// `abs`. An immediate of 1 makes denormal halves zeros of their sign. The type says what the result is: `F32`, or `F16` written to the half that `dst_sel` names.
+        /// `abs`. An immediate of 1 makes denormal halves zeros of their sign. The type is that of the result: `F32`, or `F16` written to the half that `dst_sel` names.
         FmaMix = "fma_mix" (MIXED, MIXED, MIXED) -> (ty);
     }
 }

@@ -150,7 +150,7 @@ ops! {
         SadU32 = "sad.u32" (B32, B32, B32) -> (B32) saturates;
         /// [`IntOp::SadU8`] that skips bytes whose `src1` byte is zero.
         MsadU8 = "msad.u8" (B32, B32, B32) -> (B32) saturates;
-        /// Four masked-less sums at byte offsets 0..3 of the 64-bit `src0`, packed as u16 onto the 64-bit `src2`.
+        /// Four unmasked sums at byte offsets 0..3 of the 64-bit `src0`, packed as u16 onto the 64-bit `src2`.
         QsadPkU16U8 = "qsad.pk.u16.u8" (B64, B32, B64) -> (B64) saturates;
         /// The same with [`IntOp::MsadU8`].
         MqsadPkU16U8 = "mqsad.pk.u16.u8" (B64, B32, B64) -> (B64) saturates;

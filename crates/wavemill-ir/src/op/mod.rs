@@ -132,27 +132,30 @@ macro_rules! operations {
 operations! {
     /// Uniform integer operation of the given width.
     Scalar(op: ScalarOp, width: Width) = op.signature(Value::uniform(width));
-    /// Uniform comparison of `src0` and `src1` into `dst[0]` (0 or 1): less, equal, greater and what is made of them, of i32,
-    /// u32 and u64; others are unsupported.
+    /// Uniform comparison of `src0` and `src1` into `dst[0]` (0 or 1). The predicates are less,
+    /// equal, greater and their combinations, of i32, u32 and u64; others are unsupported.
     ScalarCmp(_pred: CmpPred, ty: IntType) =
         line("s.cmp", &[Value::Uniform(ty.dwords()), Value::Uniform(ty.dwords())], &[FLAG], Effects::NONE);
-    /// Varying integer operation. Of a mask as the second result, the bits of lanes that are not computed are 0.
+    /// Varying integer operation. In a mask as the second result, the bits of lanes that are not
+    /// computed are 0.
     Int(op: IntOp) = op.signature();
     /// Varying integer comparison into the mask `dst[0]`: bit = active and predicate.
     IntCmp(_pred: CmpPred, ty: IntType) = line("cmp", &[Value::int(ty), Value::int(ty)], &[MASK], Effects::NONE);
-    /// Varying float operation; unsupported on a type that it is not defined for. Of an operation with a mask as its second
-    /// result, the bits of lanes that are not computed are 0.
+    /// Varying float operation; unsupported on a type that it is not defined for. In a mask as the
+    /// second result, the bits of lanes that are not computed are 0.
     Float(op: FloatOp, ty: FloatType) = op.signature(Value::Float(ty));
-    /// Varying float comparison into the mask `dst[0]`: bit = active and predicate. With `imm` 1 quiet NaNs raise the
-    /// exception "invalid" too.
+    /// Varying float comparison into the mask `dst[0]`: bit = active and predicate. With `imm` 1,
+    /// quiet NaNs raise the exception "invalid", too.
     FloatCmp(_pred: CmpPred, ty: FloatType) = line("cmp", &[Value::Float(ty), Value::Float(ty)], &[MASK], Effects::NONE);
     /// Test of `src0` against the class mask `src1` into the mask `dst[0]`.
     FloatClass(ty: FloatType) = line("class", &[Value::Float(ty), B32], &[MASK], Effects::NONE);
-    /// Varying conversion. One to integers raises the exception "inexact" with `imm` 1 only.
+    /// Varying conversion. A conversion to integers raises the exception "inexact" only with `imm`
+    /// 1.
     Cvt(op: CvtOp) = op.signature();
-    /// Varying conversion to or from a small float format: elements in `src0` (and `src1`), `src2` an f32 whose exponent
-    /// is the scale or none, `src3` a random number or none. `sel` of `src0` says where its elements begin. A result of
-    /// less than a cell leaves the rest of the destination as it is.
+    /// Varying conversion to or from a small float format. The elements are in `src0` (and `src1`).
+    /// `src2` is an f32 whose exponent is the scale, or none; `src3` is a random number, or none.
+    /// `sel` of `src0` says where its elements begin. A result of less than a cell leaves the rest
+    /// of the destination unchanged.
     FormatCvt(cvt: crate::FormatCvt) = line(
         "cvt",
         &[
@@ -168,48 +171,53 @@ operations! {
     Lane(op: LaneOp) = op.signature().with(Effects::LANES);
     /// `dst` = `src0` of the lane that the pattern names, 0 if that lane is not active.
     Swizzle(_pattern: LanePattern) = line("swizzle", &[B32], &[B32], Effects::LANES);
-    /// Transposition of a matrix of small elements within each group of 16 lanes. The element width in bits is beside it: 4, 6,
-    /// 8 or 16. A lane has m elements in the rows at `src0` (two rows, three for 6 bits). Taken one after the other those
-    /// of the group are a matrix of m rows of 16 elements; lane `n` gets its column `n`. Inactive lanes count as zeros.
+    /// Transposition of a matrix of small elements within each group of 16 lanes. The parameter is
+    /// the element width in bits: 4, 6, 8 or 16. A lane has m elements in the rows at `src0` (two
+    /// rows, three for 6 bits). In lane order, the elements of the group form a matrix of m rows of
+    /// 16 elements; lane `n` gets column `n`. Inactive lanes count as zeros.
     Transpose(bits: u8) = line(
         "transpose",
         &[Value::Bits(if bits == 6 { 3 } else { 2 })],
         &[Value::Bits(if bits == 6 { 3 } else { 2 })],
         Effects::LANES,
     ).wants_rows();
-    /// `dst` = uniform load of that many dwords from `src0` (64-bit address) + `src1` (uniform offset or none) + `imm`;
-    /// the two low bits of each of the three are ignored.
+    /// `dst` = uniform load of that many dwords from `src0` (64-bit address) + `src1` (uniform
+    /// offset or none) + `imm`. The two low bits of each of the three are ignored.
     ScalarLoad(n: u8) = line("s.load", &[U64, U32], &[Value::Uniform(n as u16)], Effects::LOAD).optional(1);
-    /// The same through the buffer resource in the four cells at `src0`: its base without the two low bits, and the sum of the
-    /// offsets without them. Dwords that do not end within the resource's bytes (records, times the stride if that is not 0)
-    /// are 0; if one in range is not in memory, the fault names the first one.
+    /// The same through the buffer resource in the four cells at `src0`: its base without the two
+    /// low bits, and the sum of the offsets without them. Dwords that do not end within the
+    /// resource's bytes (records, times the stride if that is not 0) are 0. If a dword in range is
+    /// not in memory, the fault names the first such dword.
     ScalarBufferLoad(n: u8) =
         line("s.buffer_load", &[Value::Uniform(4), U32], &[Value::Uniform(n as u16)], Effects::LOAD).optional(1);
     /// Uniform store of that many dwords: address as [`Op::ScalarLoad`], data `src2`.
     ScalarStore(n: u8) =
         line("s.store", &[U64, U32, Value::Uniform(n as u16)], &[], Effects::STORE).optional(1);
-    /// Varying load: address row(s) `src0` (64-bit for global and flat without `src1`, else a 32-bit offset; none: 0),
-    /// uniform base `src1` (64-bit for global, 32-bit offset for scratch), plus `imm`. Offsets are without sign; addresses in
-    /// LDS wrap at 32 bits. What of LDS ends behind its last granule reads 0. Private memory ends with what each lane has of it.
-    /// If all active lanes have one address, it is read once.
+    /// Varying load from the address row(s) `src0` (64-bit for global and flat without `src1`, else
+    /// a 32-bit offset; none: 0), plus the uniform base `src1` (64-bit for global, 32-bit offset
+    /// for scratch), plus `imm`. Offsets are unsigned; addresses in LDS wrap at 32 bits. Bytes
+    /// beyond the last granule of LDS read as 0. Private memory ends at the size that each lane
+    /// has. If all active lanes have one address, it is read once.
     Load(space: Space, ty: MemType) = line(
         "load",
         &[Value::Address(space), Value::Base(space)],
         &[Value::Bits(ty.dwords())],
         Effects::LOAD,
     ).updates_if(ty.keeps_half());
-    /// Varying store: address as [`Op::Load`], data `src2`. Lanes store in ascending order; of active lanes next to each other
-    /// that have one address, only the last one stores. What of LDS ends behind its last granule is dropped.
+    /// Varying store: address as [`Op::Load`], data `src2`. Lanes store in ascending order; of
+    /// adjacent active lanes with one address, only the last one stores. Bytes beyond the last
+    /// granule of LDS are dropped.
     Store(space: Space, ty: MemType) = line(
         "store",
         &[Value::Address(space), Value::Base(space), Value::Bits(ty.dwords())],
         &[],
         Effects::STORE,
     );
-    /// Varying atomic: address as [`Op::Load`], `src2` data, `src3` second datum (comparand of compare-and-swap);
-    /// `dst[0]` the old value, if anyone wants it. Width of the datum beside it. Lanes go one after the other in ascending order.
-    /// A lane whose address is no multiple of the size is a fault of its own, before memory is looked at. Behind the end of LDS
-    /// nothing happens, and the old value is 0. There are none on private memory.
+    /// Varying atomic: address as [`Op::Load`], data `src2`, second datum `src3` (the comparand of
+    /// compare-and-swap). `dst[0]`, if present, is the old value. The parameter is the width of the
+    /// datum. Lanes operate in ascending order. A lane whose address is not a multiple of the size
+    /// is a fault of its own kind, before any memory access. Beyond the end of LDS nothing happens,
+    /// and the old value is 0. Private memory has no atomics.
     Atomic(op: AtomicOp, space: Space, width: Width) = line(
         "atomic",
         &[
@@ -221,18 +229,22 @@ operations! {
         &[Value::Bits(width.dwords())],
         Effects::ATOMIC,
     );
-    /// Load through the buffer resource in the four uniform cells at `src1`, `src2` = uniform offset or none, `imm` = offset. `src0` has
-    /// the lane's index and offset, as far as the address form has them. The lane's offset plus `imm` wraps at 32 bits; the
-    /// uniform offset is added behind that. A dword (a narrow value, the whole datum of an atomic) is out of range if it
-    /// ends behind the number of records in bytes, counted from the base; with an index and a stride, if the index is not
-    /// below the number of records; never if the resource adds the lane number to the index. Out of range, a load gives 0,
-    /// a store does nothing, an atomic neither, and its old value is 0. Of the resource, bits 47:0 are the base, 61:48 the
-    /// stride, 63 says whether it is swizzled, 95:64 are the number of records, 118:117 say how many records are interleaved (8,
-    /// 16, 32, 64), 119 whether the lane number is added; then 114:111 are bits 17:14 of the stride. The address is base plus uniform offset
-    /// plus `index * stride + offset`; swizzled, plus `((index / n) * stride + offset / 4 * 4) * n + index % n * 4 + offset % 4`. A
-    /// dword or half that lies in two elements of 4 bytes of a swizzled buffer is accessed byte by byte. A resource that adds
-    /// the lane number and has its base in private memory reaches that of the wave only. What all lanes read at one address is
-    /// read once, and lanes next to each other that store at one address are as in [`Op::Store`].
+    /// Load through the buffer resource in the four uniform cells at `src1`, with the uniform
+    /// offset `src2` or none, and the offset `imm`. `src0` has the lane's index and offset, if the
+    /// address form has them. The lane's offset plus `imm` wraps at 32 bits; the uniform offset is
+    /// added afterwards. A dword (a narrow value, the whole datum of an atomic) is out of range if
+    /// it ends after the number of records in bytes, counted from the base; with an index and a
+    /// stride, if the index is not below the number of records; never if the resource adds the lane
+    /// number to the index. Out of range, a load gives 0, and a store or an atomic does nothing;
+    /// the old value of the atomic is 0. Of the resource, bits 47:0 are the base, 61:48 the stride,
+    /// 63 is set if it is swizzled, 95:64 are the number of records, 118:117 say how many records
+    /// are interleaved (8, 16, 32, 64), 119 is set if the lane number is added; then 114:111 are
+    /// bits 17:14 of the stride. The address is base plus uniform offset plus `index * stride +
+    /// offset`; swizzled, plus `((index / n) * stride + offset / 4 * 4) * n + index % n * 4 +
+    /// offset % 4`. A dword or half that spans two elements of 4 bytes of a swizzled buffer is
+    /// accessed byte by byte. A resource that adds the lane number and has its base in private
+    /// memory reaches only the private memory of the wave. An address that all lanes read is read
+    /// once; adjacent lanes that store to one address behave as in [`Op::Store`].
     BufferLoad(ty: MemType, addr: BufferAddr) =
         line("buffer_load", &[addr.value(), Value::Uniform(4), U32], &[Value::Bits(ty.dwords())], Effects::LOAD)
             .optional(2)
@@ -256,33 +268,38 @@ operations! {
         &[Value::Bits(width.dwords())],
         Effects::ATOMIC,
     ).optional(2);
-    /// LDS allocation-counter operation: `dst` = old value broadcast, counter at byte `src0`\[15:0\] + `imm` changed by plus
-    /// (append) or minus (consume) the number of active lanes. The two low bits of the sum do not count. Nothing happens if no
-    /// lane is active, nor to a counter behind the end of LDS, which reads 0.
+    /// LDS allocation-counter operation: `dst` = old value, broadcast. The counter at byte
+    /// `src0`\[15:0\] + `imm` changes by plus (append) or minus (consume) the number of active
+    /// lanes. The two low bits of the sum are ignored. Nothing happens if no lane is active, nor to
+    /// a counter beyond the end of LDS, which reads as 0.
     LdsAppend(append: bool) =
         line(if append { "lds_append" } else { "lds_consume" }, &[U32], &[B32], Effects::ATOMIC);
-    /// Uniform `dst` = one element of LDS at byte `src0`\[15:0\]; `src0`\[18:16\] is its type: 0 u8, 1 u16, 2 dword, 4 i8,
-    /// 5 i16, small ones extended. 0 where LDS ends before, and for the other types.
+    /// Uniform `dst` = one element of LDS at byte `src0`\[15:0\]. `src0`\[18:16\] is its type: 0
+    /// u8, 1 u16, 2 dword, 4 i8, 5 i16; small types are extended. The result is 0 beyond the end of
+    /// LDS, and for the other types.
     LdsDirect = line("s.lds_direct", &[U32], &[U32], Effects::LOAD);
     /// Orders memory operations of the wave.
     Fence(_scope: FenceScope) = line("fence", &[], &[], Effects::ORDER);
-    /// `dst` = what the machine says of itself and of the wave.
+    /// `dst` = a status of the machine or of the wave.
     ReadStatus(status: Status) = line("read_status", &[], &[U64], status.effects());
     /// A message that a functional model ignores.
     Message = line("message", &[], &[], Effects::ORDER);
-    /// Uniform move from a cell by index: `dst = cells[src0 + src1]`, width beside it. A pair may start at any cell. What is not
-    /// in the range as a whole, or what the wave lacks, is the first cell of all, or the first two.
+    /// Uniform move from a cell by index: `dst = cells[src0 + src1]`; the parameter is the width. A
+    /// pair may start at any cell. For a source that is not wholly in the range, or that the wave
+    /// lacks, the first cell (or the first two) is read.
     MoveRelSource(width: Width, _cells: CellRange) =
         line("s.movrels", &[Value::uniform(width), U32], &[Value::uniform(width)], Effects::NONE);
-    /// Uniform move to a cell by index: `cells[dst + src1] = src0`. What is not in the range is not written.
+    /// Uniform move to a cell by index: `cells[dst + src1] = src0`. Cells outside the range are not
+    /// written.
     MoveRelDest(width: Width, _cells: CellRange) =
         line("s.movreld", &[Value::uniform(width), U32], &[Value::uniform(width)], Effects::NONE);
-    /// The given number of rows of a bank from `src0` + `src1` on, in all lanes whichever are active. A row that the wave lacks
-    /// is the first one of the bank. Unsupported if the wave has none of the bank.
+    /// The given number of rows of a bank, from `src0` + `src1` on, in all lanes, active or not. A
+    /// row that the wave lacks is the first one of the bank. Unsupported if the wave has no row of
+    /// the bank.
     IndexedRead(n: u8) =
         line("indexed_read", &[Value::Bits(n as u16), U32], &[Value::Bits(n as u16)], Effects::NONE).wants_rows();
-    /// Writes the rows from `src0` on to those of a bank from `dst` + `src1` on, in all lanes whichever are active. If the wave
-    /// lacks one of them, none is written.
+    /// Writes the rows from `src0` on to the rows of a bank from `dst` + `src1` on, in all lanes,
+    /// active or not. If the wave lacks one of them, none is written.
     IndexedWrite(n: u8) =
         line("indexed_write", &[Value::Bits(n as u16), U32], &[Value::Bits(n as u16)], Effects::NONE).wants_rows();
 }
