@@ -23,6 +23,13 @@ An operation works on cells of 32 bits in place. A *row* has a cell for each of 
 *uniform* cell has one value for the wave. A *mask* is a pair of uniform cells with a bit for each
 lane. Results are written in the active lanes.
 
+`v_fma_f32 v2, -v1, |s4|, v3 clamp` lifts to one operation on the rows v1, v2 and v3 and the uniform
+cell s4. [Loops compiled by hand](internals/compiled-loops.md) shows whole blocks.
+
+```text
+v2 = ffma.f32 -v1, |s4|, v3 clamp
+```
+
 A source that is listed as a row may also be a uniform cell or a constant, which is the same in all
 lanes. Some sources must be rows: those whose lanes are permuted, those of `transpose`, `indexed_read`
 and `indexed_write`, those of more than two cells, and data for memory of more than one cell.
