@@ -28,9 +28,7 @@ fn nearly(text: &str, number: Option<u64>, unit: &str) -> String {
     let letter = unit.get(..1).unwrap_or_default();
     match (number, unit.to_ascii_uppercase().as_str()) {
         (Some(number), "KB" | "MB" | "GB") => {
-            format!(
-                "; {unit} is a power of 1000 to some and of 1024 to others: write {number}{letter} for that of 1024"
-            )
+            format!("; {unit} may count in 1000s or 1024s: write {number}{letter} for units of 1024")
         }
         _ => whole_number(text),
     }
@@ -50,15 +48,15 @@ fn bytes(text: &str, sizes: &RangeInclusive<u64>) -> Result<u64, String> {
     let size = number.zip(power).and_then(|(number, power)| number.checked_mul(power));
     let size = size.ok_or_else(|| {
         format!(
-            "`{}` is no number of bytes; expected one such as 65536, 64K, 64KiB, 16M, 1G or 0x10000{}",
+            "`{}` is not a number of bytes; expected a number such as 65536, 64K, 64KiB, 16M, 1G or 0x10000{}",
             text.shown(),
             nearly(text, number, unit)
         )
     })?;
     match (sizes.contains(&size), *sizes.end()) {
         (true, _) => Ok(size),
-        (false, u64::MAX) => Err(format!("{size} bytes are too few; expected {} or more", sizes.start())),
-        (false, most) => Err(format!("{size} bytes are not possible; expected {} to {most}", sizes.start())),
+        (false, u64::MAX) => Err(format!("{size} bytes is too small; expected {} or more", sizes.start())),
+        (false, most) => Err(format!("{size} bytes is out of range; expected {} to {most}", sizes.start())),
     }
 }
 
@@ -87,7 +85,7 @@ pub(crate) fn stack(text: &str) -> Result<u32, String> {
 /// Parses the bytes of `--dynamic-lds` and of dynamic LDS as an argument.
 pub(crate) fn lds(text: &str) -> Result<u32, String> {
     let size = bytes(text, &(0..=u64::from(u32::MAX)))?;
-    u32::try_from(size).map_err(|_| format!("{size} bytes are more than 32 bits can count"))
+    u32::try_from(size).map_err(|_| format!("{size} bytes do not fit into 32 bits"))
 }
 
 /// Parses the bytes of `--max-decompressed`.
@@ -107,15 +105,14 @@ pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
 pub(crate) fn instructions(text: &str) -> Result<u64, String> {
     let digits = text.replace('_', "");
     digits.parse().map_err(|_| {
-        format!("expected a whole number, of 64 bits at most, found `{text}`", text = text.shown())
+        format!("expected a whole number of at most 64 bits, found `{text}`", text = text.shown())
     })
 }
 
 /// Parses a number of repetitions.
 pub(crate) fn times(text: &str) -> Result<NonZeroU32, String> {
-    text.parse().map_err(|_| {
-        format!("expected a number of 1 or more, of 32 bits, found `{text}`", text = text.shown())
-    })
+    text.parse()
+        .map_err(|_| format!("expected a 32-bit number, 1 or more, found `{text}`", text = text.shown()))
 }
 
 /// Parses the seconds of `--timeout`, for clap.
@@ -130,15 +127,17 @@ pub(crate) fn seconds_to_run(seconds: f64) -> Result<Duration, String> {
     match Duration::try_from_secs_f64(seconds) {
         Ok(duration) if !duration.is_zero() => Ok(duration),
         _ if seconds.is_finite() && seconds > 1.0 => {
-            Err(format!("{seconds:e} seconds are more than a clock counts; leave the limit out"))
+            Err(format!("{seconds:e} seconds is too long for a clock; omit the limit"))
         }
-        _ if seconds.is_finite() && seconds.abs() < 1e-3 && seconds != 0.0 => {
-            Err(format!("{seconds:e} seconds are no time; expected a number above 0, such as 10 or 0.5"))
-        }
+        _ if seconds.is_finite() && seconds.abs() < 1e-3 && seconds != 0.0 => Err(format!(
+            "{seconds:e} seconds is not a valid time; expected a number above 0, such as 10 or 0.5"
+        )),
         _ if seconds.is_finite() && seconds.abs() > 1e9 => {
-            Err("it is no time; expected a number above 0, such as 10 or 0.5".to_owned())
+            Err("it is not a valid time; expected a number above 0, such as 10 or 0.5".to_owned())
         }
-        _ => Err(format!("{seconds} seconds are no time; expected a number above 0, such as 10 or 0.5")),
+        _ => Err(format!(
+            "{seconds} seconds is not a valid time; expected a number above 0, such as 10 or 0.5"
+        )),
     }
 }
 
@@ -185,9 +184,9 @@ mod tests {
             assert!(heap(text).is_err() && printf_buffer(text).is_err(), "{text}");
         }
         for (text, proposal) in [
-            ("64KB", "write 64K for that of 1024"),
-            ("64kb", "write 64k for that of 1024"),
-            ("0x10GB", "write 16G for that of 1024"),
+            ("64KB", "write 64K for units of 1024"),
+            ("64kb", "write 64k for units of 1024"),
+            ("0x10GB", "write 16G for units of 1024"),
             ("1e3", "; write 1000 for 1e3"),
         ] {
             assert!(heap(text).unwrap_err().ends_with(proposal), "{text}");
@@ -195,12 +194,12 @@ mod tests {
         assert_eq!((printf_buffer("64"), printf_buffer("4294967295")), (Ok(64), Ok(0xffff_ffff)));
         assert_eq!(
             printf_buffer("63"),
-            Err("63 bytes are not possible; expected 64 to 4294967295".to_owned())
+            Err("63 bytes is out of range; expected 64 to 4294967295".to_owned())
         );
         assert_eq!((instructions("1_000"), instructions("18446744073709551615")), (Ok(1000), Ok(u64::MAX)));
         let wrong = |text| instructions(text).unwrap_err();
         for text in ["18446744073709551616", "-1", "", "1e6"] {
-            assert_eq!(wrong(text), format!("expected a whole number, of 64 bits at most, found `{text}`"));
+            assert_eq!(wrong(text), format!("expected a whole number of at most 64 bits, found `{text}`"));
         }
         for (size, text) in [(0, "0"), (1000, "1000"), (65_536, "64K"), (3 << 30, "3G"), (1 << 20, "1M")] {
             assert_eq!(bytes_text(size), text);

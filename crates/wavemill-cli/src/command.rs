@@ -28,8 +28,8 @@ fn help() -> String {
         "{codes}
 
 Environment:
-  NO_COLOR      no colours, as --color never
-  WAVEMILL_LOG  how much is logged: error, warn, info, debug or trace"
+  NO_COLOR      no colours, like --color never
+  WAVEMILL_LOG  level of the log: error, warn, info, debug or trace"
     )
 }
 
@@ -60,10 +60,10 @@ struct Cli {
         hide_possible_values = true
     )]
     message_format: Format,
-    /// Write a log to this file, of the level in WAVEMILL_LOG, or `info`
+    /// Write a log to this file, at the level in WAVEMILL_LOG, or `info`
     #[arg(long, global = true, help_heading = HEADING, value_name = "FILE")]
     log_file: Option<PathBuf>,
-    /// Print help; -h prints less, where there is much
+    /// Print help; -h prints a summary of long help
     #[arg(short, long, global = true, help_heading = HEADING, action = clap::ArgAction::Help)]
     help: Option<bool>,
     #[command(subcommand)]
@@ -84,14 +84,14 @@ enum Command {
     /// Assemble or disassemble as llvm-mc does, with its options and its output
     #[command(after_help = crate::mc::SHORT_HELP, after_long_help = crate::mc::HELP)]
     Mc(McArgs),
-    /// Say what a file holds: targets, kernels, arguments, registers, memory
+    /// Show the contents of a file: targets, kernels, arguments, registers, memory
     #[command(after_help = "\
 Examples:
   wavemill info vector_add.co
   wavemill info librocrand.so.1.1 --target gfx90a --kernel poisson
   wavemill info --json - < vector_add.co")]
     Info(InfoArgs),
-    /// Explain an instruction: fields, operands, modifiers, targets; or where a matrix instruction has its elements
+    /// Explain an instruction: fields, operands, modifiers, targets; or the element layout of a matrix instruction
     #[command(after_help = crate::explain::HELP)]
     Explain(ExplainArgs),
     /// Write reference pages of all instructions
@@ -186,10 +186,8 @@ pub fn main() -> ExitCode {
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
             let foreign = given.iter().filter(|arg| arg.to_str().is_none());
             let foreign: Vec<String> = foreign.map(|arg| format!("`{}`", Path::new(arg).shown())).collect();
-            let failure = Failure::usage(format!("expected text in UTF-8, found {}", foreign.join(", ")));
-            return end(Err(
-                failure.help("Only paths that are arguments of their own may be something else.")
-            ));
+            let failure = Failure::usage(format!("expected UTF-8 text, found {}", foreign.join(", ")));
+            return end(Err(failure.help("Only paths that are separate arguments may be something else.")));
         }
         // Help and the version are results.
         Err(mut error) if matches!(error.kind(), ErrorKind::UnknownArgument) && is_mc => {

@@ -21,7 +21,7 @@ macro_rules! exit_codes {
             /// All of them, in order.
             pub const ALL: &'static [Exit] = &[$(Exit::$variant,)*];
 
-            /// What help pages say of it.
+            /// Its text in help pages.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Exit::$variant => $meaning,)* }
             }
@@ -32,18 +32,18 @@ macro_rules! exit_codes {
 exit_codes! {
     Expectation = 1, "an expected result differs, or the input of `wavemill mc` has errors";
     /// (the code that clap uses, too)
-    Usage = 2, "the command line or launch file makes no sense";
-    Input = 3, "a file cannot be read or written, or is not what it should be (code for\nanother target, for example)";
-    Fault = 4, "the kernel faulted: an illegal access, a trap, a jump to nowhere,\nor it can never finish";
+    Usage = 2, "the command line or launch file is invalid";
+    Input = 3, "a file cannot be read or written, or has the wrong contents (code for\nanother target, for example)";
+    Fault = 4, "the kernel faulted (an illegal access, a trap, a jump to an address\nwithout code), or can never finish";
     Unsupported = 5, "the kernel reached an instruction that Wavemill does not implement";
     /// (the code of `timeout`)
-    Limit = 124, "the kernel was stopped at --max-instructions or --timeout, or by Ctrl-\\";
+    Limit = 124, "the kernel was stopped by --max-instructions, --timeout or Ctrl-\\";
 }
 
 impl Exit {
     /// The text about these codes, and about 0, in help pages.
     pub(crate) fn help(codes: &[Exit]) -> String {
-        let mut text = "Exit codes:\n  0    everything went well".to_owned();
+        let mut text = "Exit codes:\n  0    success".to_owned();
         for exit in codes {
             let code = *exit as u8;
             text += &format!("\n  {code:<5}{}", exit.meaning().replace('\n', "\n       "));

@@ -20,7 +20,7 @@ use crate::{input, kernel_code, names};
 pub(crate) struct InfoArgs {
     /// Code object, offload bundle, or host program or library with GPU code in it; `-` for the standard input
     file: PathBuf,
-    /// Only kernels whose name, mangled or not, contains this text, or that have it in another spelling
+    /// Only kernels whose name, mangled or demangled, contains this text in any spelling
     #[arg(long, value_name = "TEXT")]
     kernel: Option<String>,
     /// Only code that runs on this target or product, such as gfx942, gfx90a:xnack- or mi210
@@ -82,7 +82,7 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         None => Ok(()),
         Some(first) => {
             let parts = Plural(unreadable.len() as u64, "part");
-            let message = format!("{parts} of it cannot be read: {}", Printable(first));
+            let message = format!("cannot read {parts} of it: {}", Printable(first));
             let mut failure = Failure::input(message).within(&file);
             failure.help = report.bundles.iter().find_map(|bundle| input::how_to_raise(bundle.over_limit));
             Err(failure)

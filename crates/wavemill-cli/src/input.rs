@@ -22,8 +22,8 @@ use crate::text::all_closest;
 /// Options of the commands that read files with code objects.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub(crate) struct LimitArgs {
-    /// Bytes that the offload bundles of a file may decompress to, taken together, such as 4G; 16M and 128 times their size
-    /// by default, 2G at most for one of them
+    /// Most bytes that all offload bundles of a file together may decompress to, such as 4G; by default 16M plus 128 times
+    /// their size, and at most 2G for each bundle
     #[arg(long, value_name = "BYTES", value_parser = amount::decompressed, hide_short_help = true)]
     max_decompressed: Option<u64>,
 }
@@ -38,7 +38,7 @@ impl LimitArgs {
 /// Advice on a limit that was exceeded, if it can be raised.
 pub(crate) fn how_to_raise(limit: Option<(&'static str, u64)>) -> Option<String> {
     let (_, size) = limit.filter(|(parameter, _)| *parameter == "max_decompressed")?;
-    Some(format!("If the file is right, raise it with `--max-decompressed {size}`."))
+    Some(format!("If the file is valid, raise the limit with `--max-decompressed {size}`."))
 }
 
 /// A file with code objects that cannot be read.
@@ -178,7 +178,7 @@ fn read_limited(input: impl Read, limit: u64, name: &str) -> Result<Vec<u8>, Fai
     match input.read(&mut [0]).map_err(failed)? {
         0 => Ok(bytes),
         _ => Err(Failure::input(format!(
-            "{name} has more than {limit} bytes, the most that is read of what is no file"
+            "{name} has more than {limit} bytes, the limit for input that is not a file"
         ))
         .help("Save it as a file, and pass its path: files have no limit.")),
     }
@@ -256,7 +256,7 @@ pub(crate) fn parse_target_with_instructions(text: &str) -> Result<TargetId, Str
 }
 
 /// Advice on which targets there are.
-pub(crate) const LIST: &str = "`wavemill targets` lists what it knows";
+pub(crate) const LIST: &str = "`wavemill targets` lists all targets";
 
 /// The instructions of a target that the user names.
 fn instruction_set(id: &TargetId) -> Result<InstructionSet, String> {
@@ -273,7 +273,7 @@ pub(crate) fn parse_instruction_set(text: &str) -> Result<Target, String> {
     let members: Vec<&str> = set.members().iter().map(Target::name).collect();
     match members[..] {
         [_] => Ok(set.target()),
-        _ => Err(format!("{id} stands for {}: name one of them", members.join(", "))),
+        _ => Err(format!("{id} covers {}: name one of them", members.join(", "))),
     }
 }
 
@@ -305,8 +305,9 @@ fn unknown_target(text: &str) -> String {
     let (name, features) = text.split_at(text.find(':').unwrap_or(text.len()));
     if TargetChoice::parse(name).is_some_and(|choice| choice.target().processor.info().is_some()) {
         return format!(
-            "`{features}` is no setting of its target features; expected :xnack- or :sramecc+:xnack-, as far as it has them, each once",
-            features = features.shown()
+            "`{features}` is not a setting of target features; expected the features that {name} has, each once, such as :xnack- or :sramecc+:xnack-",
+            features = features.shown(),
+            name = name.shown()
         );
     }
     let hint = names::did_you_mean(&near_targets(name));
@@ -328,7 +329,7 @@ mod tests {
         let failure = read_limited(counted, 1000, "the standard input").unwrap_err();
         assert_eq!(
             failure.message,
-            "the standard input has more than 1000 bytes, the most that is read of what is no file"
+            "the standard input has more than 1000 bytes, the limit for input that is not a file"
         );
         assert_eq!(taken, 1001);
         assert_eq!(read_limited(&[7_u8; 1000][..], 1000, "").unwrap(), [7; 1000]);

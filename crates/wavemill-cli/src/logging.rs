@@ -85,8 +85,10 @@ pub(crate) fn refuse(other: &Path) -> Result<(), Failure> {
     let Some(log) = path() else { return Ok(()) };
     match identity(log).filter(|log| identity(other).as_ref() == Some(log)) {
         None => Ok(()),
-        Some(_) => Err(Failure::usage(format!("--log-file: `{}` is used otherwise, too", log.shown()))
-            .help("Give the log a file of its own.")),
+        Some(_) => {
+            Err(Failure::usage(format!("--log-file: `{}` is also used for something else", log.shown()))
+                .help("Give the log a file of its own."))
+        }
     }
 }
 

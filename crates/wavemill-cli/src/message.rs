@@ -84,7 +84,7 @@ macro_rules! kinds {
             #[cfg(test)]
             const ALL: &'static [Kind] = &[$(Kind::$kind,)*];
 
-            /// The name in JSON, and in front of some messages.
+            /// The name in JSON, and before some messages.
             pub(crate) const fn name(self) -> &'static str {
                 match self { $(Kind::$kind => $name,)* }
             }
@@ -97,11 +97,11 @@ kinds! {
     Launch = "launch";
     /// A file was written.
     Output = "output";
-    /// What a launch did.
+    /// Statistics of a launch.
     Stats = "stats";
     /// A source is compiled: the command.
     Compile = "compile";
-    /// What the compiler says about a source.
+    /// The compiler's messages about a source.
     Compiler = "compiler";
     /// Results may be wrong.
     Warning = "warning";
@@ -119,17 +119,17 @@ kinds! {
     SourceWarning = "source_warning";
     /// Why the command ends.
     Error = "error";
-    /// What a file holds.
+    /// The contents of a file.
     Info = "info";
-    /// What `--target` can be.
+    /// The values of `--target`.
     Targets = "targets";
-    /// What an instruction is.
+    /// The description of an instruction.
     Instruction = "instruction";
-    /// Machine code, taken apart.
+    /// Machine code, explained.
     Explanation = "explanation";
-    /// Where a matrix instruction has its elements.
+    /// The element layout of a matrix instruction.
     MatrixLayout = "matrix_layout";
-    /// What was measured.
+    /// Measurements.
     Bench = "bench";
     /// The file of `--isa-coverage`.
     Coverage = "coverage";

@@ -46,6 +46,6 @@ pub(crate) fn ambiguous<'a>(
 ) -> Failure {
     let count = symbols.len();
     let list = list(symbols);
-    Failure::usage(format!("`{}` can be any of {count} {what}", name.shown()))
-        .help(format!("Add scopes, template arguments or parameters, or give the symbol:{list}"))
+    Failure::usage(format!("`{}` matches {count} {what}", name.shown()))
+        .help(format!("Add scopes, template arguments or parameters, or pass the symbol:{list}"))
 }

@@ -30,7 +30,7 @@ pub(crate) fn completions(args: &CompletionsArgs, mut command: Command) -> Resul
 /// Options of `wavemill man`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct ManArgs {
-    /// The subcommand whose page is printed; the page of `wavemill` itself without one
+    /// The subcommand whose page to print; by default, the page of `wavemill` itself
     subcommand: Option<String>,
     /// Write all pages into this folder instead
     #[arg(long, value_name = "FOLDER", conflicts_with = "subcommand")]
@@ -78,7 +78,7 @@ pub(crate) fn man(args: &ManArgs, mut command: Command) -> Result<(), Failure> {
             "there is no subcommand `{wanted}`{hint}",
             wanted = wanted.shown()
         ))
-        .help(format!("There are {}.", names().collect::<Vec<_>>().join(", "))));
+        .help(format!("Subcommands are {}.", names().collect::<Vec<_>>().join(", "))));
     };
     std::io::stdout().lock().write_all(&page.text)?;
     Ok(())

@@ -28,9 +28,8 @@ fn assembled_only() -> Vec<&'static str> {
 fn table() -> String {
     let width = PRODUCTS.iter().map(|product| product.name.len()).max().unwrap_or(0);
     let titles = PRODUCTS.iter().map(|product| product.title.len()).max().unwrap_or(0);
-    let mut out = String::from(
-        "Targets, and the products that have them. A target alone stands for the first of its products.\n",
-    );
+    let mut out =
+        String::from("Targets and their products. A target alone means the first of its products.\n");
     for target in Target::GCN {
         let features = match &features(target)[..] {
             [] => String::new(),
@@ -50,7 +49,7 @@ fn table() -> String {
         }
     }
     let _ = writeln!(out, "\nOnly assembled and disassembled: {}.", assembled_only().join(", "));
-    out += "\nFeatures go behind the name, on (+) or off (-): gfx90a:sramecc+:xnack-, mi250x:xnack-. Whole triples do too:\n\
+    out += "\nFeatures follow the name, on (+) or off (-): gfx90a:sramecc+:xnack-, mi250x:xnack-. Full triples work, too:\n\
             amdgcn-amd-amdhsa--gfx90a:xnack-, amdgpu9.42-amd-amdhsa--.\n";
     out
 }

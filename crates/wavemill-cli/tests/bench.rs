@@ -93,7 +93,7 @@ fn one_thread_is_timed_beside_all() -> Result<(), Failed> {
     let refused = command(&["--threads", "1", "--scaling"]).output()?;
     same("exit code for one thread", &refused.status.code(), &Some(2))?;
     let message = String::from_utf8(refused.stderr)?;
-    match message.contains("--scaling compares one thread with more") && message.contains("--threads") {
+    match message.contains("--scaling compares one thread with several") && message.contains("--threads") {
         true => Ok(()),
         false => Err(message.into()),
     }

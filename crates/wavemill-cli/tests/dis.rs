@@ -77,7 +77,7 @@ fn old_versions_are_told() {
     let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../wavemill-object/tests/fixtures");
     for (name, version) in [("gfx906-v2.co", "v2"), ("gfx90a-v3.co", "v3")] {
         let output = folder.run(&["dis", &format!("{fixtures}/{name}")]);
-        let note = format!("is a code object {version}, and what is assembled of its source is one of v4");
+        let note = format!("is a code object {version}, but its source assembles to a code object v4");
         assert!(output.status.success() && text(&output.stderr).contains(&note), "{output:?}");
         let source = text(&output.stdout);
         assert!(
@@ -351,7 +351,7 @@ fn the_limit_of_decompression_has_the_name_of_its_option() {
         let output = folder.run(&[which, "zeros.bundle"]);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{said}");
-        let help = format!("If the file is right, raise it with `--max-decompressed {declared}`.");
+        let help = format!("If the file is valid, raise the limit with `--max-decompressed {declared}`.");
         assert_eq!(said.matches("raise").count(), 1, "{said}");
         assert!(said.contains(&help) && !(said + &text(&output.stdout)).contains("max_decompressed"));
     }

@@ -279,14 +279,17 @@ fn reasons_stay_whole() {
     for (args, reason) in [
         (
             &["run", "vector_add.co", "--grid", &long][..],
-            "is no size; expected X, X,Y or XxYxZ, such as 64 or 16x16",
+            "is not a size; expected X, X,Y or XxYxZ, such as 64 or 16x16",
         ),
         (
             &["run", "vector_add.co", &argument],
-            "is no size; expected the number of elements, such as [1024] or [64,64]",
+            "is not a size; expected the number of elements, such as [1024] or [64,64]",
         ),
-        (&["run", "vector_add.co", "--heap", &long], "is no number of bytes; expected one such as 65536"),
-        (&["run", "vector_add.co", &target], "(`wavemill targets` lists what it knows)"),
+        (
+            &["run", "vector_add.co", "--heap", &long],
+            "is not a number of bytes; expected a number such as 65536",
+        ),
+        (&["run", "vector_add.co", &target], "(`wavemill targets` lists all targets)"),
         (&["explain", &long], "expected machine code in hexadecimal or a mnemonic, found `("),
         (&["run", &long], "cannot read `("),
     ] {
@@ -299,8 +302,8 @@ fn reasons_stay_whole() {
     let long = "(".repeat(6_000_000);
     let rest = "object = 'vector_add.co'\ngrid = 1\n";
     for (line, reason) in [
-        (format!("heap = '{long}'"), "is no number of bytes; expected one such as 65536"),
-        (format!("args = ['a:f32[{long}]=0']"), "is no size; expected the number of elements"),
+        (format!("heap = '{long}'"), "is not a number of bytes; expected a number such as 65536"),
+        (format!("args = ['a:f32[{long}]=0']"), "is not a size; expected the number of elements"),
         (format!("'{long}' = 1"), "expected one of `object`"),
     ] {
         folder.file("long.toml", format!("{rest}{line}\n"));
@@ -382,31 +385,32 @@ fn sources_that_are_none() {
     let said = err(&folder.run(&["asm", "vector_add.co"]));
     assert_eq!(
         said,
-        "error: `vector_add.co` is an ELF object with GPU code, and no source\n\n`wavemill dis vector_add.co` prints its source, \
-         `wavemill info vector_add.co` says what it holds, `wavemill run vector_add.co` runs a kernel of it.\n"
+        "error: `vector_add.co` is an ELF object with GPU code, not a source\n\n`wavemill dis vector_add.co` prints its source, \
+         `wavemill info vector_add.co` shows its contents, `wavemill run vector_add.co` runs one of its kernels.\n"
     );
-    // From the standard input, and for `mc`; and what is called a source is read as what it is.
+    // From the standard input, and for `mc`; the contents decide, not the name of a source.
     let object = std::fs::File::open(folder.0.join("vector_add.co")).unwrap();
     let said = err(&folder.command().args(["asm", "-"]).stdin(object).output().unwrap());
-    let found = "error: `<stdin>` is an ELF object with GPU code, and no source\n\n`wavemill dis -` prints its source";
+    let found =
+        "error: `<stdin>` is an ELF object with GPU code, not a source\n\n`wavemill dis -` prints its source";
     assert!(said.starts_with(found), "{said}");
     for more in [&[][..], &["-disassemble"]] {
         let said =
             crate::common::said(&folder, 1, &[&["mc", "-mcpu=gfx942", "vector_add.co"], more].concat());
         assert!(
-            said.starts_with("error: `vector_add.co` is an ELF object with GPU code, and no source\n"),
+            said.starts_with("error: `vector_add.co` is an ELF object with GPU code, not a source\n"),
             "{said}"
         );
     }
     std::fs::copy(folder.0.join("vector_add.co"), folder.0.join("v.s")).unwrap();
     check(&folder, &["dis", "v.s"], "s_endpgm");
     check(&folder, &["info", "v.s"], "vector_add");
-    check(&folder, &["run", "v.s"], "is an ELF object with GPU code, and no source");
+    check(&folder, &["run", "v.s"], "is an ELF object with GPU code, not a source");
     std::fs::create_dir(folder.0.join("folder")).unwrap();
     for (file, expected) in [
         ("folder", "`folder` is a folder; expected a file"),
         #[cfg(target_os = "linux")]
-        ("/dev/zero", "`/dev/zero` is a device; expected a file, which has an end"),
+        ("/dev/zero", "`/dev/zero` is a device; expected a regular file"),
         #[cfg(target_os = "linux")]
         ("/proc/self/fd/0", "expected a file: save it as one first"),
         ("nothing", "there is no file `nothing` in the folders of sources"),

@@ -271,7 +271,7 @@ fn products_are_targets() {
         let message = run(2, wrong, "1", &[]);
         assert!(message.contains(hint), "{wrong}: {message}");
     }
-    assert!(run(2, "gfx942:tea+", "1", &[]).contains("`:tea+` is no setting of its target features"));
+    assert!(run(2, "gfx942:tea+", "1", &[]).contains("`:tea+` is not a setting of target features"));
     assert!(run(2, "", "1", &[]).contains("expected a target such as gfx942"));
     let listed = out(&ends(0, &mut command(&folder, &["targets"])));
     insta::assert_snapshot!("targets", listed);
@@ -299,7 +299,7 @@ fn time_is_limited() {
     let message = err(&ends(124, &mut command(&folder, &line)));
     // The kernel would take hours.
     assert!(start.elapsed() < Duration::from_secs(60));
-    let wanted = "error: --timeout: 2 s are over: `mandelbrot` was stopped after ";
+    let wanted = "error: --timeout: 2 s have passed: `mandelbrot` was stopped after ";
     assert!(message.contains(wanted), "{message}");
     let first =
         message.split_once("workgroup (0, 0, 0), wave 0").map(|(_, wave)| wave.lines().take(2).collect());
@@ -315,20 +315,20 @@ fn time_is_limited() {
          [[launch]]\nargs = ['limit=1']\n[[launch]]\nrepeat = 2\nargs = ['limit=0xffffffff']\n",
     );
     let message = err(&ends(124, &mut command(&folder, &["run", "k.toml"])));
-    let wanted = "error: launch 2 (`mandelbrot`): --timeout: 2 s are over, in round 1 of 2: ";
+    let wanted = "error: launch 2 (`mandelbrot`): --timeout: 2 s have passed, in round 1 of 2: ";
     assert!(message.contains(wanted), "{message}");
     // Rounds that are over at once have an end, too.
     let line = [&ADD[..], &["--repeat", "4000000000", "--timeout", "1"]].concat();
     let message = err(&ends(124, &mut command(&folder, &line)));
-    // The time is over within a round or, most of the time, between two.
-    let wanted = ["error: --timeout: 1 s are over", " round ", " of 4000000000"];
+    // The time runs out within a round or, most often, between two.
+    let wanted = ["error: --timeout: 1 s have passed", " round ", " of 4000000000"];
     assert!(wanted.iter().all(|part| message.contains(part)), "{message}");
     for (text, why) in [
-        ("0", "0 seconds are no time"),
-        ("-1", "-1 seconds are no time"),
-        ("nan", "NaN seconds are no time"),
-        ("inf", "inf seconds are no time"),
-        ("1e-12", "1e-12 seconds are no time"),
+        ("0", "0 seconds is not a valid time"),
+        ("-1", "-1 seconds is not a valid time"),
+        ("nan", "NaN seconds is not a valid time"),
+        ("inf", "inf seconds is not a valid time"),
+        ("1e-12", "1e-12 seconds is not a valid time"),
         ("soon", "expected a number of seconds"),
     ] {
         let message =
@@ -336,7 +336,7 @@ fn time_is_limited() {
         assert!(message.contains(why), "{text}: {message}");
     }
     let message = err(&ends(2, &mut command(&folder, &[&ADD[..], &["--repeat", "0"]].concat())));
-    assert!(message.contains("expected a number of 1 or more"), "{message}");
+    assert!(message.contains("expected a 32-bit number, 1 or more"), "{message}");
 }
 
 /// What takes long before the first launch is bounded, too.
@@ -363,7 +363,7 @@ fn time_is_limited_while_buffers_are_filled() {
         let message = err(&ends(124, &mut command(&folder, &[&FILLING[..], more].concat())));
         assert!(message.starts_with("error: --timeout: "), "{message}");
         assert!(
-            message.ends_with(&format!(" s are over: the run was stopped while it {why}\n")),
+            message.ends_with(&format!(" s have passed: the run was stopped while it {why}\n")),
             "{message}"
         );
     }

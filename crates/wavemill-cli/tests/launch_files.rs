@@ -114,7 +114,7 @@ fn a_launch_is_repeated_on_the_same_buffers() {
     folder.file("l.toml", less.replace("repeat = 5\nargs = [", "args = ['b[64]=iota', "));
     let message = err(&expect(&folder, 2, &["run", "l.toml"]));
     assert!(
-        message.contains("launch 1 (`vector_add`): `vector_add` takes 4 arguments; missing: `n`\n"),
+        message.contains("launch 1 (`vector_add`): `vector_add` has 4 parameters; missing: `n`\n"),
         "{message}"
     );
     for (more, wanted) in [(&["n=0"][..], "sum[3] = 0.0\n"), (&["n=64", "b[64]=ones"], "sum[3] = 2.0\n")] {

@@ -58,7 +58,7 @@ fn a_log_replaces_logs_only() {
         for file in KEPT {
             let message = said(&folder, 2, &[command, &["--log-file", file]].concat());
             let wanted = format!(
-                "error: --log-file: `{file}` is there already and is no log, so it is not overwritten\n"
+                "error: --log-file: `{file}` already exists and is not a log, so it is not overwritten\n"
             );
             assert!(message.starts_with(&wanted), "{message}");
             assert_eq!(contents(&folder), before, "{command:?} {file}");
@@ -93,7 +93,7 @@ fn a_log_is_not_what_the_command_writes() {
         assert!(message.starts_with("error: --log-file: `"), "{message}");
         message
     };
-    assert!(both(&[&RUN[..], &["--out", "c=f.npy"]].concat(), "./f.npy").contains("is --out, too"));
+    assert!(both(&[&RUN[..], &["--out", "c=f.npy"]].concat(), "./f.npy").contains("is also --out"));
     assert!(!folder.0.join("f.npy").exists());
     both(&[&RUN[..], &["--trace", "--trace-file", "t"]].concat(), "t");
     both(&[&RUN[..], &["--isa-coverage", "t"]].concat(), "t");
@@ -116,7 +116,7 @@ fn a_log_is_not_what_the_command_writes() {
         let output =
             folder.command().args(["targets", "--log-file", "out.log"]).stdout(log).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", err(&output));
-        assert!(err(&output).contains("`out.log` is the standard output, too"), "{}", err(&output));
+        assert!(err(&output).contains("`out.log` is also the standard output"), "{}", err(&output));
     }
 }
 
@@ -127,10 +127,10 @@ fn results_do_not_replace_what_they_are_compared_with() {
     let outs = ["c=ref.bin", "c=./ref.bin", "a=ref.bin"];
     for out in outs {
         let message = said(&folder, 2, &[&RUN[..], &["--expect", "c=@ref.bin", "--out", out]].concat());
-        assert!(message.contains("ref.bin` is what is expected, too"), "{message}");
-        // The launch file expects it, too.
+        assert!(message.contains("ref.bin` is also a file with expected contents"), "{message}");
+        // The launch file also expects it.
         let message = said(&folder, 2, &["run", "k.toml", "--out", out]);
-        assert!(message.contains("ref.bin` is what is expected, too"), "{message}");
+        assert!(message.contains("ref.bin` is also a file with expected contents"), "{message}");
     }
     assert_eq!(contents(&folder), before);
 }
@@ -214,6 +214,6 @@ fn a_folder_that_takes_no_files_is_found_before_the_launch() {
 fn arguments_for_a_compiler_that_does_not_run_are_warned_of() {
     let folder = folder("no_compiler");
     let message = said(&folder, 0, &[&RUN[..], &["--clang-arg=-DN=3"]].concat());
-    let warning = "warning: arguments for clang (--clang-arg, clang-args) change nothing: no launch has a source in OpenCL C or HIP\n";
+    let warning = "warning: arguments for clang (--clang-arg, clang-args) have no effect: no launch has a source in OpenCL C or HIP\n";
     assert!(message.starts_with(warning), "{message}");
 }

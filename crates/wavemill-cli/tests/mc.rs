@@ -224,8 +224,8 @@ fn listed_options() -> Result<(), Failed> {
         let ours = wavemill(&["mc", processor, &dashed, "no_such_file.s"])?;
         let text = String::from_utf8(ours.stderr)?;
         assert!(!text.contains("unexpected argument"), "{dashed}: {text}");
-        let refused = text.contains(&format!("llvm-mc's -{name} is not taken here: "));
-        // The file's name is no value of the option.
+        let refused = text.contains(&format!("llvm-mc's -{name} is not supported: "));
+        // The file's name is not a value of the option.
         let value = text.contains("invalid value") || text.contains("-mcpu: expected");
         assert_eq!(refused, ours.status.code() == Some(2) && !value, "{dashed}: {text}");
     }
@@ -747,7 +747,7 @@ fn idle_options() -> Result<(), Failed> {
         assert_eq!(output.status.code(), Some(2), "{options:?}");
         Ok(String::from_utf8(output.stderr)?)
     };
-    assert!(told(&["-no-exec-stack", "-filetype=obj"])?.contains("-no-exec-stack is not taken here: "));
+    assert!(told(&["-no-exec-stack", "-filetype=obj"])?.contains("-no-exec-stack is not supported: "));
     assert!(told(&["-g"])?.contains("`.file` and `.loc` in the source make line tables"));
     assert!(told(&["-show-encoding=maybe"])?.contains("-show-encoding: expected 1 or 0, found `maybe`"));
     Ok(())
@@ -989,7 +989,7 @@ fn options() -> Result<(), Failed> {
     assert!(message(&["mc", "-mcpu=gfx1030", "-"], 2)?.contains("gfx1030"));
     let text = message(&["mc", "-mcpu=gfx906", "-show-inst", "-"], 2)?;
     assert!(
-        text.contains("-show-inst is not taken here: it prints numbers and names of LLVM's own tables"),
+        text.contains("-show-inst is not supported: it prints numbers and names from LLVM's internal tables"),
         "{text}"
     );
     assert!(message(&["mc", "-mcpu=gfx906", "no_such_file.s"], 1)?.contains("there is no file"));

@@ -154,10 +154,10 @@ fn ranges_of_instructions_are_traced() {
         "error: --trace-pc: there is no function `vector_sub`; did you mean `vector_add`?"
     );
     assert_eq!(wrong("other+0x10"), "error: --trace-pc: there is no function `other`");
-    assert!(wrong("vector_add+0x10000").ends_with("so that there is nothing at +0x10000"));
+    assert!(wrong("vector_add+0x10000").ends_with("so there is nothing at +0x10000"));
     assert!(
         wrong("0x40..0x10")
-            .starts_with("error: --trace-pc: `0x40..0x10` is no range of instructions: its end, ")
+            .starts_with("error: --trace-pc: `0x40..0x10` is not a range of instructions: its end, ")
     );
     let output = expect(&folder, 3, &with(&["--trace", "--trace-file", "no/such/folder"]));
     assert!(err(&output).starts_with("error: cannot write `no/such/folder`: "), "{}", err(&output));
@@ -223,10 +223,10 @@ fn coverage_grows_from_run_to_run() {
         || objects(&std::fs::read_to_string(folder.0.join("c.json")).unwrap().replace('\n', " "))[0].clone();
     for old in [&["--coverage", "c.json"][..], &["--coverage=c.json"], &["--coverage"]] {
         let refused = err(&expect(&folder, 2, &with(old)));
-        assert!(refused.starts_with("error: --coverage is called --isa-coverage now\n"), "{refused}");
+        assert!(refused.starts_with("error: --coverage is now called --isa-coverage\n"), "{refused}");
     }
     let first = err(&expect(&folder, 0, &with(&["--isa-coverage", "c.json"])));
-    assert!(first.lines().last().unwrap().starts_with("wrote c.json: executed are "), "{first}");
+    assert!(first.lines().last().unwrap().starts_with("wrote c.json: executed "), "{first}");
     assert!(first.contains(" rows of gfx906 ("), "{first}");
     let one = read();
     assert_eq!(one["targets"]["gfx906"]["s_endpgm"], 6);
@@ -248,7 +248,7 @@ fn coverage_grows_from_run_to_run() {
     assert_eq!(read(), both);
     folder.file("d.json", "{}");
     let refused = err(&expect(&folder, 3, &with(&["--isa-coverage", "d.json"])));
-    assert!(refused.starts_with("error: --isa-coverage d.json: it is no file of coverage\n"), "{refused}");
+    assert!(refused.starts_with("error: --isa-coverage d.json: it is not a coverage file\n"), "{refused}");
     assert_eq!(std::fs::read(folder.0.join("d.json")).unwrap(), b"{}");
 }
 

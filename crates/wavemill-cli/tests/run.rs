@@ -49,8 +49,8 @@ fn adds_vectors_on_every_target() {
             }
             _ => assert!(fidelity.contains("% modelled: v_lshl_add_u64"), "{fidelity}"),
         }
-        // Nothing in the kernel goes lane by lane.
-        assert!(err(&output).contains(" 0.0% go lane by lane through scalar code\n"), "{}", err(&output));
+        // No operation of the kernel runs lane by lane.
+        assert!(err(&output).contains(" 0.0% run lane by lane in scalar code\n"), "{}", err(&output));
     }
 }
 
@@ -261,7 +261,7 @@ fn written_launch_files_run() {
     let output = expect(&folder, 0, &["run", "options.toml"]);
     assert_eq!(out(&output), "c[3] = 3.0\nc[0]: 1 element as expected\n");
     let again = expect(&folder, 2, &["run", "vector_add.co", "--init=add.toml"]);
-    assert!(err(&again).contains("is there already"), "{}", err(&again));
+    assert!(err(&again).contains("already exists"), "{}", err(&again));
 }
 
 /// Runs `wavemill run` from the root of the repository.
@@ -431,7 +431,7 @@ fn poison_shows_what_nobody_wrote() {
     let forgotten = run(&["a[64]", "b[64]=ones", "c[64]", "n=64", "--poison"]);
     assert_eq!(forgotten, "c[:3] = [0xfffafffa, 0xfffafffa, 0xfffafffa]\nb[0] = 0x3f800000\n");
     let message = err(&expect(&folder, 2, &[&line[..], &arguments, &["--poison=x"]].concat()));
-    assert!(message.contains("--poison: `x` is no 32-bit word"), "{message}");
+    assert!(message.contains("--poison: `x` is not a 32-bit word"), "{message}");
     folder.file(
         "k.toml",
         "object = 'vector_add.co'\ngrid = 1\nblock = 64\npoison = true\nargs = ['a[64]=1', 'b[64]=0', 'c[64]', 'n=2']\n",
@@ -535,13 +535,13 @@ fn what_makes_no_sense_is_refused() {
     folder.object("gfx942", "vector_add");
     let line = ["run", "vector_add.co", "--grid", "1", "--block", "64", "a[64]=iota", "b[64]=ones", "n=64"];
     for (extra, code, wanted) in [
-        (&["c=[1,,2]"][..], 2, "there is no number 1 between the commas"),
-        (&["c[2]=,1,2"], 2, "there is no number 0 between the commas"),
-        (&["c[64]", "=5"], 2, "there is nothing in front of the `=`"),
+        (&["c=[1,,2]"][..], 2, "number 1 is missing between the commas"),
+        (&["c[2]=,1,2"], 2, "number 0 is missing between the commas"),
+        (&["c[64]", "=5"], 2, "there is nothing before the `=`"),
         (&["c:f32[10]=@/dev/zero"], 3, "`/dev/zero` is a device, not a file"),
         (&["c[64]", "--out", "c=x.bin", "--out", "a=x.bin"], 2, "--out: `x.bin` is written more than once"),
         (&["c[64]", "--deterministic", "--threads", "2"], 2, "--deterministic runs on one thread"),
-        (&["c[64]", "--engine", "reference", "--tier", "portable"], 2, "leave --tier out"),
+        (&["c[64]", "--engine", "reference", "--tier", "portable"], 2, "omit --tier"),
         (&["c[64]", "--expect", "c=[1,2]"], 2, "--expect c=[1,2]: 2 numbers given for 64 elements"),
     ] {
         if extra[0].contains("dev") && !cfg!(unix) {
@@ -568,15 +568,15 @@ fn what_is_written_is_not_what_is_read() {
     let args = ["a:f32[4]=@a.bin", "b:f32[4]", "c:f32[4]", "n:i32=4"];
     let trace = |file: &'static str| ["--trace", "--trace-file", file];
     let cases: [(&[&str], &str); 6] = [
-        (&trace("./vector_add.co"), "--trace-file: `./vector_add.co` is the file to run, too"),
-        (&trace("a.bin"), "--trace-file: `a.bin` is a file with the contents of an argument, too"),
-        (&["--isa-coverage", "vector_add.co"], "--isa-coverage: `vector_add.co` is the file to run, too"),
-        (&["--isa-coverage", "c.npy", "--out", "c=c.npy"], "--isa-coverage: `c.npy` is --out, too"),
+        (&trace("./vector_add.co"), "--trace-file: `./vector_add.co` is also the file to run"),
+        (&trace("a.bin"), "--trace-file: `a.bin` is also a file with the contents of an argument"),
+        (&["--isa-coverage", "vector_add.co"], "--isa-coverage: `vector_add.co` is also the file to run"),
+        (&["--isa-coverage", "c.npy", "--out", "c=c.npy"], "--isa-coverage: `c.npy` is also --out"),
         (
             &["--log-file", "vector_add.co"],
-            "--log-file: `vector_add.co` is there already and is no log, so it is not overwritten",
+            "--log-file: `vector_add.co` already exists and is not a log, so it is not overwritten",
         ),
-        (&["--isa-coverage", "l", "--log-file", "./l"], "--log-file: `./l` is --isa-coverage, too"),
+        (&["--isa-coverage", "l", "--log-file", "./l"], "--log-file: `./l` is also --isa-coverage"),
     ];
     for (options, message) in cases {
         let output = expect(&folder, 2, &[&line[..], &args, options].concat());
@@ -592,7 +592,7 @@ fn what_is_written_is_not_what_is_read() {
         let both = ["--isa-coverage", "link", "--out", "c=c.npy"];
         let output = expect(&folder, 2, &[&line[..], &args, &both].concat());
         assert!(
-            err(&output).starts_with("error: --isa-coverage: `link` is --out, too\n"),
+            err(&output).starts_with("error: --isa-coverage: `link` is also --out\n"),
             "{}",
             err(&output)
         );

@@ -85,9 +85,9 @@ fn keys_and_options_take_the_same_values() {
     );
     said(&folder, 2, &["bench", "--small", "--kernel", "vector_add", "--threads", "100000"]);
     let message = said(&folder, 2, &["bench", "--runs", "0"]);
-    assert!(message.contains("expected a number of 1 or more"), "{message}");
+    assert!(message.contains("expected a 32-bit number, 1 or more"), "{message}");
     let message = said(&folder, 2, &[&RUN[..6], &["a:f32[64]=random(1,nan,2)"], &RUN[7..]].concat());
-    assert!(message.contains("an end of the range of `random` is no number"), "{message}");
+    assert!(message.contains("an end of the range of `random` is not a number"), "{message}");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn traces_of_no_instruction_are_refused() {
     }
     for range in ["vector_add+0x80..0x10", "0x80..0x10", "vector_add+4..4"] {
         let message = traced(2, range);
-        assert!(message.contains("is no range of instructions: its end, "), "{message}");
+        assert!(message.contains("is not a range of instructions: its end, "), "{message}");
     }
     for range in ["vector_add", "vector_add+0", "vector_add+0..1", "vector_add+0x0..0x20"] {
         let lines = traced(0, range);
@@ -119,7 +119,7 @@ fn settings_of_a_target_are_said_once() {
     let folder = folder("target_settings");
     for target in ["gfx90a:xnack+:xnack-", "gfx942:sramecc+:sramecc+", "mi210:xnack-:xnack-"] {
         let message = said(&folder, 2, &[&RUN[..], &["--target", target]].concat());
-        assert!(message.contains("is no setting of its target features"), "{message}");
+        assert!(message.contains("is not a setting of target features"), "{message}");
     }
     // Of code that needs a setting, the hint has it.
     folder.file("xnack.s", XNACK);
@@ -182,7 +182,7 @@ fn arguments_that_are_no_text_are_told() {
     let output =
         folder.command().args(RUN).arg("--out").arg(OsStr::from_bytes(b"c=\xff.npy")).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let wanted = "error: expected text in UTF-8, found `c=\u{fffd}.npy`\n";
+    let wanted = "error: expected UTF-8 text, found `c=\u{fffd}.npy`\n";
     assert!(err(&output).starts_with(wanted), "{}", err(&output));
 }
 

@@ -55,8 +55,8 @@ pub enum Error {
         /// What was found and what to do about it.
         detail: String,
     },
-    /// Reading on would use more memory than any file needs.
-    #[error("{what} of {size} bytes is over the limit of {limit} bytes, as only a damaged file should be")]
+    /// Continuing would need more memory than any valid file.
+    #[error("{what} of {size} bytes exceeds the limit of {limit} bytes; the file is probably damaged")]
     TooLarge {
         /// What would be too large.
         what: &'static str,
@@ -87,8 +87,8 @@ pub enum Error {
         /// The entries of the container.
         available: Vec<String>,
     },
-    /// Several kernels fit a name alike.
-    #[error("`{name}` can be {}; add scopes, template arguments or parameters", Names(.kernels))]
+    /// Several kernels fit a name equally well.
+    #[error("`{name}` matches {}; add scopes, template arguments or parameters", Names(.kernels))]
     Ambiguous {
         /// The name.
         name: String,
@@ -160,7 +160,7 @@ impl fmt::Display for Listing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 12;
         if self.0.is_empty() {
-            return f.write_str("no GPU target at all");
+            return f.write_str("no GPU target");
         }
         let shown = &self.0[..self.0.len().min(SHOWN)];
         f.write_str(&shown.join(", "))?;

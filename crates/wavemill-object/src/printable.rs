@@ -124,7 +124,7 @@ fn write_line(f: &mut Formatter<'_>, line: &str) -> fmt::Result {
     let first = beginning(line, PrintableLines::LONGEST_LINE - PrintableLines::END_OF_LINE);
     let last = &line[line.ceil_char_boundary(line.len() - PrintableLines::END_OF_LINE)..];
     write(f, first, kept)?;
-    write!(f, "... ({} bytes left out) ...", line.len() - first.len() - last.len())?;
+    write!(f, "... ({} bytes omitted) ...", line.len() - first.len() - last.len())?;
     write(f, last, kept)
 }
 
@@ -175,7 +175,7 @@ mod tests {
         let long = format!("ab\n{}, because\ncd", "é".repeat(6000));
         let (first, last) = ("é".repeat(3584), "é".repeat(507));
         let left_out = 12_009 - 7168 - 1014 - 9;
-        let shown = format!("ab\n{first}... ({left_out} bytes left out) ...{last}, because\ncd");
+        let shown = format!("ab\n{first}... ({left_out} bytes omitted) ...{last}, because\ncd");
         assert_eq!(PrintableLines(&long).to_string(), shown);
         assert_eq!(PrintableLines(&long).bounded(), shown);
         assert!(matches!(PrintableLines("a\u{202e}\nb").bounded(), Cow::Borrowed(_)));

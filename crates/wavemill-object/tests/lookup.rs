@@ -90,7 +90,7 @@ fn names_of_the_source_are_found_among_all_code_objects() {
     }
     let error = container.find_kernel(&device, "fill", &limits).unwrap_err();
     let wanted =
-        "`fill` can be `fill(int*)` or `fill(unsigned int*)`; add scopes, template arguments or parameters";
+        "`fill` matches `fill(int*)` or `fill(unsigned int*)`; add scopes, template arguments or parameters";
     assert_eq!(error.to_string(), wanted);
     assert_eq!(container.find_kernel(&device, "fill(float*)", &limits).unwrap(), None);
 }

@@ -44,7 +44,7 @@ pub enum Error {
         device: TargetId,
     },
     /// The file holds code for no target or for several, and none was requested.
-    #[error("the file has code for {available}; say which target to use")]
+    #[error("the file has code for {available}; choose one target")]
     AmbiguousTarget {
         /// Targets in the file.
         available: String,
@@ -142,7 +142,7 @@ impl Error {
 #[non_exhaustive]
 pub enum ArgumentError {
     /// Too few or too many arguments.
-    #[error("takes {expected} arguments, {found} were given")]
+    #[error("expected {expected} arguments, found {found}")]
     Count {
         /// Parameters of the kernel.
         expected: usize,
@@ -206,13 +206,13 @@ pub enum FindError {
         target: TargetId,
     },
     /// The file has code for no target or for several, and none was requested.
-    #[error("the file has code for {} targets; say which one to run", targets.len())]
+    #[error("the file has code for {} targets; choose one", targets.len())]
     SeveralTargets {
         /// The targets that Wavemill runs, or all targets if it runs none of them.
         targets: Vec<TargetId>,
     },
     /// The name fits several kernels.
-    #[error("`{}` can be any of {} kernels", Printable(name), kernels.len())]
+    #[error("`{}` matches {} kernels", Printable(name), kernels.len())]
     AmbiguousName {
         /// The requested name.
         name: String,
@@ -220,13 +220,13 @@ pub enum FindError {
         kernels: Vec<String>,
     },
     /// The code for the target has no kernel that could run.
-    #[error("there is no kernel in it that could run")]
+    #[error("it has no kernel that can run")]
     NoKernel {
         /// Errors of kernels in it.
         problems: Vec<String>,
     },
     /// There are several kernels, and no name was given.
-    #[error("there are {} kernels; say which one to run", kernels.len())]
+    #[error("there are {} kernels; choose one", kernels.len())]
     SeveralKernels {
         /// Their symbols.
         kernels: Vec<String>,

@@ -37,7 +37,7 @@ impl Kernel {
         if let Some(Want { wanted, available, what }) = wants.iter().find(|want| want.wanted > want.available)
         {
             return Err(
-                self.unusable(format!("it wants {wanted} {what}; on {target} there are {available} at most"))
+                self.unusable(format!("it needs {wanted} {what}; the maximum on {target} is {available}"))
             );
         }
         let entry = self.object().entry_address;

@@ -40,8 +40,8 @@ impl StallReport {
             let s = if self.not_started == 1 { "" } else { "s" };
             writeln!(
                 f,
-                "  not started  {} workgroup{s}, because no resident one ended; if these are waited for, the grid is too \
-                 large",
+                "  not started  {} workgroup{s}, because no resident workgroup ended; if resident waves wait for them, the \
+                 grid is too large",
                 self.not_started
             )?;
         }

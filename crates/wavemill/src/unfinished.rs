@@ -279,10 +279,10 @@ impl fmt::Display for List<'_> {
             0 => Ok(()),
             more => {
                 let doing = match alike.len() - shown {
-                    1 => "another thing".to_owned(),
-                    things => format!("{things} other things"),
+                    1 => "another state".to_owned(),
+                    things => format!("{things} other states"),
                 };
-                write!(f, "\n{indent}and {more} more, which do {doing}")
+                write!(f, "\n{indent}and {more} more, in {doing}")
             }
         }
     }
@@ -397,6 +397,6 @@ mod tests {
              \n        0x10\n workgroup (99, 0, 0), wave 1: waits at s_barrier\n        0x20"
         );
         let all_different: Vec<_> = (0..11).map(|n| wave(n, n.into())).collect();
-        assert_eq!(list(&all_different).lines().last(), Some(" and 8 more, which do 8 other things"));
+        assert_eq!(list(&all_different).lines().last(), Some(" and 8 more, in 8 other states"));
     }
 }

@@ -169,7 +169,7 @@ fn a_full_printf_buffer_is_told() {
         let (heard, result) =
             loaded.run_with("printf_items", 16, &args, 1, |launch| launch.printf_buffer(size));
         let message = result.unwrap_err().to_string();
-        let wanted = format!("cannot launch `printf_items`: a printf buffer of {size} bytes cannot be");
+        let wanted = format!("cannot launch `printf_items`: a printf buffer of {size} bytes is not possible");
         assert!(message.starts_with(&wanted), "{message}");
         assert!(heard.stdout.is_empty(), "{}", heard.stdout);
     }
@@ -327,7 +327,7 @@ fn blocks_outlive_the_launch() {
             let (heard, result) = loaded.run("hip_malloc_free", groups, &args, 1);
             result.unwrap();
             assert_eq!(heard.notes.len(), 64, "as many as are told");
-            assert!(heard.notes[0].contains("freeing 0x1"), "{}", heard.notes[0]);
+            assert!(heard.notes[0].contains("to free 0x1"), "{}", heard.notes[0]);
         }
     }
 }
@@ -345,7 +345,7 @@ fn a_heap_that_is_full_gives_null_pointers() {
     assert_eq!(
         heard.notes,
         [
-            "the kernel asked for more memory than the device heap of 1048576 bytes has left; malloc returned a null pointer"
+            "the kernel requested more memory than is free in the device heap of 1048576 bytes; malloc returned a null pointer"
         ]
     );
 }

@@ -29,9 +29,9 @@ Examples:
   echo 'v_add_f32 v0, v1, v2' | wavemill asm --target gfx90a --show-encoding -
   wavemill asm --target gfx942 --json - < instructions.s
 
-With --json, errors are answers, and the exit code is 0 however many there are. Without it, a
-source with errors ends with exit code 3; --message-format json writes them as JSON, too, and
---message-format short each on one line. What `.print` says is a note on the standard error, and
+With --json, errors are part of the output, and the exit code is 0 even for a source with errors.
+Without it, a source with errors ends with exit code 3; --message-format json writes the errors as
+JSON, --message-format short writes each on one line. `.print` writes a note to the standard error,
 with --json an object such as {\"line\":3,\"print\":\"text\"}.";
 
 /// Options of `wavemill asm`.
@@ -42,25 +42,25 @@ pub(crate) struct AsmArgs {
     /// Target or product, such as gfx942, gfx90a:xnack- or mi210; the source may name it instead
     #[arg(long, value_name = "TARGET", value_parser = input::parse_target_with_instructions)]
     target: Option<TargetId>,
-    /// Where to write the result; the standard output if left out
+    /// Where to write the result; the standard output by default
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// What to write: by default what the name of --out ends in, a code object otherwise, and text to the standard output
+    /// What to write; by default chosen by the extension of --out (a code object for other extensions), and text for the standard output
     #[arg(long, value_enum, value_name = "TYPE")]
     filetype: Option<FileType>,
-    /// Code objects: what happens to symbols that the source uses and does not define, as with the option of ld.lld
+    /// Code objects: how to treat symbols that the source uses but does not define, like the option of ld.lld
     #[arg(long, value_enum, value_name = "HOW")]
     unresolved_symbols: Option<UnresolvedSymbols>,
-    /// Text: write the machine code behind each instruction
+    /// Text: write the machine code after each instruction
     #[arg(long)]
     show_encoding: bool,
-    /// One JSON object for each statement, or line with errors, on a line of its own; errors are answers, and the exit code is 0
+    /// Write a JSON object on one line for each statement or line with errors; errors are part of the output, and the exit code is 0
     #[arg(long, conflicts_with_all = ["out", "filetype", "show_encoding", "unresolved_symbols"])]
     json: bool,
-    /// Set a symbol before the source is read; 1 without =VALUE
+    /// Set a symbol before the source is read; the value is 1 without =VALUE
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = parse_definition_or_name)]
     define: Vec<(String, i64)>,
-    /// Folders in which included files are looked for, behind that of the source
+    /// Folders to search for included files, after the source's folder
     #[arg(short = 'I', long = "include", value_name = "FOLDER")]
     include: Vec<PathBuf>,
 }
@@ -68,20 +68,20 @@ pub(crate) struct AsmArgs {
 /// What can be written.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum FileType {
-    /// The source again, each instruction as it is understood, and what macros make instead of them
+    /// The source again, each instruction as parsed and macros expanded
     Asm,
     /// A relocatable file, for a linker
     Obj,
-    /// A code object, ready to be loaded
+    /// A code object, ready to load
     Co,
 }
 
-/// What happens to symbols that nobody defines.
+/// How to treat undefined symbols.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum UnresolvedSymbols {
-    /// They are errors (default)
+    /// Report them as errors (default)
     ReportAll,
-    /// They are left to the loader, which must find them in another code object
+    /// Leave them to the loader, which must find them in another code object
     IgnoreAll,
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn included(folders: &[PathBuf], file: &str, missing: String) -> Resu
         match paths().find_map(|path| Some((path.shown(), path.metadata().ok()?))) {
             Some((path, found)) if found.is_dir() => format!("`{path}` is a folder; expected a file"),
             Some((path, found)) if input::is_device(&found) => {
-                format!("`{path}` is a device; expected a file, which has an end")
+                format!("`{path}` is a device; expected a regular file")
             }
             Some((path, _)) => {
                 format!("`{path}` is a pipe or a socket; expected a file: save it as one first")
@@ -172,7 +172,7 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     if let Some(out) = &args.out
         && same_file::is_same_file(out, &args.file).unwrap_or(false)
     {
-        return Err(Failure::usage(format!("--out: `{}` is the source, too", out.shown())));
+        return Err(Failure::usage(format!("--out: `{}` is also the source", out.shown())));
     }
     refuse_object(&args.file, &source)?;
     let folder = args.file.parent().map(Path::to_path_buf).unwrap_or_default();
@@ -204,11 +204,11 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
         },
     });
     if args.show_encoding && filetype != FileType::Asm {
-        return Err(Failure::usage("--show-encoding is for text: leave it out, or use --filetype asm"));
+        return Err(Failure::usage("--show-encoding is for text: omit it, or use --filetype asm"));
     }
     if args.unresolved_symbols.is_some() && filetype != FileType::Co {
         return Err(Failure::usage(
-            "--unresolved-symbols is for code objects: other files keep such symbols anyway",
+            "--unresolved-symbols is for code objects: other files always keep undefined symbols",
         ));
     }
     let mut listing = listing::Listing::new(&symbols);
@@ -231,7 +231,7 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     match &args.out {
         Some(out) => files::write(out, bytes),
         None if filetype != FileType::Asm && std::io::stdout().is_terminal() => {
-            Err(Failure::usage("machine code is not for the terminal: name a file with --out"))
+            Err(Failure::usage("machine code is not written to a terminal: name a file with --out"))
         }
         None => Ok(std::io::stdout().lock().write_all(&bytes)?),
     }
@@ -245,10 +245,9 @@ pub(crate) fn refuse_object(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let name = quoted(&path.to_string_lossy());
     // The name alone decides how `run` reads a file.
     let run = match Language::of(path) {
-        None => format!("`wavemill run {name}` runs a kernel of it"),
-        Some(language) => format!(
-            "`wavemill run` runs a kernel of it under a name that is not that of a source in {}, such as {}",
-            language.name(),
+        None => format!("`wavemill run {name}` runs one of its kernels"),
+        Some(_) => format!(
+            "`wavemill run` runs one of its kernels under another name, such as {}",
             quoted(&path.with_extension("co").to_string_lossy())
         ),
     };
@@ -256,7 +255,7 @@ pub(crate) fn refuse_object(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         Ok(container) if *container.kind() == ContainerKind::CodeObject => (
             "an ELF object with GPU code",
             format!(
-                "`wavemill dis {name}` prints its source, `wavemill info {name}` says what it holds, {run}."
+                "`wavemill dis {name}` prints its source, `wavemill info {name}` shows its contents, {run}."
             ),
         ),
         Ok(container) if bytes.contains(&0) => (
@@ -265,15 +264,13 @@ pub(crate) fn refuse_object(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
                 _ => "a host program or library with GPU code",
             },
             format!(
-                "`wavemill info {name}` says what it holds, `wavemill dis {name}` prints the source of its GPU code, {run}."
+                "`wavemill info {name}` shows its contents, `wavemill dis {name}` prints the source of its GPU code, {run}."
             ),
         ),
-        _ if input::is_elf(bytes) => {
-            ("an ELF file without GPU code", "Name a source, whose lines are assembly.".to_owned())
-        }
+        _ if input::is_elf(bytes) => ("an ELF file without GPU code", "Pass an assembly source.".to_owned()),
         _ => return Ok(()),
     };
-    Err(Failure::input(format!("`{}` is {what}, and no source", input::shown(path))).help(help))
+    Err(Failure::input(format!("`{}` is {what}, not a source", input::shown(path))).help(help))
 }
 
 /// The source has this many different errors, which have been reported.
@@ -299,8 +296,7 @@ fn linked(
             let told = render::reports(name, render::Level::Error, &reports);
             let missing = problems.iter().any(|problem| matches!(problem, LinkProblem::Undefined { .. }));
             let mut help =
-                "`--filetype obj` writes a relocatable file, which a linker can put together with others."
-                    .to_owned();
+                "`--filetype obj` writes a relocatable file, which a linker can link with others.".to_owned();
             if missing && undefined == Undefined::Refuse {
                 help += " `--unresolved-symbols ignore-all` leaves such symbols to the loader.";
             }

@@ -187,7 +187,7 @@ fn again(report: &Report, others: &[&Report]) -> Option<String> {
     lines.dedup();
     match *lines.as_slice() {
         _ if others.is_empty() => None,
-        [] => Some(format!("the same {times} in what this line makes")),
+        [] => Some(format!("the same {times} in the expansion of this line")),
         [line] => Some(format!("the same {times}, from line {line}")),
         [first, last] => Some(format!("the same {times}, from lines {first} and {last}")),
         [first, .., last] => Some(format!("the same {times}, from lines {first} to {last}")),

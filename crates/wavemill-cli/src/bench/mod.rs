@@ -25,17 +25,17 @@ use report::{Host, Instructions, OneThread, Ours, Report, Row, Theirs, Times};
 /// The end of the short help.
 pub(crate) const SHORT_HELP: &str = "\
 Example: wavemill bench --kernel sgemm mandelbrot --threads 1 --runs 9
---help says what is measured, and has more examples and the exit codes.";
+--help describes the measurements, with more examples and the exit codes.";
 
 const HELP: &str = "\
 Each kernel is launched once to warm up and to count its instructions, then --runs times. A
-time is that of the launch: without loading the code and filling the buffers. Rates are of
-wave instructions; one of them is 64 lanes of work for the vector ALU. With --scaling, runs on
-one thread and on all of them take turns, so that a machine that gets slower slows both.
+time covers the launch alone, without loading code and filling buffers. Rates count wave
+instructions; one vector ALU instruction is 64 lanes of work. With --scaling, runs on one thread
+alternate with runs on all threads, so that a machine that slows down affects both.
 
-Without --kernel, all kernels are timed but those whose work depends on the timing itself: they
-wait in loops for one another, repeat atomic operations until these succeed, or print.
-Where pocl cannot be found, --against pocl ends with 3.
+Without --kernel, all kernels are timed except those whose work depends on the timing: they wait
+in loops for one another, retry atomic operations, or print.
+If pocl is not found, --against pocl ends with exit code 3.
 
 Examples:
   wavemill bench
@@ -81,13 +81,13 @@ pub(crate) struct BenchArgs {
     /// Compare the results with references computed by the processor
     #[arg(long)]
     check: bool,
-    /// Small launches, to see that everything works: they are too short to be measured
+    /// Use small launches, to check that everything works; they are too short to measure
     #[arg(long)]
     small: bool,
-    /// Run the same sources by other means too, with as many threads, and compare
+    /// Also run the same sources by other means, with as many threads, and compare
     #[arg(long, value_name = "WHAT")]
     against: Option<Against>,
-    /// Time each kernel on one thread, too, and print how many times faster all threads are
+    /// Also time each kernel on one thread, and print how many times faster all threads are
     #[arg(long)]
     scaling: bool,
     /// Print JSON instead of a table
@@ -112,9 +112,9 @@ fn named(names: &[String]) -> Result<Vec<&'static KernelCase>, Failure> {
                 Failure::usage(format!("--kernel: there is no kernel `{name}`", name = name.shown()));
             match closest(name, KERNELS.iter().map(|kernel| kernel.name)) {
                 Some(near) => {
-                    failure.help(format!("Did you mean `{near}`? `wavemill bench --list` has all."))
+                    failure.help(format!("Did you mean `{near}`? `wavemill bench --list` lists all kernels."))
                 }
-                None => failure.help("`wavemill bench --list` has all."),
+                None => failure.help("`wavemill bench --list` lists all kernels."),
             }
         })
     };
@@ -144,8 +144,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let threads = args.threads.unwrap_or(cpus).min(NonZeroUsize::new(MAX_THREADS).unwrap_or(cpus));
     if args.scaling && threads.get() == 1 {
         let failure =
-            Failure::usage("--scaling compares one thread with more, but kernels run on one anyway");
-        return Err(failure.help("Give a greater number with --threads."));
+            Failure::usage("--scaling compares one thread with several, but kernels run on one thread");
+        return Err(failure.help("Pass a larger number to --threads."));
     }
     let against = args.against.map(|Against::Pocl| pocl::find(threads)).transpose()?;
     let mut report = Report {
@@ -191,7 +191,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
                     &pocl::Task { kernel: kernel.name, small: args.small, runs: args.runs.get() as usize },
                 ),
                 _ => pocl::Outcome::NotRun {
-                    message: "its workgroups wait for one another, which pocl runs one by one".to_owned(),
+                    message: "its workgroups wait for one another, and pocl runs them one by one".to_owned(),
                 },
             };
             Theirs::new(outcome, &wavemill)
@@ -219,7 +219,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         None => Ok(()),
         Some(failure) if failures == 1 => Err(failure),
         Some(failure) => Err(Failure {
-            message: format!("{failures} kernels failed, the first one so:\n{}", failure.message),
+            message: format!("{failures} kernels failed; the first failure:\n{}", failure.message),
             ..failure
         }),
     }

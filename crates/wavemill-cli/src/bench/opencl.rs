@@ -94,7 +94,7 @@ fn ok(call: &str, code: i32) -> Result<(), String> {
         -55 => " (CL_INVALID_WORK_ITEM_SIZE)",
         _ => "",
     };
-    Err(format!("{call} gave {code}{name}"))
+    Err(format!("{call} returned {code}{name}"))
 }
 
 /// Queries a value of unknown size: first the size, then the bytes.
@@ -179,7 +179,8 @@ impl Pocl {
     pub(super) fn open() -> Result<Pocl, String> {
         if cfg!(all(target_env = "musl", target_feature = "crt-static")) {
             return Err(
-                "this program is linked statically and can load no library; use one that is not".to_owned()
+                "this program is statically linked and cannot load libraries; use a dynamically linked one"
+                    .to_owned(),
             );
         }
         let mut errors = Vec::new();
@@ -209,7 +210,7 @@ impl Pocl {
             platforms.iter().map(|p| text(api.platform_info, *p, PLATFORM_NAME)).collect();
         let Some(at) = names.iter().position(|name| name.starts_with(POCL)) else {
             return Err(match names.is_empty() {
-                true => "the OpenCL loader is there, but no platform".to_owned(),
+                true => "the OpenCL loader found no platform".to_owned(),
                 false => format!("OpenCL has no platform `{POCL}`, only {}", names.join(", ")),
             });
         };

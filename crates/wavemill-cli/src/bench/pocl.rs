@@ -103,8 +103,7 @@ pub(super) fn measure(threads: NonZeroUsize, task: &Task<'_>) -> Outcome {
 
 /// Starts a process and returns its answer, or a message about the failure.
 fn ask<T: for<'a> Deserialize<'a>>(threads: NonZeroUsize, args: &[&str]) -> Result<T, String> {
-    let program =
-        std::env::current_exe().map_err(|e| format!("this program's own file is not found: {e}"))?;
+    let program = std::env::current_exe().map_err(|e| format!("cannot find this program's own file: {e}"))?;
     let mut child = Command::new(program)
         .args(["bench", "--opencl-worker"])
         .args(args)
@@ -115,7 +114,7 @@ fn ask<T: for<'a> Deserialize<'a>>(threads: NonZeroUsize, args: &[&str]) -> Resu
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|e| format!("a process for it cannot be started: {e}"))?;
+        .map_err(|e| format!("cannot start a process for it: {e}"))?;
     // Read during the wait, so that a full pipe blocks no process.
     let drain = |pipe: Option<Box<dyn std::io::Read + Send>>| {
         thread::spawn(move || {

@@ -214,7 +214,7 @@ pub(super) fn head(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         report.tier,
         if report.checked { ", results checked" } else { "" },
         if report.small { ", small launches" } else { "" },
-        if report.access_checks { "" } else { ", access checks left out" },
+        if report.access_checks { "" } else { ", without access checks" },
     )?;
     let cpu = host.cpu.as_deref().unwrap_or("processor of unknown name");
     writeln!(out, "{cpu}, {} cpus, {} {}", host.cpus, host.os, host.arch)?;

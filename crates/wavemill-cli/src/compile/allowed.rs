@@ -134,8 +134,8 @@ pub(crate) fn arguments_of_launch_file(arguments: &[String], folder: &Path) -> R
              or another option that changes the kernel and nothing else"
         );
         Err(Failure::usage(message).help(format!(
-            "A launch file cannot make clang run other programs; the command line can: --clang-arg=ARGUMENT. {HANDBOOK} lists what \
-             is allowed."
+            "A launch file cannot make clang run other programs; the command line can: --clang-arg=ARGUMENT. {HANDBOOK} lists the \
+             allowed options."
         )))
     };
     arguments.iter().map(checked).collect()
@@ -152,7 +152,7 @@ pub(super) fn refuse_name(source: &Path, language: Language) -> Result<(), Failu
         return Ok(());
     }
     let message = format!(
-        "`{}` is not compiled: clang takes a name that begins with @ for a file with arguments",
+        "`{}` is not compiled: clang treats a name that begins with @ as a file of arguments",
         source.shown()
     );
     Err(Failure::input(message).help("Rename the file."))

@@ -76,7 +76,7 @@ impl Clang {
         // A name without a folder means that clang did not find the linker.
         let linker = ask(&clang.path, "-print-prog-name=ld.lld", going_on)?;
         if !Path::new(&linker).is_absolute() && on_path(&linker).is_none() {
-            let message = format!("`{}` finds no ld.lld, which links code objects", clang.path.shown());
+            let message = format!("`{}` cannot find ld.lld, which links code objects", clang.path.shown());
             return Err(Failure::input(message).help(format!(
                 "Debian and Ubuntu: apt install {}. Fedora and Arch: the package lld.",
                 clang.package("lld")
@@ -145,7 +145,7 @@ impl Clang {
             );
         }
         said.contains("undefined symbol").then(|| {
-            "The kernel calls what neither the source nor the libraries that the line above links define."
+            "The kernel calls a function that neither the source nor the libraries on the line above define."
                 .to_owned()
         })
     }
@@ -212,14 +212,14 @@ fn missing(language: Language) -> Failure {
         _ => "clang-22 lld-22 libclc-22",
     };
     Failure::input(format!(
-        "{} needs clang, and there is none: looked for --clang, the environment variable {VARIABLE}, \
+        "{} needs clang, which was not found: looked for --clang, the environment variable {VARIABLE}, \
          /opt/rocm/{ROCM_CLANG}, and on the PATH for clang-{} to clang-{} and clang",
         language.name(),
         RELEASES.end(),
         RELEASES.start(),
     ))
     .help(format!(
-        "Debian and Ubuntu: apt install {packages} (or the newest release that there is). {HANDBOOK} says more."
+        "Debian and Ubuntu: apt install {packages} (or the newest available release). {HANDBOOK} has details."
     ))
 }
 

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// Advice when HIP's headers are missing.
 pub(super) const HEADERS: &str = "Debian and Ubuntu: apt install --no-install-recommends libamdhip64-dev. --rocm-path \
-     names the folder of another ROCm.";
+     names another ROCm folder.";
 
 /// The folder with `include/hip/hip_runtime.h`.
 fn headers(args: &CompileArgs) -> Option<PathBuf> {
@@ -27,12 +27,12 @@ fn headers(args: &CompileArgs) -> Option<PathBuf> {
 pub(super) fn arguments(clang: &Clang, target: &TargetId, args: &CompileArgs) -> Result<Own, Failure> {
     let Some(folder) = libraries::device_libraries(clang, args)? else {
         return Err(Failure::input(
-            "HIP needs ROCm's device libraries (amdgcn/bitcode/ockl.bc), and they are neither in a folder of ROCm nor where \
-             distributions have them",
+            "HIP needs ROCm's device libraries (amdgcn/bitcode/ockl.bc), which are neither in a ROCm folder nor in the \
+             folders of distributions",
         )
         .help(
             "Debian 12 and Ubuntu: apt install rocm-device-libs. Newer Debian: rocm-device-libs-21 or amd-device-libs-21. AMD's \
-             ROCm: rocm-device-libs. --rocm-path names the folder of another ROCm.",
+             ROCm: rocm-device-libs. --rocm-path names another ROCm folder.",
         ));
     };
     let Some(headers) = headers(args) else {

@@ -90,7 +90,7 @@ pub(super) fn device_libraries(clang: &Clang, args: &CompileArgs) -> Result<Opti
             path.shown(),
             DEVICE_FOLDERS.join(", ")
         ))
-        .help("Name the folder of a ROCm with device libraries, or leave --rocm-path out.")),
+        .help("Name a ROCm folder with device libraries, or omit --rocm-path.")),
         (_, found) => Ok(found),
     }
 }
@@ -136,7 +136,7 @@ pub(super) fn link_device_libraries(
     ];
     let incomplete = |what: &str| {
         Failure::input(format!("the device libraries in `{}` have no {what}", folder.shown()))
-            .help("They are too old; those of ROCm 5.2 and later will do. --rocm-path names another folder of ROCm.")
+            .help("They are too old; ROCm 5.2 or later is needed. --rocm-path names another ROCm folder.")
     };
     for name in first.iter().chain(&["ocml.bc", DEVICE_LIBRARY]) {
         let path = folder.join(name);
@@ -146,7 +146,7 @@ pub(super) fn link_device_libraries(
         own.link(&path);
     }
     let isa = isa_library(folder, target);
-    own.link(&isa.ok_or_else(|| incomplete(&format!("oclc_isa_version_*.bc that fits {target}")))?);
+    own.link(&isa.ok_or_else(|| incomplete(&format!("oclc_isa_version_*.bc for {target}")))?);
     for name in settings {
         let path = folder.join(name);
         match path.is_file() {

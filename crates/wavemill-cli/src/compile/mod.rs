@@ -77,7 +77,9 @@ pub(crate) fn advice(path: &Path) -> Option<String> {
         "cpp" | "cc" | "cxx" | "c++" | "cu" => Some(format!(
             "A HIP source has a name that ends in .hip or .hip.cpp: rename {shown}, and `wavemill run` compiles it."
         )),
-        "py" => Some(format!("{HANDBOOK} says how a Triton kernel becomes a code object (.hsaco).")),
+        "py" => {
+            Some(format!("{HANDBOOK} describes how to compile a Triton kernel to a code object (.hsaco)."))
+        }
         "c" => Some("An OpenCL C source has a name that ends in .cl.".to_owned()),
         _ => None,
     }
@@ -111,23 +113,23 @@ const HEADING: &str = "Compiler";
 pub(crate) struct CompileArgs {
     /// The clang that compiles OpenCL C and HIP
     ///
-    /// Without it, the environment variable CLANG names it. Otherwise it is that of ROCm, or the newest one on the PATH.
-    /// --timeout bounds it.
+    /// By default, the environment variable CLANG names it; otherwise it is ROCm's clang, or the newest one on the PATH.
+    /// --timeout limits its time.
     #[arg(long, value_name = "PATH", hide_short_help = true, help_heading = HEADING)]
     pub clang: Option<PathBuf>,
-    /// An argument for clang, behind Wavemill's own, such as --clang-arg=-DN=3
+    /// An argument for clang, after Wavemill's own, such as --clang-arg=-DN=3
     ///
-    /// Several take an option each: --clang-arg=-O0 --clang-arg=-Iinclude.
+    /// Repeat the option for several arguments: --clang-arg=-O0 --clang-arg=-Iinclude.
     #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true, hide_short_help = true, help_heading = HEADING)]
     pub clang_arg: Vec<String>,
     /// The OpenCL library in bitcode, amdgcn-amd-amdhsa.bc of libclc
     ///
-    /// It is found by itself where packages put it.
+    /// By default, it is found where packages install it.
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = HEADING)]
     pub libclc: Option<PathBuf>,
-    /// The folder of ROCm, with its device libraries and HIP's headers
+    /// The ROCm folder, with device libraries and HIP's headers
     ///
-    /// Without it, ROCM_PATH, /opt/rocm and /usr are searched. With it, OpenCL C is linked with ROCm's opencl.bc, not with
+    /// By default, ROCM_PATH, /opt/rocm and /usr are searched. With it, OpenCL C is linked with ROCm's opencl.bc, not with
     /// libclc.
     #[arg(long, value_name = "FOLDER", hide_short_help = true, help_heading = HEADING)]
     pub rocm_path: Option<PathBuf>,
@@ -157,7 +159,7 @@ fn refuse_generic(source: &Path, target: &TargetId) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!(
-        "`{}` cannot be compiled for {target}, which stands for several processors; expected one of them",
+        "`{}` cannot be compiled for {target}, which covers several processors; expected one of them",
         source.shown()
     );
     Err(Failure::usage(message).help(format!("Pass one of these to --target: {}.", crate::run::fits(target))))
@@ -200,13 +202,15 @@ pub(crate) fn compile(
         _ => hip::arguments(&clang, target.unwrap_or(&default), args)?,
     };
     if target.is_none() {
-        let note =
-            format!("`{}` is compiled for {DEFAULT_TARGET}; --target names another target", source.shown());
+        let note = format!(
+            "`{}` is compiled for {DEFAULT_TARGET}; pass --target for another target",
+            source.shown()
+        );
         message::say(Kind::Note, &note);
     }
     let folder = tempfile::Builder::new().prefix("wavemill-").tempdir();
     let folder = folder.map_err(|error| {
-        Failure::input(format!("cannot make a folder in `{}`: {error}", std::env::temp_dir().shown()))
+        Failure::input(format!("cannot create a folder in `{}`: {error}", std::env::temp_dir().shown()))
     })?;
     let object = folder.path().join("kernel.co");
     let mut line = own.arguments;
@@ -232,7 +236,7 @@ pub(crate) fn compile(
         });
     }
     std::fs::read(&object)
-        .map_err(|error| Failure::input(format!("clang wrote no code object that can be read: {error}")))
+        .map_err(|error| Failure::input(format!("clang wrote a code object that cannot be read: {error}")))
 }
 
 /// Prints the command line of the compiler, with an output file for users who copy it.

@@ -32,8 +32,8 @@ pub(super) fn arguments(clang: &Clang, target: &TargetId, args: &CompileArgs) ->
         return Ok(own);
     }
     let Some(folder) = libraries::device_libraries(clang, args)? else {
-        let message = "OpenCL C needs a library with OpenCL's functions, and there is neither libclc (amdgcn-amd-amdhsa.bc) \
-                       nor ROCm's device libraries (opencl.bc)";
+        let message = "OpenCL C needs a library with OpenCL's functions, but neither libclc (amdgcn-amd-amdhsa.bc) \
+                       nor ROCm's device libraries (opencl.bc) were found";
         return Err(Failure::input(message).help(format!(
             "Debian and Ubuntu: apt install {}. Fedora and Arch: the package libclc. --libclc names the file.",
             clang.package("libclc")

@@ -74,7 +74,7 @@ fn listen(pipe: Option<impl Read + Send + 'static>) -> io::Result<JoinHandle<Str
             let _ = pipe.by_ref().take(MOST_SAID).read_to_end(&mut said);
             let more = io::copy(&mut pipe, &mut io::sink()).unwrap_or(0);
             if more > 0 {
-                said.extend(format!("\n[{more} more bytes of this output are left out]\n").into_bytes());
+                said.extend(format!("\n[{more} more bytes of this output are omitted]\n").into_bytes());
             }
         }
         String::from_utf8_lossy(&said).into_owned()
@@ -120,7 +120,7 @@ mod tests {
         let script = format!("head -c {} /dev/zero | tr '\\0' x; echo end >&2", MOST_SAID + 5);
         let mut command = Command::new("sh");
         let ended = run(command.args(["-c", &script]), &|| Ok(())).unwrap();
-        assert!(ended.stdout.ends_with("xx\n[5 more bytes of this output are left out]\n"));
+        assert!(ended.stdout.ends_with("xx\n[5 more bytes of this output are omitted]\n"));
         assert_eq!((ended.stdout.matches('x').count() as u64, ended.stderr.as_str()), (MOST_SAID, "end\n"));
     }
 }

@@ -55,7 +55,7 @@ pub(crate) fn line(line: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
                 _ => {
                     let text = String::from_utf8_lossy(digits.get(..length.min(20)).unwrap_or_default());
                     return Err(format!(
-                        "expected one byte behind `0x`, found `{text}`: bytes stand in the order of memory"
+                        "expected one byte after `0x`, found `{text}`: bytes are in memory order"
                     ));
                 }
             };

@@ -26,9 +26,9 @@ use crate::names;
 
 /// The end of the help page.
 pub(crate) const HELP: &str = "\
-Without --format, the text is a source: `wavemill asm` makes the same code, kernel
-descriptors, metadata and data of it again. Code objects of a bundle follow one another;
---target chooses one.
+Without --format, the text is a source: `wavemill asm` assembles it to the same code, kernel
+descriptors, metadata and data. Code objects of a bundle follow one another; --target chooses
+one.
 
 Examples:
   wavemill dis vector_add.co -o vector_add.s && wavemill asm vector_add.s -o again.co
@@ -42,30 +42,30 @@ Examples:
 #[derive(clap::Args, Debug)]
 pub(crate) struct DisArgs {
     /// Code object, relocatable file, offload bundle, host program or library with GPU code in it, or with --target
-    /// machine code alone: as it is, or in hexadecimal digits, with or without 0x and commas; `-` for the standard input
+    /// machine code alone: raw bytes, or hexadecimal digits, with or without 0x and commas; `-` for the standard input
     file: PathBuf,
     /// Only this kernel or function, by its name in the symbol table or in the source
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// Only the code that fits this target or product best, such as gfx942, gfx90a:xnack- or mi210
+    /// Only the code that best fits this target or product, such as gfx942, gfx90a:xnack- or mi210
     #[arg(long, value_name = "TARGET", value_parser = input::parse_target_with_instructions)]
     target: Option<TargetId>,
-    /// Where to write it; the standard output if left out or `-`
+    /// Where to write the text; the standard output by default or with `-`
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// How to print it
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "asm", hide_default_value = true)]
     format: ListingFormat,
-    /// The file is machine code and nothing else, whatever it looks like
+    /// Treat the file as machine code alone, whatever it looks like
     #[arg(long, requires = "target")]
     raw: bool,
-    /// No addresses and machine code behind the lines of a source
+    /// Omit addresses and machine code after source lines
     #[arg(long)]
     no_show_raw_insn: bool,
-    /// Names for the targets of branches, as LLVM's tool has them; sources and listings have names anyway
+    /// Name the targets of branches, as LLVM's tool does; sources and listings always have names
     #[arg(long)]
     symbolize_operands: bool,
-    /// Read lines of hexadecimal digits, and answer each at once with a JSON object for the first instruction in it
+    /// Read lines of hexadecimal digits, and answer each at once with a JSON object for its first instruction
     #[arg(long, requires = "target", conflicts_with_all = ["out", "kernel", "format", "raw", "no_show_raw_insn", "symbolize_operands"])]
     json: bool,
     #[command(flatten)]
@@ -78,11 +78,11 @@ const NAMED: usize = 12;
 /// Formats of listings.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum ListingFormat {
-    /// A source that assembles to the same again (default)
+    /// A source that assembles to the same code and data (default)
     Asm,
-    /// Addresses, encodings, and labels where branches go
+    /// Addresses, encodings, and labels at branch targets
     Listing,
-    /// Line for line what `llvm-objdump -d` prints
+    /// The same lines as `llvm-objdump -d`
     Objdump,
 }
 
@@ -103,10 +103,10 @@ pub(crate) fn unknown_target(id: &TargetId) -> Failure {
 /// Runs `wavemill dis`.
 pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
     if args.kernel.is_some() && args.format == ListingFormat::Objdump {
-        return Err(Failure::usage("--format objdump prints whole files; leave --kernel or the format out"));
+        return Err(Failure::usage("--format objdump prints whole files; omit --kernel or --format"));
     }
     if args.no_show_raw_insn && args.format == ListingFormat::Listing {
-        return Err(Failure::usage("--no-show-raw-insn is for sources; leave it or --format listing out"));
+        return Err(Failure::usage("--no-show-raw-insn is for sources; omit it or --format listing"));
     }
     if let (true, Some(target)) = (args.json, &args.target) {
         return stream::answer(&args.file, InstructionSet::of(target).ok_or_else(|| unknown_target(target))?);
@@ -178,7 +178,7 @@ impl DisArgs {
         let out: Box<dyn Write> = match self.out.as_deref().filter(|out| !input::is_stdin(out)) {
             None => Box::new(std::io::stdout().lock()),
             Some(out) if same_file::is_same_file(out, &self.file).unwrap_or(false) => {
-                return Err(Failure::usage(format!("--out: `{}` is the file to read, too", out.shown())));
+                return Err(Failure::usage(format!("--out: `{}` is also the input file", out.shown())));
             }
             Some(out) => Box::new(NamedFile::create(out)?),
         };
@@ -233,8 +233,7 @@ fn each_object(
 ) -> Result<Option<String>, Failure> {
     let failed = |error: wavemill_object::Error| input::unreadable(&error);
     let container = Container::parse(bytes).map_err(|error| match (&error, target) {
-        (Error::Foreign { .. }, None) => failed(error)
-            .help("Machine code without a file around it needs --target, which says what it is for."),
+        (Error::Foreign { .. }, None) => failed(error).help("Raw machine code needs --target."),
         _ => failed(error),
     })?;
     if *container.kind() == ContainerKind::CodeObject {
@@ -287,12 +286,14 @@ fn each_object(
         let more = unknown.len() - names.len();
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         left_out.push(format!(
-            "code for {}{more} is left out: Wavemill does not know these instructions",
+            "code for {}{more} is omitted: Wavemill does not know these instructions",
             names.join(", ")
         ));
     }
     if shared != 0 {
-        left_out.push(format!("entries that share the code of another one: {shared}; it is printed once"));
+        left_out.push(format!(
+            "entries that share the code of another entry: {shared}; shared code is printed once"
+        ));
     }
     Ok((!left_out.is_empty()).then(|| left_out.join("; ")))
 }

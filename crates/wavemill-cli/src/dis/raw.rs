@@ -23,7 +23,7 @@ pub(super) fn unlinked(target: &TargetId, bytes: &[u8], binary: bool) -> Result<
         for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
             hex::line(line, &mut code).map_err(|message| {
                 Failure::input(format!("line {}: {message}", number + 1))
-                    .help("Machine code that looks like text is read with --raw.")
+                    .help("Pass --raw for raw machine code that looks like text.")
             })?;
         }
         code

@@ -40,7 +40,7 @@ pub(super) fn write(
     let version = unlinked.module.version;
     if version < CodeObjectVersion::V4 {
         let text = format!(
-            "{name} is a code object {version}, and what is assembled of its source is one of v4, the oldest that is written"
+            "{name} is a code object {version}, but its source assembles to a code object v4, the oldest that Wavemill writes"
         );
         message::say(Kind::Note, &text);
     }

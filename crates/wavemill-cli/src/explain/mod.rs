@@ -15,9 +15,9 @@ use crate::message::{Kind, with_kind};
 use subject::Subject;
 
 pub(crate) const HELP: &str = "\
-Machine code is read as bytes in memory order (0203027e, or 02 03 02 7e), as words behind 0x
-(0x7e020302), or as llvm-mc prints it ([0x02,0x03,0x02,0x7e]). Without --target, the newest target
-that has it counts.
+Machine code is read as bytes in memory order (0203027e, or 02 03 02 7e), as words after 0x
+(0x7e020302), or as llvm-mc prints it ([0x02,0x03,0x02,0x7e]). Without --target, it is decoded for
+the newest target that has the instruction.
 
 Examples:
   wavemill explain v_add_f32
@@ -29,9 +29,9 @@ Examples:
 /// How layouts are shown.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum LayoutView {
-    /// What each register holds, lanes beside each other (default)
+    /// The elements in each register, lanes side by side (default)
     Lanes,
-    /// Where each element is, in the shape of the matrices
+    /// The register and lane of each element, in the shape of the matrices
     Elements,
 }
 
@@ -41,10 +41,10 @@ pub(crate) struct ExplainArgs {
     /// Machine code in hexadecimal, or a mnemonic such as v_add_f32 or v_add_f32_e64
     #[arg(required = true, value_name = "INSTRUCTION")]
     instruction: Vec<String>,
-    /// The target or product whose instruction it is, such as gfx942 or mi210; without it, of a mnemonic all targets are shown
+    /// The target or product of the instruction, such as gfx942 or mi210; by default, a mnemonic is shown for all targets
     #[arg(long, value_name = "TARGET", value_parser = input::parse_instruction_set)]
     target: Option<Target>,
-    /// Say where a matrix instruction has the elements of its matrices: in which lanes and registers
+    /// Show which lanes and registers have the elements of a matrix instruction
     #[arg(long, value_enum, value_name = "VIEW", num_args = 0..=1, require_equals = true, default_missing_value = "lanes")]
     layout: Option<LayoutView>,
     /// Write JSON instead of text

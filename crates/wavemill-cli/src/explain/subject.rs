@@ -72,7 +72,7 @@ fn parsed(text: &str, target: Option<Target>) -> Result<Inst, Failure> {
     let Some((target, error)) = first else { return Err(Failure::input("there are no targets")) };
     let part = text.get(error.span.clone()).unwrap_or_default();
     let mut failure = Failure::input(format!(
-        "`{text}` is no instruction of {target}: at `{part}`: {}",
+        "`{text}` is not an instruction of {target}: at `{part}`: {}",
         error.message,
         text = text.shown(),
         part = part.shown()
@@ -105,12 +105,12 @@ fn modifiers(text: &str) -> Option<Modifiers> {
 fn unknown_mnemonic(name: &str, target: Option<Target>) -> Failure {
     if let Some((op, others)) = Mnemonic::with_other_suffixes(name) {
         return Failure::input(format!(
-            "`{op}` has no encoding of the suffix in `{name}`",
+            "`{op}` has no encoding with the suffix of `{name}`",
             name = name.shown()
         ))
         .help(match others.is_empty() {
-            true => format!("Leave it out: {op}."),
-            false => format!("There are {}.", others.join(", ")),
+            true => format!("Omit the suffix: {op}."),
+            false => format!("Valid names are {}.", others.join(", ")),
         });
     }
     let near = nearest(&name.to_ascii_lowercase(), mnemonics(target), 3);
@@ -146,22 +146,22 @@ fn bytes(text: &str) -> Result<Option<Vec<u8>>, Failure> {
     for part in parts {
         let wrong = |expected: &str| {
             Failure::input(format!("expected {expected}, found `{part}`", part = part.shown()))
-                .help("Write bytes in memory order (0203027e), or words behind 0x (0x7e020302).")
+                .help("Write bytes in memory order (0203027e), or words after 0x (0x7e020302).")
         };
         let digits = word_digits(part);
         match &digits {
             Some(digits) if digits.is_empty() || !is_hex(digits) => {
-                return Err(wrong("hexadecimal digits behind 0x"));
+                return Err(wrong("hexadecimal digits after 0x"));
             }
             Some(digits) if !matches!(digits.len(), 2 | 8) => {
-                return Err(wrong("two digits behind 0x, which are a byte, or eight, which are a word"));
+                return Err(wrong("two digits (a byte) or eight digits (a word) after 0x"));
             }
             Some(digits) => {
                 let value = u32::from_str_radix(digits, 16).map_err(|_| wrong("a word of 32 bits"))?;
                 let count = digits.len() / 2;
                 bytes.extend(value.to_le_bytes().into_iter().take(count));
             }
-            None if !is_hex(part) => return Err(wrong("machine code in hexadecimal to go on")),
+            None if !is_hex(part) => return Err(wrong("more machine code in hexadecimal")),
             None if part.len() % 2 != 0 => return Err(wrong("two hexadecimal digits for each byte")),
             None => {
                 for pair in part.as_bytes().chunks(2) {
@@ -191,12 +191,12 @@ fn instance(text: &str, bytes: &[u8], target: Option<Target>) -> Result<Inst, Fa
     };
     let inst = decoded.map_err(|error| no_instruction(text, bytes, target, &error))?;
     if let Some(rest) = bytes.get(inst.size()..).filter(|rest| !rest.is_empty()) {
-        let found = format!("{} more {} behind `{}`", rest.len(), plural(rest.len()), printed(&inst));
+        let found = format!("{} more {} after `{}`", rest.len(), plural(rest.len()), printed(&inst));
         return Err(Failure::input(format!(
             "expected one instruction of {} bytes, found {found}",
             inst.size()
         ))
-        .help("Give one instruction at a time; `wavemill dis` disassembles code objects."));
+        .help("Pass one instruction at a time; `wavemill dis` disassembles code objects."));
     }
     Ok(inst)
 }
@@ -211,7 +211,8 @@ fn no_instruction(text: &str, bytes: &[u8], target: Option<Target>, error: &Deco
         ));
     }
     let of = target.map_or("any target".to_owned(), |target| target.to_string());
-    let failure = Failure::input(format!("`{text}` is no instruction of {of}: {error}", text = text.shown()));
+    let failure =
+        Failure::input(format!("`{text}` is not an instruction of {of}: {error}", text = text.shown()));
     if let Some(inst) = Target::GCN.into_iter().rev().find_map(|target| decode(target, bytes).ok()) {
         return failure.help(format!("On {} it is `{}`.", inst.target(), printed(&inst)));
     }
@@ -221,7 +222,7 @@ fn no_instruction(text: &str, bytes: &[u8], target: Option<Target>, error: &Deco
         target.into_iter().chain(Target::GCN.into_iter().rev()).find_map(|t| decode(t, &turned).ok());
     match turned_inst {
         Some(inst) if !text.contains("0x") => failure.help(format!(
-            "Bytes are read in memory order. As words, with 0x in front of each, it is `{}` on {}.",
+            "Bytes are read in memory order. As words, with 0x before each, it is `{}` on {}.",
             printed(&inst),
             inst.target()
         )),

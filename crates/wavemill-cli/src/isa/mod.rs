@@ -16,10 +16,10 @@ use crate::message::{self, Kind};
 /// Formats of pages.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Format {
-    /// HTML pages that need nothing else (default)
+    /// Self-contained HTML pages (default)
     #[default]
     Html,
-    /// Markdown as GitHub shows it
+    /// Markdown for GitHub
     Md,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct IsaArgs {
     /// How to write them
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t, hide_default_value = true)]
     format: Format,
-    /// Only the instructions of this target or product, and what holds there
+    /// Only the instructions of this target or product, described for it
     #[arg(long, value_name = "TARGET", value_parser = input::parse_instruction_set)]
     target: Option<Target>,
 }

@@ -80,7 +80,7 @@ impl LogFile {
             for (other, name) in [(Handle::stdout(), "output"), (Handle::stderr(), "error")] {
                 if other.is_ok_and(|other| other == handle) {
                     return Err(Failure::usage(format!(
-                        "--log-file: `{}` is the standard {name}, too",
+                        "--log-file: `{}` is also the standard {name}",
                         path.shown()
                     ))
                     .help("Give the log a file of its own."));
@@ -96,10 +96,10 @@ impl LogFile {
             });
             if !known.map_err(failed)? {
                 return Err(Failure::usage(format!(
-                    "--log-file: `{}` is there already and is no log, so it is not overwritten",
+                    "--log-file: `{}` already exists and is not a log, so it is not overwritten",
                     path.shown()
                 ))
-                .help("Name a file that is not there yet, an empty one, or an earlier log of Wavemill's."));
+                .help("Name a new file, an empty file, or an earlier Wavemill log."));
             }
         }
         Ok(LogFile { path: path.to_owned(), file, as_json, created, regular, begun: false, failed: None })

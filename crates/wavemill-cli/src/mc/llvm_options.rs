@@ -22,14 +22,12 @@ enum Fate {
 }
 use Fate::{Help, Nothing, NothingInText, Refused};
 
-const LEXER: &str =
-    "numbers are read as tests of GPU code have them: write 0x1F for hexadecimal and 0b101 for binary ones";
-const INTERNAL: &str = "it prints numbers and names of LLVM's own tables, which change from one LLVM to the next: leave it out; `wavemill explain` shows the fields and operands of an instruction";
-const MARKS: &str = "text has no marks and colours here: use -disassemble";
-const LABELS: &str =
-    "labels that begin with `.L` are not kept in files: give them names that begin otherwise";
-const LINES: &str = "line tables are of version 4, or 5 if the source has a file 0: leave it out";
-const RELOCATIONS: &str = "relocations are written as LLVM does without it: leave it out";
+const LEXER: &str = "numbers are parsed as in LLVM's tests of GPU code: write 0x1F for hexadecimal and 0b101 for binary numbers";
+const INTERNAL: &str = "it prints numbers and names from LLVM's internal tables, which change with each LLVM release: omit it; `wavemill explain` shows the fields and operands of an instruction";
+const MARKS: &str = "marked-up and coloured text is not supported: use -disassemble";
+const LABELS: &str = "labels that begin with `.L` are not kept in files: use other names";
+const LINES: &str = "line tables have version 4, or 5 if the source has a file 0: omit it";
+const RELOCATIONS: &str = "relocations are written as LLVM writes them without this option: omit it";
 
 /// Names without dashes, whether they have a value, and how to handle them.
 const OPTIONS: &[(&str, bool, Fate)] = &[
@@ -57,30 +55,30 @@ const OPTIONS: &[(&str, bool, Fate)] = &[
     // Only -g would use them.
     ("main-file-name", true, Nothing),
     ("fdebug-compilation-dir", true, Nothing),
-    ("compress-debug-sections", true, NothingInText("debug information is written as it is: leave it out")),
+    ("compress-debug-sections", true, NothingInText("debug information is written uncompressed: omit it")),
     ("crel", false, NothingInText(RELOCATIONS)),
     ("dwarf-version", true, NothingInText(LINES)),
     ("dwarf64", false, NothingInText(LINES)),
-    ("fdebug-prefix-map", true, NothingInText("folders are written as the source names them: leave it out")),
+    ("fdebug-prefix-map", true, NothingInText("folders are written as the source names them: omit it")),
     (
         "no-exec-stack",
         false,
         NothingInText(
-            "the section `.note.GNU-stack` is not made: leave it out, no loader of code objects reads it",
+            "the section `.note.GNU-stack` is not written: omit it, no loader of code objects reads it",
         ),
     ),
     ("save-temp-labels", false, NothingInText(LABELS)),
     ("L", false, NothingInText(LABELS)),
-    ("split-dwarf-file", true, Refused("all goes into one file: leave it out")),
+    ("split-dwarf-file", true, Refused("all output is in one file: omit it")),
     (
         "g",
         false,
         Refused(
-            "debug information is made of what the source says, and of nothing else: `.file` and `.loc` in the source make line tables",
+            "debug information comes from the source alone: `.file` and `.loc` in the source make line tables",
         ),
     ),
     ("gsframe", false, Nothing),
-    ("validate-cfi", false, Refused("what `.cfi_*` directives say is written and not checked: leave it out")),
+    ("validate-cfi", false, Refused("`.cfi_*` directives are written without checks: omit it")),
     ("show-inst", false, Refused(INTERNAL)),
     ("asm-show-inst", false, Refused(INTERNAL)),
     ("show-inst-operands", false, Refused(INTERNAL)),
@@ -90,23 +88,17 @@ const OPTIONS: &[(&str, bool, Fate)] = &[
         "as-lex",
         false,
         Refused(
-            "it prints the tokens of LLVM's reader: leave it out; `wavemill asm --json` shows what became of each statement",
+            "it prints the tokens of LLVM's lexer: omit it; `wavemill asm --json` shows the result of each statement",
         ),
     ),
     ("mdis", false, Refused(MARKS)),
     ("cdis", false, Refused(MARKS)),
-    (
-        "M",
-        true,
-        Refused("the printer of AMDGPU has no options, and llvm-mc refuses all values: leave it out"),
-    ),
-    ("preserve-comments", false, Refused("comments are not printed: leave it out")),
+    ("M", true, Refused("the AMDGPU printer has no options, and llvm-mc rejects all values: omit it")),
+    ("preserve-comments", false, Refused("comments are not printed: omit it")),
     (
         "n",
         false,
-        Refused(
-            "a source always begins in `.text`: leave it out, or begin the source with a section of its own",
-        ),
+        Refused("a source always begins in `.text`: omit it, or begin the source with a section directive"),
     ),
     ("masm-hexfloats", false, Refused(LEXER)),
     ("masm-integers", false, Refused(LEXER)),
@@ -156,7 +148,7 @@ pub(super) fn settled(options: Vec<OsString>, known: &Known) -> Result<Vec<OsStr
         }
         let wrong = |value: &str| {
             Failure::usage(format!("-{name}: expected 1 or 0, found `{}`", value.shown()))
-                .help("1 is what it means without a value; true and false are taken, too.")
+                .help("Without a value, it means 1; true and false are accepted, too.")
         };
         if let (true, Some(text)) = (known.switches.iter().any(|own| own == name), value) {
             if truth(value).ok_or_else(|| wrong(text))? {
@@ -169,8 +161,8 @@ pub(super) fn settled(options: Vec<OsString>, known: &Known) -> Result<Vec<OsStr
             continue;
         };
         let refused = |reason: &str| {
-            Failure::usage(format!("llvm-mc's -{name} is not taken here: {reason}"))
-                .help("`wavemill mc --help` lists the options that are.")
+            Failure::usage(format!("llvm-mc's -{name} is not supported: {reason}"))
+                .help("`wavemill mc --help` lists the supported options.")
         };
         let unchanged = match (takes_value, name) {
             (true, "compress-debug-sections") => value == Some("none"),
@@ -242,10 +234,10 @@ mod tests {
     #[test]
     fn what_would_change_the_output_is_refused() {
         for (line, message) in [
-            ("--show-inst", "llvm-mc's -show-inst is not taken here: it prints numbers"),
-            ("-g a.s", "llvm-mc's -g is not taken here: debug information"),
-            ("--no-exec-stack --filetype obj a.s", "llvm-mc's -no-exec-stack is not taken here"),
-            ("--dwarf-version=5 --filetype=obj", "llvm-mc's -dwarf-version is not taken here"),
+            ("--show-inst", "llvm-mc's -show-inst is not supported: it prints numbers"),
+            ("-g a.s", "llvm-mc's -g is not supported: debug information"),
+            ("--no-exec-stack --filetype obj a.s", "llvm-mc's -no-exec-stack is not supported"),
+            ("--dwarf-version=5 --filetype=obj", "llvm-mc's -dwarf-version is not supported"),
             ("--show-encoding=yes", "-show-encoding: expected 1 or 0, found `yes`"),
             ("--mc-relax-all=2", "-mc-relax-all: expected 1 or 0, found `2`"),
             ("a.s --runs", "-runs: expected a value, found the end of the line"),

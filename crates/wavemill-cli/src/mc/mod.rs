@@ -31,17 +31,17 @@ pub(crate) use options::McArgs;
 
 /// The end of the short help.
 pub(crate) const SHORT_HELP: &str = "\
-Options may have one dash or two, as llvm-mc takes them. --help has all of them, and examples.
+Options may have one dash or two, as in llvm-mc. --help lists all of them, with examples.
 
 Example: wavemill mc -triple=amdgcn -mcpu=gfx90a -show-encoding tests.s";
 
 /// The end of the help page.
 pub(crate) const HELP: &str = "\
-Options may have one dash or two, as llvm-mc takes them. The exit code is 1 if the input has
-errors, as llvm-mc's is. Other options of llvm-mc are taken if they change nothing in what is
-written (-mc-relax-all, -output-asm-variant, and -dwarf-version with text), and refused otherwise,
-with the reason: -show-inst prints numbers of LLVM's own tables.
-What `.print` says is written to the standard output, in front of everything else.
+Options may have one dash or two, as in llvm-mc. The exit code is 1 if the input has errors, as
+in llvm-mc. Other options of llvm-mc are accepted if they do not change the output
+(-mc-relax-all, -output-asm-variant, and -dwarf-version with text), and refused otherwise, with
+the reason: -show-inst prints numbers from LLVM's internal tables.
+`.print` writes to the standard output, before everything else.
 
 Examples:
   wavemill mc -triple=amdgcn -mcpu=gfx90a -show-encoding tests.s
@@ -194,7 +194,7 @@ fn write(args: &McArgs, bytes: &[u8]) -> Result<(), Failure> {
             std::fs::write(out, bytes).map_err(|error| Failure::output(&format!("`{}`", out.shown()), &error))
         }
         _ if args.filetype == FileType::Obj && std::io::stdout().is_terminal() => {
-            Err(Failure::usage("machine code is not for the terminal: name a file with -o"))
+            Err(Failure::usage("machine code is not written to a terminal: name a file with -o"))
         }
         _ => Ok(std::io::stdout().lock().write_all(bytes)?),
     }

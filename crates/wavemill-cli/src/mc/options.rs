@@ -12,7 +12,7 @@ use crate::input::Shown as _;
 #[derive(clap::Args, Debug)]
 #[command(args_override_self = true)]
 pub(crate) struct McArgs {
-    /// Source, or machine code in hexadecimal digits with -disassemble; the standard input if left out or `-`
+    /// Source, or machine code in hexadecimal digits with -disassemble; the standard input by default or with `-`
     pub file: Option<PathBuf>,
     /// Architecture, vendor and platform: amdgcn, amdgcn-amd-amdhsa
     #[arg(long, value_name = "TRIPLE", value_parser = parse_triple)]
@@ -29,16 +29,16 @@ pub(crate) struct McArgs {
     /// What to write
     #[arg(long, value_enum, value_name = "TYPE", default_value = "asm")]
     pub filetype: FileType,
-    /// Where to write it; the standard output if left out or `-`
+    /// Where to write the output; the standard output by default or with `-`
     #[arg(short = 'o', value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Write the machine code behind each instruction
+    /// Write the machine code after each instruction
     #[arg(long)]
     pub show_encoding: bool,
-    /// Take machine code apart
+    /// Disassemble machine code
     #[arg(long, conflicts_with = "assemble")]
     pub disassemble: bool,
-    /// Assemble, as without it
+    /// Assemble (default)
     #[arg(long, hide_short_help = true)]
     pub assemble: bool,
     /// With -disassemble: two digits for each byte, without 0x
@@ -47,12 +47,12 @@ pub(crate) struct McArgs {
     /// Set a symbol before the source is read
     #[arg(long, value_name = "NAME=VALUE", value_parser = crate::asm::parse_definition)]
     pub defsym: Vec<(String, i64)>,
-    /// Folder in which included files are looked for, behind the current one
+    /// Folder to search for included files, after the current one
     #[arg(short = 'I', value_name = "FOLDER")]
     pub include: Vec<PathBuf>,
     /// Version of the code object format
     ///
-    /// Objects have 4, 5 or 6; text takes any number, and shows some directives for some of them.
+    /// Objects have 4, 5 or 6. With text, any number is accepted, and it decides which directives are shown.
     #[arg(long, value_name = "VERSION", default_value = "6", hide_short_help = true)]
     pub amdhsa_code_object_version: u32,
     /// Print no warnings
@@ -72,7 +72,7 @@ pub(crate) enum FileType {
     Asm,
     /// A relocatable file
     Obj,
-    /// Nothing: only errors are reported
+    /// Nothing; only report errors
     Null,
 }
 
@@ -81,7 +81,7 @@ fn parse_triple(text: &str) -> Result<String, String> {
     match arch {
         "amdgcn" | "amdgpu" => Ok(text.to_owned()),
         _ if TargetId::parse(text).is_some() => Ok(text.to_owned()),
-        "r600" => Err("the processors of r600 are not known here; those of amdgcn are".to_owned()),
+        "r600" => Err("r600 processors are not supported; amdgcn processors are".to_owned()),
         _ => Err(format!("expected amdgcn or a triple such as amdgcn-amd-amdhsa, found `{}`", text.shown())),
     }
 }

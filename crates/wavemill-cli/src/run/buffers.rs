@@ -113,13 +113,13 @@ impl<'a> Buffers<'a> {
         let launch = self.labels.len().saturating_sub(1);
         if let Some(other) = self.position(&shape.name).map(|index| &self.list[index]) {
             let name = &shape.name;
-            let message = format!("there is a buffer `{name}` already", name = name.shown());
+            let message = format!("there is already a buffer `{name}`", name = name.shown());
             if other.launch == launch {
-                return Err(Failure::usage(message).help("Give each buffer a name of its own."));
+                return Err(Failure::usage(message).help("Give each buffer its own name."));
             }
-            return Err(Failure::usage(format!("{message}, made for {}", self.labels[other.launch])).help(format!(
-                "Leave the argument out, or write {name}=&{name}, to go on with it. For another buffer, put one with a name \
-                 of its own above the launches, such as {name}2:{}[{}], and write {name}=&{name}2.",
+            return Err(Failure::usage(format!("{message}, created for {}", self.labels[other.launch])).help(format!(
+                "Omit the argument, or write {name}=&{name}, to keep using it. For another buffer, add one with its own \
+                 name above the launches, such as {name}2:{}[{}], and write {name}=&{name}2.",
                 shape.element.name(),
                 shape.count(), name = name.shown())));
         }
@@ -181,8 +181,8 @@ impl<'a> Buffers<'a> {
         let argument = &self.shared[index];
         let near = argument.name.as_deref().and_then(|name| closest(name, names));
         let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        Err(Failure::usage(format!("argument `{}`: no launch takes it{hint}", argument.shown())).help(
-            "An argument above the launches goes to the parameters of its name, and to those that are given &NAME.",
+        Err(Failure::usage(format!("argument `{}`: no launch uses it{hint}", argument.shown())).help(
+            "An argument above the launches is for parameters of its name, and for parameters that are given &NAME.",
         ))
     }
 }
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(buffers.check_used(["x"]), Ok(()));
         // Buffers that do not exist, or exist already.
         let message = launch(&mut buffers, &["y"], &["y[8]=zeros"]).unwrap_err();
-        assert_eq!(message, "argument `y[8]=zeros`: there is a buffer `y` already, made for launch 1");
+        assert_eq!(message, "argument `y[8]=zeros`: there is already a buffer `y`, created for launch 1");
         assert_eq!(launch(&mut buffers, &["z"], &[]).unwrap_err(), "missing: z");
         assert!(launch(&mut buffers, &["z"], &["z=&zz"]).unwrap_err().contains("no buffer `zz`"));
         assert!(launch(&mut buffers, &["z"], &["z=&n"]).is_err(), "a number is no buffer");

@@ -32,7 +32,7 @@ pub(super) struct Coverage {
 fn parse(text: &str) -> Result<Targets, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if value["kind"] != Kind::Coverage.name() {
-        return Err("it is no file of coverage".to_owned());
+        return Err("it is not a coverage file".to_owned());
     }
     if value["schema"] != message::SCHEMA {
         return Err(format!(
@@ -44,8 +44,9 @@ fn parse(text: &str) -> Result<Targets, String> {
     let targets = value["targets"].as_object().ok_or("`targets` is missing")?;
     let mut out = Targets::new();
     for (target, rows) in targets {
-        let rows =
-            rows.as_object().ok_or_else(|| format!("`{target}` is no object", target = target.shown()))?;
+        let rows = rows
+            .as_object()
+            .ok_or_else(|| format!("`{target}` is not an object", target = target.shown()))?;
         let mut own = BTreeMap::new();
         for (name, count) in rows {
             let wrong = || {
@@ -138,7 +139,7 @@ impl Coverage {
             parts.push(json!({ "target": target.name(), "executed": executed, "rows": all }));
         }
         let parts = json!({ "file": name, "coverage": parts });
-        message::say_with(Kind::Output, &format!("wrote {name}: executed are {}", lines.join(", ")), &parts);
+        message::say_with(Kind::Output, &format!("wrote {name}: executed {}", lines.join(", ")), &parts);
     }
 }
 
@@ -152,10 +153,10 @@ mod tests {
         assert_eq!(parse(text).unwrap()["gfx906"]["s_endpgm"], 4);
         for (text, why) in [
             ("", "EOF while parsing a value at line 1 column 0"),
-            ("{}", "it is no file of coverage"),
+            ("{}", "it is not a coverage file"),
             (r#"{"kind":"coverage","schema":2}"#, "expected schema 1, found 2"),
             (r#"{"kind":"coverage","schema":1}"#, "`targets` is missing"),
-            (r#"{"kind":"coverage","schema":1,"targets":{"a":1}}"#, "`a` is no object"),
+            (r#"{"kind":"coverage","schema":1,"targets":{"a":1}}"#, "`a` is not an object"),
             (
                 r#"{"kind":"coverage","schema":1,"targets":{"a":{"b":-1}}}"#,
                 "`b` of a is -1; expected a number of executions",

@@ -127,7 +127,7 @@ impl Element {
                 return match hex_float(&clean) {
                     Some(value) => Ok(Number::Float(value)),
                     None => fail(format!(
-                        "`{text}` is an integer in another base, and a float was expected: write 0x1.8p3 for a value, \
+                        "`{text}` is an integer in another base, but a float was expected: write 0x1.8p3 for a value, \
                          or pass the bits as an integer type of the same size",
                         text = text.shown()
                     )),
@@ -139,7 +139,7 @@ impl Element {
                 }
                 Ok(value) => Ok(Number::Float(value)),
                 Err(_) => fail(format!(
-                    "`{text}` is no number; expected a float such as 1.5 or -2e-3",
+                    "`{text}` is not a number; expected a float such as 1.5 or -2e-3",
                     text = text.shown()
                 )),
             };
@@ -168,7 +168,7 @@ impl Element {
                 text = text.shown()
             )),
             Err(_) => fail(format!(
-                "`{text}` is no number; expected an integer such as 42, -7 or 0xff",
+                "`{text}` is not a number; expected an integer such as 42, -7 or 0xff",
                 text = text.shown()
             )),
         }
@@ -176,13 +176,13 @@ impl Element {
 
     fn holds(self) -> String {
         match self {
-            Element::F16 => "f16 holds up to 65504".to_owned(),
-            Element::Bf16 => format!("bf16 holds up to {:e}", bf16::MAX.to_f64()),
-            Element::F32 => format!("f32 holds up to {:e}", f32::MAX),
-            Element::F64 => format!("f64 holds up to {:e}", f64::MAX),
+            Element::F16 => "the maximum of f16 is 65504".to_owned(),
+            Element::Bf16 => format!("the maximum of bf16 is {:e}", bf16::MAX.to_f64()),
+            Element::F32 => format!("the maximum of f32 is {:e}", f32::MAX),
+            Element::F64 => format!("the maximum of f64 is {:e}", f64::MAX),
             _ => {
                 let (min, max) = self.range();
-                format!("{} holds {min} to {max}", self.name())
+                format!("{} ranges from {min} to {max}", self.name())
             }
         }
     }

@@ -63,7 +63,7 @@ impl Elements {
                     (Number::Int(low), Number::Int(high)) if low <= high => false,
                     (Number::Float(low), Number::Float(high)) if low <= high => !(high - low).is_finite(),
                     (Number::Float(low), Number::Float(high)) if low.is_nan() || high.is_nan() => {
-                        return Err(Failure::usage("an end of the range of `random` is no number"));
+                        return Err(Failure::usage("an end of the range of `random` is not a number"));
                     }
                     _ => {
                         return Err(Failure::usage(

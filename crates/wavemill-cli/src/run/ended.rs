@@ -60,8 +60,8 @@ pub(super) fn failure(mut error: Error, object: &Path, registers: bool) -> Failu
     }
     // JSON objects have all details.
     let more = (more && !registers && message::format() != Format::Json).then(|| match &error {
-        Error::Fault(_) => "--registers prints the registers of the wave, and more of the code.".to_owned(),
-        _ => "--registers lists more of the waves.".to_owned(),
+        Error::Fault(_) => "Pass --registers for the registers of the wave and more of the code.".to_owned(),
+        _ => "Pass --registers for more of the waves.".to_owned(),
     });
     let help: Vec<String> = advice(&error).into_iter().chain(more).collect();
     failure.help = (!help.is_empty()).then(|| help.join("\n"));
@@ -84,21 +84,19 @@ fn advice(error: &Error) -> Option<String> {
 }
 
 /// Advice when the waves run and may end.
-const LONGER: &str = "If the kernel only needs longer, raise the limit (--max-instructions, --timeout); if not, check what ends its loop.";
+const LONGER: &str = "If the kernel needs more time, raise the limit (--max-instructions, --timeout); otherwise check what ends its loop.";
 
 /// Advice about waves that can never end; `None` if each of them may end.
 fn stuck(waves: &[UnfinishedWave]) -> Option<&'static str> {
     let runs = |wave: &UnfinishedWave| wave.spins.is_none() && !wave.at_barrier;
     if waves.iter().any(UnfinishedWave::is_in_infinite_loop) {
-        Some(
-            "Nothing can end the infinite loop: check where its branch leads, and what its condition depends on.",
-        )
+        Some("Nothing can end the infinite loop: check its branch target and branch condition.")
     } else if waves.is_empty() || waves.iter().any(runs) {
         None
     } else if waves.iter().any(|wave| wave.spins.is_some()) {
         Some("No wave stores what the loop waits for: check the address, and that a wave stores there first.")
     } else {
-        Some("All waves of a workgroup must come to a barrier: check that none waits for it somewhere else.")
+        Some("All waves of a workgroup must reach a barrier: check that no wave waits elsewhere.")
     }
 }
 
@@ -106,9 +104,9 @@ fn stuck(waves: &[UnfinishedWave]) -> Option<&'static str> {
 fn larger_stack(stack: &StackOverflow) -> String {
     match stack.larger {
         Some(larger) => format!(
-            "--stack {} gives each work-item more; a recursion that never ends needs more than there is.",
+            "Pass --stack {} for a larger stack; endless recursion overflows any stack.",
             bytes_text(larger.into())
         ),
-        None => "A work-item can have no more private memory: make the recursion less deep, or its arrays smaller.".to_owned(),
+        None => "The stack is at its maximum: reduce the recursion depth or the size of arrays.".to_owned(),
     }
 }

@@ -29,7 +29,7 @@ impl std::str::FromStr for Tolerance {
         for part in text.split(',') {
             let bad = || {
                 Failure::usage(format!(
-                    "`{part}` is no tolerance; expected abs=1e-6, rel=1e-5 or ulp=2, with commas between",
+                    "`{part}` is not a tolerance; expected abs=1e-6, rel=1e-5 or ulp=2, separated by commas",
                     part = part.shown()
                 ))
             };
@@ -103,7 +103,7 @@ impl Expectation {
     pub(crate) fn parse(text: &str, base: &Path, tolerance: Tolerance) -> Result<Self, Failure> {
         let fail = || {
             Failure::usage(format!(
-                "`{text}` is no expectation; expected y=ref.npy or 'y[:4]=[0,2,4,6]'",
+                "`{text}` is not an expectation; expected y=ref.npy or 'y[:4]=[0,2,4,6]'",
                 text = text.shown()
             ))
         };
@@ -123,10 +123,8 @@ impl Expectation {
     pub(crate) fn prepare(&self, shape: &Shape) -> Result<Prepared, Failure> {
         let view = View::parse(shape, self.slice.as_deref())?;
         if view.count() == 0 {
-            return Err(Failure::usage(
-                "this part of the buffer has no elements, so that nothing is compared",
-            )
-            .help("Name a part with elements, or leave the expectation out."));
+            return Err(Failure::usage("this part of the buffer has no elements, so nothing is compared")
+                .help("Name a part with elements, or omit the expectation."));
         }
         let expected = self.contents.elements(shape.element, view.count())?;
         let slice = self.slice.as_ref().map_or(String::new(), |slice| format!("[{slice}]"));

@@ -39,9 +39,9 @@ fn refusal(option: Purpose, path: &Path, other: Purpose) -> Failure {
     let path = path.shown();
     let message = match other == option {
         true => format!("{option}: `{path}` is written more than once"),
-        false => format!("{option}: `{path}` is {other}, too"),
+        false => format!("{option}: `{path}` is also {other}"),
     };
-    Failure::usage(message).help("Nothing has been written; give it another name.")
+    Failure::usage(message).help("Nothing was written; choose another file name.")
 }
 
 fn arguments(list: &[ArgSpec], files: &mut Files) {
@@ -67,7 +67,7 @@ impl Job {
         }
         let wanted = || self.launches.iter().map(|launch| launch.wanted()).chain([&self.end]);
         for path in wanted().flat_map(|wanted: &Wanted| &wanted.expect).filter_map(|e| e.contents().file()) {
-            files.add("what is expected", path);
+            files.add("a file with expected contents", path);
         }
         for output in wanted().flat_map(|wanted| &wanted.out) {
             files.write("--out", output.file())?;

@@ -51,7 +51,7 @@ impl Fill {
                 None => String::new(),
             };
             Failure::usage(format!(
-                "`{text}` does not say what the contents are; expected {EXPECTED}{hint}",
+                "`{text}` does not describe contents; expected {EXPECTED}{hint}",
                 text = text.shown()
             ))
         };
@@ -59,7 +59,7 @@ impl Fill {
             Failure::usage(format!("`{}` has no `{what}` at its end; expected {EXPECTED}", text.shown()))
         };
         if text.is_empty() {
-            return Err(Failure::usage(format!("there is nothing behind the `=`; expected {EXPECTED}")));
+            return Err(Failure::usage(format!("there is nothing after the `=`; expected {EXPECTED}")));
         }
         if let Some(path) = text.strip_prefix('@') {
             return match path.is_empty() {
@@ -133,7 +133,7 @@ impl Fill {
             let numbers: Vec<String> = inside.split(',').map(|n| n.trim().to_owned()).collect();
             return match numbers.iter().position(String::is_empty) {
                 Some(at) => Err(Failure::usage(format!(
-                    "`{text}`: there is no number {at} between the commas",
+                    "`{text}`: number {at} is missing between the commas",
                     text = text.shown()
                 ))),
                 None => Ok(Fill::List(numbers)),
@@ -200,7 +200,7 @@ impl Fill {
                 let (found, _, bytes) = read_file(path, Some(element))?;
                 if found != element {
                     return Err(Failure::input(format!(
-                        "`{}` holds {}, but {} was declared",
+                        "`{}` contains {}, but {} was declared",
                         path.shown(),
                         found.name(),
                         element.name()
@@ -210,7 +210,7 @@ impl Fill {
                 if bytes.len() as u128 != size {
                     let found = element.count((bytes.len() / element.bytes()) as u64);
                     return Err(Failure::input(format!(
-                        "`{}` holds {found} ({} bytes), but {count} ({size} bytes) were declared",
+                        "`{}` contains {found} ({} bytes), but {count} ({size} bytes) were declared",
                         path.shown(),
                         bytes.len(),
                     )));
@@ -234,11 +234,11 @@ pub(crate) fn read_file(
         return Ok((array.element, array.shape, array.bytes));
     }
     let Some(element) = expected else {
-        return Err(Failure::usage(format!("`{}` is raw bytes; say of which type they are", path.shown())));
+        return Err(Failure::usage(format!("`{}` has raw bytes; give their type", path.shown())));
     };
     if !data.len().is_multiple_of(element.bytes()) {
         return Err(Failure::input(format!(
-            "`{}` has {} bytes, which is no multiple of the {} bytes of an {}",
+            "`{}` has {} bytes, which is not a multiple of the {} bytes of an {}",
             path.shown(),
             data.len(),
             element.bytes(),
@@ -338,7 +338,7 @@ mod tests {
         }
         assert_eq!(
             fill("iota(0.5,1e38)", Element::F32, 5).unwrap_err(),
-            "element 4 of iota: 4e38 is out of range: f32 holds up to 3.4028235e38"
+            "element 4 of iota: 4e38 is out of range: the maximum of f32 is 3.4028235e38"
         );
     }
 

@@ -49,19 +49,19 @@ fn failure(error: &FindError, launch: &LaunchJob, several: bool, decided: bool) 
         FindError::OtherTarget { code, target } => {
             Failure::input(error.to_string()).help(match fits(code).as_str() {
                 fits if decided => format!(
-                    "It runs on {fits}. All launches run on one device, and the first one's code object has decided that it \
-                     is {target}."
+                    "It runs on {fits}. All launches run on one device, and the code object of the first launch chose \
+                     {target}."
                 ),
-                "" => format!("Leave the target out, or name a code object for {target}."),
+                "" => format!("Omit the target, or name a code object for {target}."),
                 fits => {
-                    format!("It runs on {fits}. Leave the target out, or name a code object for {target}.")
+                    format!("It runs on {fits}. Omit the target, or name a code object for {target}.")
                 }
             })
         }
         FindError::SeveralTargets { targets } => {
             let names: Vec<String> = targets.iter().map(|target| target.to_string().shown()).collect();
             let names = if names.is_empty() { "no target".to_owned() } else { names.join(", ") };
-            Failure::usage(format!("the file has code for {names}; say which one to run"))
+            Failure::usage(format!("the file has code for {names}; choose one"))
                 .help("Add --target TARGET.")
         }
         FindError::AmbiguousName { name, kernels } => {
@@ -74,8 +74,8 @@ fn failure(error: &FindError, launch: &LaunchJob, several: bool, decided: bool) 
         FindError::SeveralKernels { kernels } => {
             let list = list(kernels, launch);
             let count = Plural(kernels.len() as u64, "kernel");
-            Failure::usage(format!("there are {count}; say which one to run")).help(match several {
-                true => format!("Write kernel = \"NAME\" into its table:{list}"),
+            Failure::usage(format!("there are {count}; choose one")).help(match several {
+                true => format!("Write kernel = \"NAME\" in its table:{list}"),
                 false => format!("Add --kernel NAME:{list}"),
             })
         }

@@ -39,7 +39,7 @@ impl Geometry {
         let grid = match (grid, launch.global_size()) {
             (Some(_), Some(_)) => {
                 return Err(Failure::usage(
-                    "both --grid (workgroups) and --global-size (work-items) are given; one is enough",
+                    "both --grid (workgroups) and --global-size (work-items) are given; pass one",
                 ));
             }
             (Some(size), None) => GridSize::Workgroups(size),
@@ -47,7 +47,7 @@ impl Geometry {
             (None, None) => {
                 return Err(Failure::usage("the size of the grid is not given").help(how(
                     "Add --grid N (workgroups) or --global-size N (work-items).",
-                    "Write grid = N (workgroups) or global-size = N (work-items) into its table.",
+                    "Write grid = N (workgroups) or global-size = N (work-items) in its table.",
                 )));
             }
         };
@@ -56,17 +56,17 @@ impl Geometry {
         let block = match (block, required) {
             (Some(block), Some(required)) if block.n != required.n => {
                 return Err(Failure::usage(format!(
-                    "a workgroup of {block} work-items was asked for, but `{}` was compiled for {required} only",
+                    "a workgroup of {block} work-items was requested, but `{}` was compiled for {required} only",
                     Printable(kernel.name())
                 ))
-                .help(format!("Leave --block out, or say --block {required}.")));
+                .help(format!("Omit --block, or pass --block {required}.")));
             }
             (Some(block), _) => block,
             (None, Some(required)) => required,
             (None, None) => {
                 return Err(Failure::usage("the size of a workgroup is not given").help(format!(
                     "{} (work-items of a workgroup, {max} at most for this kernel).",
-                    how("Add --block N", "Write block = N into its table")
+                    how("Add --block N", "Write block = N in its table")
                 )));
             }
         };
@@ -75,14 +75,14 @@ impl Geometry {
         if items > u128::from(max) {
             let has = u64::try_from(items).map_or_else(|_| "too many".to_owned(), |n| Grouped(n).to_string());
             return Err(Failure::usage(format!(
-                "a workgroup of {block} has {has} work-items, but `{}` takes {max} at most",
+                "a workgroup of {block} has {has} work-items, but the maximum of `{}` is {max}",
                 Printable(kernel.name())
             )));
         }
         let geometry = Geometry { grid, block };
         match geometry.work_items().iter().position(|n| *n > u64::from(u32::MAX)) {
             Some(d) => Err(Failure::usage(format!(
-                "{} work-items in {}; {} are possible at most",
+                "{} work-items in {}; the maximum is {}",
                 Grouped(geometry.work_items()[d]),
                 ["X", "Y", "Z"][d],
                 Grouped(u64::from(u32::MAX))

@@ -7,7 +7,7 @@ Arguments of the kernel:
   name:type[count]=contents   a buffer: y:f32[1024]=zeros, img:u8[480,640,3]=@photo.npy
   name:type=value             a value: n:i32=1024, a:f32=-2.5, mask:u64=0xff
   name=local:4096             a __local pointer (dynamic LDS) of that many bytes; also local:4K
-  name=&other                 the same buffer once more, or that of an earlier launch
+  name=&other                 the same buffer again, or a buffer of an earlier launch
   name=null                   a null pointer
   name=bytes:00ff             a structure by value; also name=@file.bin
 
@@ -15,7 +15,7 @@ Arguments of the kernel:
   Contents: zeros, ones, iota, iota(START,STEP), random(SEED), random(SEED,LOW,HIGH),
             a number, [1,2,3], @file.npy, @file.bin (raw, little-endian)
 
-  Where the code object has names and types, n=1024 is enough; otherwise arguments go
+  If the code object has names and types, n=1024 is enough; otherwise pass arguments
   by position, with types.
 
 Sizes in bytes: 65536, 0x10000, 64K or 64KiB, 16M, 1G; units are powers of 1024.
@@ -35,7 +35,7 @@ Results go to the standard output, everything else to the standard error.";
 /// The end of the short help.
 pub(crate) const SHORT_HELP: &str = "\
 Example: wavemill run k.co --grid 4 --block 256 y:f32[1024]=zeros n:i32=1024 --print 'y[:4]'
---help has all options, the forms of arguments, examples and exit codes.";
+--help lists all options, the forms of arguments, examples and exit codes.";
 
 /// The end of the help page.
 pub(crate) fn help() -> String {

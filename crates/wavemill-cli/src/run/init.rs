@@ -58,7 +58,7 @@ pub(super) fn write(
     if elsewhere && outputs.chain(&arguments).any(|text| names_files(text)) {
         message::say(
             Kind::Note,
-            "names of files in it are as they were given; it takes them as relative to its own folder",
+            "file names in it are written as given, but are relative to the folder of the launch file",
         );
     }
     let text = text(&object, launch, kernel, parameters, &arguments);
@@ -66,7 +66,7 @@ pub(super) fn write(
     let mut out = match std::fs::File::create_new(file) {
         Ok(out) => out,
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            return Err(Failure::usage(format!("{name} is there already, and is not overwritten"))
+            return Err(Failure::usage(format!("{name} already exists, and is not overwritten"))
                 .help("Name another file: --init=FILE."));
         }
         Err(error) => return Err(Failure::output(&name, &error)),

@@ -161,7 +161,7 @@ impl Job {
         match !self.download.is_empty() && !object.exists() {
             true => {
                 let commands = self.download.iter().map(|command| format!("\n  {}", Printable(command)));
-                failure.help(format!("These commands get it:{}", commands.collect::<String>()))
+                failure.help(format!("These commands download it:{}", commands.collect::<String>()))
             }
             false => failure,
         }
@@ -196,8 +196,8 @@ impl Job {
                 1 => own.into_iter().for_each(|own| *own = argument.clone()),
                 n => {
                     return Err(Failure::usage(format!(
-                        "argument `{}`: {n} launches of the launch file have one of that name, and which one is meant is \
-                         not clear",
+                        "argument `{}`: {n} launches of the launch file have an argument of that name, so the change is \
+                         ambiguous",
                         argument.shown()
                     ))
                     .help("Change the launch file instead, or move the argument above the launches."));
@@ -219,7 +219,7 @@ fn refuse_ambiguous(args: &RunArgs, launches: usize) -> Result<(), Failure> {
     match args.of_one_launch() {
         None => Ok(()),
         Some(option) => Err(Failure::usage(format!(
-            "{option}: `{}` has {}, and which one is meant is not clear",
+            "{option}: `{}` has {}, so the option is ambiguous",
             args.file.shown(),
             match launches {
                 1 => "a [[launch]] table".to_owned(),
@@ -237,10 +237,10 @@ impl LaunchJob {
         if object.contains("{target}") {
             let target = options.launch.target.as_ref().ok_or_else(|| {
                 Failure::usage(format!(
-                    "`{object}` depends on the target, and none is given",
+                    "`{object}` depends on the target, and no target is given",
                     object = object.shown()
                 ))
-                .help("Say --target gfx942, or write target = \"gfx942\".")
+                .help("Pass --target gfx942, or write target = \"gfx942\".")
             })?;
             object = object.replace("{target}", &target.target().processor.name());
         }

@@ -270,10 +270,13 @@ impl LaunchFile {
                 path.shown(),
                 bytes.len()
             ))
-            .help("Keep what buffers begin with in files of their own: init = \"data.npy\", or raw bytes."));
+            .help(
+                "Put initial contents of buffers into separate files: init = \"data.npy\", or raw bytes.",
+            ));
         }
-        let text = std::str::from_utf8(bytes)
-            .map_err(|_| Failure::input(format!("`{}` is no launch file: it is no text", path.shown())))?;
+        let text = std::str::from_utf8(bytes).map_err(|_| {
+            Failure::input(format!("`{}` is not a launch file: it is not text", path.shown()))
+        })?;
         let file: LaunchFile = toml::from_str(text).map_err(|error| {
             let message = error.to_string().replace(error.message(), &quoting_keys(error.message()));
             Failure::usage(format!("{}: {}", path.shown(), message.trim_end()))
@@ -300,7 +303,7 @@ impl LaunchFile {
         }
         for (key, _) in &self.own.options {
             if let Scope::OneLaunch { question } = key.scope {
-                let message = format!("`{}` belongs into a [[launch]] table: {question}", key.name);
+                let message = format!("`{}` belongs in a [[launch]] table: {question}", key.name);
                 return Err(Failure::usage(message));
             }
         }

@@ -56,7 +56,7 @@ use watch::Watch;
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if !wavemill::launch::CHECKS_ACCESSES {
         return Err(Failure::usage(
-            "this build does not check what kernels access, and is for `wavemill bench` only",
+            "this build does not check accesses of kernels, and is for `wavemill bench` only",
         ));
     }
     args.trace.check_names()?;

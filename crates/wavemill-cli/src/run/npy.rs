@@ -45,21 +45,21 @@ pub(crate) fn read(data: &[u8]) -> Result<Array, String> {
     let (length, rest) = match version[0] {
         1 => rest.split_first_chunk::<2>().map(|(n, rest)| (usize::from(u16::from_le_bytes(*n)), rest)),
         2 | 3 => rest.split_first_chunk::<4>().map(|(n, rest)| (u32::from_le_bytes(*n) as usize, rest)),
-        other => return Err(format!("version {other} of the format is not known")),
+        other => return Err(format!("version {other} of the format is not supported")),
     }
     .ok_or_else(cut)?;
     let (header, contents) = rest.split_at_checked(length).ok_or_else(cut)?;
-    let header = std::str::from_utf8(header).map_err(|_| "the header is no text")?;
+    let header = std::str::from_utf8(header).map_err(|_| "the header is not text")?;
     let value = |key: &str| {
         let (_, after) =
             header.split_once(&format!("'{key}'")).or_else(|| header.split_once(&format!("\"{key}\"")))?;
         Some(after.trim_start().strip_prefix(':')?.trim_start())
     };
-    let missing = |key: &str| format!("the header does not say `{key}`");
+    let missing = |key: &str| format!("the header has no `{key}`");
     let dtype = value("descr").ok_or_else(|| missing("descr"))?;
     let quote = dtype.chars().next().filter(|c| matches!(c, '\'' | '"'));
     let dtype = quote.and_then(|quote| dtype[1..].split(quote).next());
-    let dtype = dtype.ok_or("it holds records; only plain numbers are supported")?;
+    let dtype = dtype.ok_or("it contains records; only plain numbers are supported")?;
     let element = Element::ALL
         .into_iter()
         .find(|element| descr(*element)[1..] == dtype[1.min(dtype.len())..] && !dtype.starts_with('>'))
@@ -71,7 +71,7 @@ pub(crate) fn read(data: &[u8]) -> Result<Array, String> {
             )
         })?;
     if !value("fortran_order").ok_or_else(|| missing("fortran_order"))?.starts_with("False") {
-        return Err("its order is Fortran's; save it with numpy.ascontiguousarray first".to_owned());
+        return Err("it is in Fortran order; convert it with numpy.ascontiguousarray first".to_owned());
     }
     let shape = value("shape").ok_or_else(|| missing("shape"))?;
     let shape = shape.strip_prefix('(').and_then(|shape| shape.split(')').next());

@@ -22,10 +22,10 @@ pub(super) fn warn(job: &Job, kernels: &[Kernel]) {
             None => format!(
                 "`{name}` reads the number of workgroups in place of the global offset: get_global_id begins at 1, not at 0, in \
                  most grids\n  It was linked with libclc, which reads the offset where code objects before version 5 have it.\n  \
-                 Compile it with -mcode-object-version=4, or run its source: `wavemill run kernel.cl` does that."
+                 Compile it with -mcode-object-version=4, or run its source with `wavemill run kernel.cl`."
             ),
             Some(begin) => format!(
-                "`{name}` {reads} a wrong part of the global offset: get_global_id({dimension}) begins at {begin}, not at {}\n  It was \
+                "`{name}` {reads} the wrong part of the global offset: get_global_id({dimension}) begins at {begin}, not at {}\n  It was \
                  linked with libclc, which reads the offsets as three numbers of 32 bits, from the fifth byte on.\n  Link it with \
                  ROCm's device libraries (`wavemill run kernel.cl --rocm-path FOLDER` does that), or add the offset in the kernel.",
                 launch.options.launch.offset()[dimension],

@@ -108,7 +108,7 @@ impl Output {
     pub(crate) fn parse(text: &str, base: &Path) -> Result<Self, Failure> {
         let fail = || {
             Failure::usage(format!(
-                "`{text}` is no output; expected y=file.npy, y=file.bin or y=file.png, where y is a buffer",
+                "`{text}` is not an output; expected y=file.npy, y=file.bin or y=file.png, where y is a buffer",
                 text = text.shown()
             ))
         };
@@ -126,7 +126,7 @@ impl Output {
                     range
                         .replace(ends.ok_or_else(|| {
                             Failure::usage(format!(
-                                "`{value}` is no range; expected range=LOW:HIGH with LOW below HIGH, such as range=0:1", value = value.shown()))
+                                "`{value}` is not a range; expected range=LOW:HIGH with LOW below HIGH, such as range=0:1", value = value.shown()))
                         })?)
                         .is_some()
                 }
@@ -152,7 +152,7 @@ impl Output {
             "bin" | "raw" | "dat" => Kind::Raw,
             _ => {
                 return Err(Failure::usage(format!(
-                    "`{file}`: the name says the format; expected it to end in .npy, .bin (raw bytes) or .png",
+                    "`{file}`: the extension selects the format; expected .npy, .bin (raw bytes) or .png",
                     file = file.shown()
                 )));
             }
@@ -250,7 +250,7 @@ impl Output {
             (U8, 1, None) => 1,
             (U8, 3 | 4, None) => channels as usize,
             (U32, 1, None) => 4,
-            (_, _, Some(_)) => return refuse("a range goes with one number for each pixel"),
+            (_, _, Some(_)) => return refuse("a range needs one number for each pixel"),
             (element, 1, None) => {
                 return refuse(&format!("the range of its {} values is not given", element.name()));
             }

@@ -73,7 +73,7 @@ pub(crate) fn assign<'a>(
         let name = argument.name.as_ref();
         if let Some(name) = name.filter(|_| rest[..index].iter().any(|other| other.name.as_ref() == name)) {
             return Err(Failure::usage(format!("two arguments are called `{name}`", name = name.shown()))
-                .help("Results are asked for by name, so each argument needs one of its own."));
+                .help("Results are requested by name, so each argument needs its own name."));
         }
     }
     let all_named = parameters.iter().all(|parameter| parameter.named);
@@ -94,8 +94,8 @@ pub(crate) fn assign<'a>(
             Some(place) => *place = Some(argument),
             None => {
                 return Err(Failure::usage(format!(
-                    "the kernel takes {}, {} were given; `{}` is left over",
-                    Plural(parameters.len() as u64, "argument"),
+                    "the kernel has {}, but {} arguments were given; `{}` is one too many",
+                    Plural(parameters.len() as u64, "parameter"),
                     arguments.len(),
                     argument.shown()
                 )));
@@ -136,10 +136,10 @@ pub(super) fn plan_one(parameter: &Known, argument: &ArgSpec) -> Result<Single, 
             value(parameter, argument)
         }
         (ParameterKind::Other(what), _) => Err(Failure::usage(format!(
-            "parameter `{}` is of the kind `{what}`, which Wavemill does not set up: it cannot run this kernel yet",
+            "parameter `{}` is of the kind `{what}`, which Wavemill does not support yet: it cannot run this kernel",
             parameter.name
         ))),
-        _ => Err(Failure::usage(format!("parameter `{}` is of a kind that is not known", parameter.name))),
+        _ => Err(Failure::usage(format!("parameter `{}` is of an unknown kind", parameter.name))),
     }
 }
 
@@ -147,7 +147,7 @@ pub(super) fn plan_one(parameter: &Known, argument: &ArgSpec) -> Result<Single, 
 fn null(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
     if !may_be_buffer(parameter) {
         return Err(Failure::usage(format!(
-            "parameter `{}` is no pointer ({}), so it cannot be null",
+            "parameter `{}` is not a pointer ({}), so it cannot be null",
             parameter.name,
             match &parameter.type_name {
                 Some(name) => format!("`{name}`"),
@@ -204,10 +204,10 @@ fn same_float(a: Element, b: Element) -> bool {
 fn unknown_type(parameter: &Known, example: &str) -> Failure {
     let why = match &parameter.type_name {
         Some(name) => format!("the source calls it `{name}`"),
-        None => format!("the code object says {} only", Plural(u64::from(parameter.size), "byte")),
+        None => format!("the code object gives only its size, {}", Plural(u64::from(parameter.size), "byte")),
     };
     Failure::usage(format!(
-        "the type of parameter `{}` is not known ({why}) and not given; expected {}:TYPE{example}, where TYPE is one of {}",
+        "the type of parameter `{}` is neither known ({why}) nor given; expected {}:TYPE{example}, where TYPE is one of {}",
         parameter.name,
         parameter.name,
         Element::ALL.map(Element::name).join(", ")
@@ -237,7 +237,7 @@ fn buffer(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
         let (found, dims, bytes) = fill::read_file(path, element)?;
         if let Some(element) = element.filter(|element| *element != found) {
             return Err(Failure::input(format!(
-                "`{}` holds {}, but the buffer is of {}",
+                "`{}` contains {}, but the buffer is of {}",
                 path.shown(),
                 found.name(),
                 element.name()
@@ -358,13 +358,14 @@ mod tests {
         assert_eq!(planned(&value, "x:u16[2]=1,2"), Ok(Single::Value(vec![1, 0, 2, 0])));
         assert_eq!(planned(&value, "x=bytes:01020304"), Ok(Single::Value(vec![1, 2, 3, 4])));
         let message = planned(&value, "x=7").unwrap_err();
-        let wanted = "the type of parameter `p` is not known (the code object says 4 bytes only)";
+        let wanted =
+            "the type of parameter `p` is neither known (the code object gives only its size, 4 bytes)";
         assert!(message.contains(wanted), "{message}");
         let message = planned(&value, "x:f64=7").unwrap_err();
         let wanted = "parameter `p` has 4 bytes (as i32, u32 or f32), but 1 element of f64 has 8";
         assert!(message.contains(wanted), "{message}");
         let buffer = parameter(ParameterKind::Buffer, 8, None);
-        assert!(planned(&buffer, "x[4]=zeros").unwrap_err().contains("is not known"));
+        assert!(planned(&buffer, "x[4]=zeros").unwrap_err().contains("is neither known"));
         assert!(planned(&parameter(ParameterKind::Buffer, 8, Some("void*")), "x[4]=1").is_err());
         assert!(planned(&parameter(ParameterKind::Value, 12, Some("struct box")), "x=@none.bin").is_err());
     }
@@ -394,9 +395,9 @@ mod tests {
         let refused =
             |kind, size, type_name, text| planned(&parameter(kind, size, type_name), text).unwrap_err();
         let message = refused(ParameterKind::Value, 4, None, "p=null");
-        assert_eq!(message, "parameter `p` is no pointer (4 bytes), so it cannot be null");
+        assert_eq!(message, "parameter `p` is not a pointer (4 bytes), so it cannot be null");
         let message = refused(ParameterKind::Value, 8, Some("long"), "p=null");
-        assert_eq!(message, "parameter `p` is no pointer (`long`), so it cannot be null");
+        assert_eq!(message, "parameter `p` is not a pointer (`long`), so it cannot be null");
         assert!(refused(ParameterKind::Buffer, 8, None, "p:f32[4]=null").contains("has no elements"));
         assert!(refused(ParameterKind::Local, 4, None, "p=null").contains("is dynamic LDS"));
     }
@@ -427,6 +428,6 @@ mod tests {
         assert_eq!(planned(&lds, "local:64"), Ok(Single::Local(64)));
         assert!(planned(&lds, "f32[4]=0").is_err());
         let image = parameter(ParameterKind::Other("image".to_owned()), 8, None);
-        assert!(planned(&image, "x:f32[4]=0").unwrap_err().contains("does not set up"));
+        assert!(planned(&image, "x:f32[4]=0").unwrap_err().contains("does not support"));
     }
 }

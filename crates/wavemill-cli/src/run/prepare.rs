@@ -82,7 +82,7 @@ fn warn_of_clang_args(job: &Job) {
         Language::of(&launch.object).is_some_and(|language| language != Language::Assembly)
     };
     if !job.options.compile.clang_arg.is_empty() && !job.launches.iter().any(compiles) {
-        let text = "arguments for clang (--clang-arg, clang-args) change nothing: no launch has a source in OpenCL C or HIP";
+        let text = "arguments for clang (--clang-arg, clang-args) have no effect: no launch has a source in OpenCL C or HIP";
         message::say(Kind::Warning, text);
     }
 }
@@ -116,9 +116,9 @@ fn incomplete(
         .map(|(parameter, _)| format!("`{}`", parameter.name))
         .collect();
     let message = format!(
-        "`{}` takes {}; missing: {}",
+        "`{}` has {}; missing: {}",
         Printable(kernel.name()),
-        Plural(parameters.len() as u64, "argument"),
+        Plural(parameters.len() as u64, "parameter"),
         missing.join(", ")
     );
     let table = signature::table(kernel, parameters);
@@ -147,19 +147,18 @@ fn check_stack(job: &Job, launch: &LaunchJob, kernel: &Kernel) -> Result<(), Fai
     let Some(bytes) = launch.options.launch.stack.filter(|_| !job.several) else { return Ok(()) };
     let (name, needs) = (Printable(kernel.name()), kernel.private_size());
     if !kernel.has_private_memory() {
-        return Err(Failure::usage(format!("`{name}` uses no private memory, and so has no stack"))
-            .help("Leave the size of the stack out."));
+        return Err(Failure::usage(format!("`{name}` uses no private memory, so it has no stack"))
+            .help("Omit the size of the stack."));
     }
     // If the stack has no known size, the code object only gives the kernel's own part.
     if bytes < needs && !kernel.uses_dynamic_stack() {
         let message = format!(
-            "a stack of {} is too small for `{name}`: its code needs {} of private memory for a work-item",
+            "a stack of {} is too small for `{name}`: its code needs {} of private memory per work-item",
             Plural(bytes.into(), "byte"),
             Plural(needs.into(), "byte")
         );
-        return Err(Failure::usage(message).help(
-            "Leave the size of the stack out, or give a larger one: functions that call themselves need more.",
-        ));
+        return Err(Failure::usage(message)
+            .help("Omit the size of the stack, or pass a larger one: recursive functions need more."));
     }
     Ok(())
 }

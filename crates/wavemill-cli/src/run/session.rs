@@ -374,7 +374,7 @@ fn raw_arguments(arguments: &[Arg]) -> Result<Vec<u8>, Failure> {
             Arg::Value(bytes) => bytes.clone(),
             _ => {
                 return Err(Failure::usage(
-                    "the code object has no metadata, so where dynamic LDS goes is not known; use --dynamic-lds, and pass \
+                    "the code object has no metadata, so the position of dynamic LDS is not known; use --dynamic-lds, and pass \
                      offsets as values",
                 ));
             }

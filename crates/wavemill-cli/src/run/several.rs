@@ -30,7 +30,7 @@ fn refuse_files(args: &RunArgs) -> Result<(), Failure> {
                       follow it."
             .to_owned(),
         (false, true) => {
-            format!("Launch files and code objects do not run together. Run it alone: wavemill run {}", quoted(stray))
+            format!("Launch files and code objects cannot run together. Run it alone: wavemill run {}", quoted(stray))
         }
         (false, false) => {
             "A command line runs one code object. A launch file runs several: each [[launch]] names its own.".to_owned()

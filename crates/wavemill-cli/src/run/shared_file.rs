@@ -39,7 +39,7 @@ impl SharedFile {
         let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            Ok(metadata) if !metadata.is_file() => return Err(io::Error::other("it is no regular file")),
+            Ok(metadata) if !metadata.is_file() => return Err(io::Error::other("it is not a regular file")),
             // A process that may not write to a file must not replace it.
             Ok(_) => drop(OpenOptions::new().append(true).open(&path)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !name.is_empty() => {}

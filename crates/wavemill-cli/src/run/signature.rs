@@ -32,7 +32,7 @@ pub(crate) fn table(kernel: &Kernel, parameters: &[Known]) -> String {
             ParameterKind::Buffer => "buffer".to_owned(),
             ParameterKind::Local => "dynamic LDS".to_owned(),
             ParameterKind::Value => format!("value of {} bytes", parameter.size),
-            ParameterKind::Other(what) => format!("{what}, which Wavemill cannot set up yet"),
+            ParameterKind::Other(what) => format!("{what}, which Wavemill does not support yet"),
             _ => "?".to_owned(),
         };
         let _ = writeln!(out, "  {:names$}  {ty:types$}  {what}", parameter.name);
@@ -47,7 +47,7 @@ pub(crate) fn cannot_run(kernel: &Kernel, parameters: &[Known]) -> Option<String
         _ => None,
     };
     let all: Vec<String> = parameters.iter().filter_map(wants).collect();
-    let why = "cannot run yet: Wavemill sets up no images, samplers, queues and pipes";
+    let why = "cannot run yet: Wavemill does not support images, samplers, queues and pipes";
     (!all.is_empty()).then(|| format!("`{}` {why}, and {}", Printable(kernel.name()), all.join(", ")))
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Size {
 
 impl Size {
     pub(crate) fn from_list(list: &[u64]) -> Result<Size, Failure> {
-        let fail = |what: &str| Err(Failure::usage(format!("{list:?} is no size: {what}")));
+        let fail = |what: &str| Err(Failure::usage(format!("{list:?} is not a size: {what}")));
         if list.is_empty() || list.len() > 3 {
             return fail("expected one to three numbers");
         }
@@ -36,7 +36,7 @@ impl Size {
         match list.len() {
             1..=3 => Ok(std::array::from_fn(|d| list.get(d).copied().unwrap_or(0))),
             _ => Err(Failure::usage(format!(
-                "`{text}` is no position in the grid; expected one to three numbers: X, X,Y or X,Y,Z",
+                "`{text}` is not a position in the grid; expected one to three numbers: X, X,Y or X,Y,Z",
                 text = text.shown()
             ))),
         }
@@ -58,7 +58,7 @@ fn numbers(text: &str) -> Result<Vec<u64>, Failure> {
     let list: Option<Vec<u64>> = text.split([',', 'x', 'X']).map(part).collect();
     list.ok_or_else(|| {
         Failure::usage(format!(
-            "`{text}` is no size; expected X, X,Y or XxYxZ, such as 64 or 16x16",
+            "`{text}` is not a size; expected X, X,Y or XxYxZ, such as 64 or 16x16",
             text = text.shown()
         ))
     })

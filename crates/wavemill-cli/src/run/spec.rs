@@ -59,9 +59,9 @@ fn parse_dims(text: &str) -> Result<Vec<u64>, Failure> {
             None => digits.parse().ok(),
         };
         number.ok_or_else(|| match part {
-            "" => Failure::usage(format!("there is a number missing between the brackets; {expected}")),
+            "" => Failure::usage(format!("a number is missing between the brackets; {expected}")),
             _ => Failure::usage(format!(
-                "`{part}` is no size; {expected}{}",
+                "`{part}` is not a size; {expected}{}",
                 whole_number(part),
                 part = part.shown()
             )),
@@ -88,14 +88,14 @@ impl Init {
         }
         if let Some(name) = text.strip_prefix('&') {
             return match name.trim() {
-                "" => Err(Failure::usage("there is no name behind the `&`; expected &NAME, such as &y")),
+                "" => Err(Failure::usage("there is no name after the `&`; expected &NAME, such as &y")),
                 name => Ok(Init::Same(name.to_owned())),
             };
         }
         if let Some(digits) = text.strip_prefix("bytes:") {
             let fail = || {
                 Failure::usage(format!(
-                    "`{digits}` are no bytes; expected pairs of hexadecimal digits: bytes:00ff",
+                    "`{digits}` is not a list of bytes; expected pairs of hexadecimal digits: bytes:00ff",
                     digits = digits.shown()
                 ))
             };
@@ -128,10 +128,10 @@ fn no_number(declared: &str, text: &str, failure: Failure) -> Failure {
     let shown = declared.shown();
     match (text, element) {
         ("", Some(_)) => Failure::usage(format!(
-            "there is nothing behind the `=`; expected a number, such as {shown}={example}"
+            "there is nothing after the `=`; expected a number, such as {shown}={example}"
         )),
         ("", None) => Failure::usage(format!(
-            "there is nothing behind the `=`; expected a number such as 42 or 1.5 for a value; for a buffer, \
+            "there is nothing after the `=`; expected a number such as 42 or 1.5 for a value; for a buffer, \
              {shown}[COUNT]=CONTENTS"
         )),
         // Words with parentheses have their own messages.
@@ -144,7 +144,7 @@ fn no_number(declared: &str, text: &str, failure: Failure) -> Failure {
                 None => "CONTENTS",
             };
             Failure::usage(format!(
-                "`{text}` is no number; expected one such as 42 or 1.5 for a value; for a buffer, {shown}[COUNT]={contents}",
+                "`{text}` is not a number; expected a number such as 42 or 1.5 for a value; for a buffer, {shown}[COUNT]={contents}",
                 text = text.shown()
             ))
         }
@@ -181,7 +181,7 @@ impl ArgSpec {
             None => text,
         };
         if declared.is_empty() {
-            return Err(Failure::usage(format!("there is nothing in front of the `=`; expected {FORM}")));
+            return Err(Failure::usage(format!("there is nothing before the `=`; expected {FORM}")));
         }
         let declares = text.contains('=')
             || !declared.starts_with("local:") && !declared.starts_with("bytes:") && declared.contains(':')
@@ -199,7 +199,7 @@ impl ArgSpec {
                 (head.trim(), Some(parse_dims(dims)?))
             }
             None if declared.contains('[') => {
-                return Err(Failure::usage(format!("there is no `]` behind the `[`; expected {FORM}")));
+                return Err(Failure::usage(format!("there is no `]` after the `[`; expected {FORM}")));
             }
             None => (declared, None),
         };
@@ -217,7 +217,7 @@ impl ArgSpec {
         }
         if !name.is_empty() {
             if !is_name(name) {
-                return Err(Failure::usage(format!("`{}` is no name; expected {FORM}", name.shown())));
+                return Err(Failure::usage(format!("`{}` is not a name; expected {FORM}", name.shown())));
             }
             spec.name = Some(name.to_owned());
         }

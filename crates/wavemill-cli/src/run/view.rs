@@ -64,7 +64,7 @@ pub(crate) fn split_format(text: &str) -> Result<(&str, bool), Failure> {
             match format.trim() {
                 "x" => Ok((view, true)),
                 other => Err(Failure::usage(format!(
-                    "there is no format `:{}`; expected nothing behind the view, or :x for values in hexadecimal",
+                    "there is no format `:{}`; expected nothing after the view, or :x for values in hexadecimal",
                     other.shown()
                 ))),
             }
@@ -82,7 +82,7 @@ pub(crate) fn split(text: &str) -> Result<(&str, Option<&str>), Failure> {
             None => Err(Failure::usage(match rest.rsplit_once(']') {
                 Some((_, behind)) => {
                     format!(
-                        "expected nothing behind the `]` of `{}`, found `{}`",
+                        "expected nothing after the `]` of `{}`, found `{}`",
                         text.trim().shown(),
                         behind.trim().shown()
                     )
@@ -211,7 +211,7 @@ fn range(shape: &Shape, part: &str, size: u64) -> Result<(Range<u64>, u64, bool)
     let name = &shape.name;
     let bad = || {
         Failure::usage(format!(
-            "`{part}` is no index into `{name}`; expected a number such as 7 or -1, or a slice such as :4, 10:20 or 0:100:10{}",
+            "`{part}` is not an index into `{name}`; expected a number such as 7 or -1, or a slice such as :4, 10:20 or 0:100:10{}",
             whole_number(part),
             part = part.shown(),
             name = name.shown()
@@ -224,7 +224,7 @@ fn range(shape: &Shape, part: &str, size: u64) -> Result<(Range<u64>, u64, bool)
             size => format!(": 0 to {}, or -{size} to -1 from the end", size - 1),
         };
         Failure::usage(format!(
-            "index {index} is outside of `{name}`, which has {}{there}{range}",
+            "index {index} is outside `{name}`, which has {}{there}{range}",
             Plural(size, "element"),
             name = name.shown()
         ))

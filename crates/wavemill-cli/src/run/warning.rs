@@ -23,10 +23,10 @@ pub(super) fn lds(counts: OutOfRange, size: LdsSize, dynamic: u32) -> Option<(St
     let in_arguments = size.asked - size.declared - dynamic;
     let cure = match (in_arguments, dynamic) {
         (1.., _) => format!("the {} of `local:` arguments may be too few", bytes(in_arguments)),
-        (0, 1..) => format!("`--dynamic-lds {dynamic}` may be too little"),
+        (0, 1..) => format!("`--dynamic-lds {dynamic}` may be too small"),
         (0, 0) if size.declared == 0 => "pass `--dynamic-lds BYTES`".to_owned(),
         // The index may be wrong instead.
-        (0, 0) => "pass `--dynamic-lds BYTES` if the kernel has LDS beside what it declares".to_owned(),
+        (0, 0) => "pass `--dynamic-lds BYTES` if the kernel uses more LDS than it declares".to_owned(),
     };
     let all = counts.all_lds();
     let accesses = if all == 1 { "access" } else { "accesses" };

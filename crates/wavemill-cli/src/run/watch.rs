@@ -105,7 +105,7 @@ impl Watch {
             return Some("Ctrl-\\".to_owned());
         }
         let (end, time) = self.deadline?;
-        (Instant::now() >= end).then(|| format!("--timeout: {} s are over", time.as_secs_f64()))
+        (Instant::now() >= end).then(|| format!("--timeout: {} s have passed", time.as_secs_f64()))
     }
 
     /// Runs a launch of this many workgroups. The second result is why it was stopped, if it was.
@@ -178,7 +178,7 @@ mod tests {
         let control = RunControl::default();
         let watch_time = watch(Some(Duration::from_millis(1)));
         let (_, why) = watch_time.during(&control, 1, || wait(&control));
-        assert_eq!(why.as_deref(), Some("--timeout: 0.001 s are over"));
+        assert_eq!(why.as_deref(), Some("--timeout: 0.001 s have passed"));
         // There is no time for the next launch either.
         let control = RunControl::default();
         let (stopped, why) = watch_time.during(&control, 1, || control.is_stopped());

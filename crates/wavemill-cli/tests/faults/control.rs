@@ -122,7 +122,7 @@ fn time_is_over() {
     for target in TARGETS {
         let case = Case { exit: 124, ..at("counting", "counting", 0) };
         let said = case.command(&folder("time", target), AddressMode::Sandbox, &["--timeout", "2"]);
-        assert!(said.contains("error: --timeout: 2 s are over: `counting` was stopped after "), "{said}");
+        assert!(said.contains("error: --timeout: 2 s have passed: `counting` was stopped after "), "{said}");
         assert!(said.contains("workgroup (0, 0, 0), wave 0: runs\n        counting + 0x"), "{said}");
     }
 }

@@ -153,7 +153,7 @@ fn printed_line() -> Result<(), Failed> {
     let folder = example("compiled_line", "saxpy.cl")?;
     let said = err(&expect(&folder, 0, &[&["run", "saxpy.cl"][..], &SAXPY].concat()));
     let lines: Vec<&str> = said.lines().collect();
-    contains(lines[0], "note: `saxpy.cl` is compiled for gfx942; --target names another target")?;
+    contains(lines[0], "note: `saxpy.cl` is compiled for gfx942; pass --target for another target")?;
     ends(0, std::process::Command::new("sh").arg("-c").arg(lines[1]).current_dir(&folder.0));
     expect(&folder, 0, &[&["run", "saxpy.co"][..], &SAXPY].concat());
     // For programs.
@@ -412,7 +412,7 @@ fn without_clang() -> Result<(), Failed> {
     let mut command = folder.command();
     command.args(["run", "k.cl"]).env("PATH", "").env_remove("CLANG").env_remove("ROCM_PATH");
     let text = err(&ends(3, &mut command));
-    contains(&text, "error: OpenCL C needs clang, and there is none: looked for --clang, ")?;
+    contains(&text, "error: OpenCL C needs clang, which was not found: looked for --clang, ")?;
     // An empty variable names nothing.
     let empty = err(&ends(3, command.env("CLANG", "")));
     same(&empty, &text)?;
@@ -427,7 +427,7 @@ fn generic_processors() -> Result<(), Failed> {
         let text = said(&folder, 2, &["run", name, "--target", "gfx9-generic", "--clang", "nowhere/clang"]);
         contains(
             &text,
-            &format!("error: `{name}` cannot be compiled for gfx9-generic, which stands for several"),
+            &format!("error: `{name}` cannot be compiled for gfx9-generic, which covers several"),
         )?;
         contains(&text, "Pass one of these to --target: ")?;
         contains(&text, "gfx906 (")?;
@@ -510,10 +510,7 @@ fn bad_launch_files() -> Result<(), Failed> {
     std::fs::copy(folder.0.join("@x.cl"), folders.join("@x.cl"))?;
     for object in ["@x.cl", "./@x.cl", "sub/@x.cl"] {
         let text = run(3, object, "-O1");
-        contains(
-            &text,
-            "is not compiled: clang takes a name that begins with @ for a file with arguments\n",
-        )?;
+        contains(&text, "is not compiled: clang treats a name that begins with @ as a file of arguments\n")?;
         contains(&text, "Rename the file.")?;
     }
     same(&folder.0.join("ran").exists(), &false)
@@ -536,7 +533,7 @@ fn without_linker() -> Result<(), Failed> {
         "case $1 in -print-resource-dir) echo /usr/lib/llvm-21/lib/clang/21 ;; *) echo no-such-lld ;; esac",
     )?;
     let text = said(&folder, 3, &["run", "k.cl", "--clang", "./clang"]);
-    contains(&text, "error: `./clang` finds no ld.lld, which links code objects\n")?;
+    contains(&text, "error: `./clang` cannot find ld.lld, which links code objects\n")?;
     contains(&text, "apt install lld-21")
 }
 

@@ -81,12 +81,12 @@ fn lds_that_the_launch_does_not_give() {
         let granular = run(&folder, 0, "reverse", "1", &[&reversed[..], &["132"]].concat());
         let warning = format!(
             "warning: 62 LDS accesses beyond the workgroup's 132 bytes reached the rest of the {granule} bytes that the chip \
-             allocates; `--dynamic-lds 132` may be too little\n"
+             allocates; `--dynamic-lds 132` may be too small\n"
         );
         assert!(granular.ends_with(&warning), "{granular}");
         // Strict runs know nothing of granules.
         let strict = run(&folder, 4, "reverse", "1", &["--dynamic-lds", "132", "--strict=lds"]);
-        assert!(strict.contains("at byte 132 of LDS, of which the workgroup has 132 bytes"), "{strict}");
+        assert!(strict.contains("at byte 132 of LDS (the workgroup has 132 bytes)"), "{strict}");
     }
 }
 
@@ -139,11 +139,11 @@ fn warnings_know_declared_bytes_and_local_arguments() {
     let folder = folder("declared", "gfx942");
     let text = run(&folder, 0, "declared", "1", &[]);
     let cure = "beyond the workgroup's 128 bytes reached the rest of the 512 bytes that the chip allocates; pass \
-                `--dynamic-lds BYTES` if the kernel has LDS beside what it declares\n";
+                `--dynamic-lds BYTES` if the kernel uses more LDS than it declares\n";
     assert!(text.ends_with(&format!("warning: 64 LDS accesses {cure}")), "{text}");
     let strict = run(&folder, 4, "declared", "1", &["--strict=lds"]);
     assert!(
-        strict.contains("at byte 128 of LDS, of which the workgroup has 128 bytes: the chip allocates 512"),
+        strict.contains("at byte 128 of LDS (the workgroup has 128 bytes): the chip allocates 512"),
         "{strict}"
     );
     let launch =
@@ -181,7 +181,7 @@ fn info_reads_the_code() {
             text[start..].split("\n\n").next().unwrap_or_default().to_owned()
         };
         let lds =
-            "0 bytes LDS per work-group and more at launch (its code has 2 instructions that access LDS)";
+            "0 bytes LDS per workgroup and more at launch (its code has 2 instructions that access LDS)";
         assert!(of("reverse").contains(lds), "{text}");
         assert!(!of("reverse").contains("cannot run") && !of("half").contains("more at launch"), "{text}");
         assert!(of("cannot").contains("\n    cannot run ds_gws_init (2), ds_gws_sema_v (1)\n"), "{text}");

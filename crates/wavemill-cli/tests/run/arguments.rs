@@ -109,7 +109,7 @@ fn stacks_of_no_known_size_are_set_by_the_launch() {
         expect(&folder, 4, &launch(size));
     }
     let message = said(&folder, 2, &launch(&["--stack", "1M"]));
-    let wanted = "1048576 bytes of private memory for a work-item; 131056 are possible at most";
+    let wanted = "1048576 bytes of private memory for a work-item; the maximum is 131056";
     assert!(message.contains(wanted), "{message}");
     // What is known may be too little, but never too much.
     let fixed = |size| ["run", "fixed.co", "--grid", "1", "--block", "64", "--stack", size];
@@ -118,17 +118,17 @@ fn stacks_of_no_known_size_are_set_by_the_launch() {
     expect(&folder, 4, &fixed("16"));
     expect(&folder, 4, &["run", "fixed.co", "--grid", "1", "--block", "64"]);
     let message = said(&folder, 2, &fixed("15"));
-    let wanted = "error: a stack of 15 bytes is too small for `k`: its code needs 16 bytes of private memory for a work-item\n";
+    let wanted = "error: a stack of 15 bytes is too small for `k`: its code needs 16 bytes of private memory per work-item\n";
     assert!(message.starts_with(wanted), "{message}");
     let message = said(&folder, 2, &fixed("1M"));
-    assert!(message.contains("131056 are possible at most"), "{message}");
+    assert!(message.contains("the maximum is 131056"), "{message}");
     folder.file(
         "k.s",
         source("s_endpgm", "", "    .private_segment_fixed_size: 0\n    .kernarg_segment_size: 0\n"),
     );
     expect(&folder, 0, &["asm", "k.s", "-o", "none.co"]);
     let message = said(&folder, 2, &["run", "none.co", "--grid", "1", "--block", "64", "--stack", "4K"]);
-    assert!(message.starts_with("error: `k` uses no private memory, and so has no stack\n"), "{message}");
+    assert!(message.starts_with("error: `k` uses no private memory, so it has no stack\n"), "{message}");
     folder.file("k.toml", "object = 'k.co'\ngrid = 1\nblock = 64\nstack = '32K'\n");
     expect(&folder, 0, &["run", "k.toml"]);
     let written = out(&expect(&folder, 0, &launch(&["--stack", "32K", "--init"])));

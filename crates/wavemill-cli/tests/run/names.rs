@@ -83,7 +83,7 @@ fn an_empty_name_means_no_kernel() {
 fn names_of_none_or_several_are_refused() {
     let folder = folder("wrong_names");
     let run = |name: &str| said(&folder, 2, &[&["run", "k.co", "--kernel", name], &LAUNCH[..]].concat());
-    let several = "`fill` can be any of 2 ";
+    let several = "`fill` matches 2 ";
     let list = "\n  _Z4fillPfi  fill(float*, int)\n  _Z4fillPjj  fill(unsigned int*, unsigned int)\n";
     for message in [
         run("fill"),

@@ -100,7 +100,7 @@ fn disassembly_goes_to_a_file() {
     assert_eq!(out(&expect(&folder, 0, &["dis", "vector_add.co", "-o", "-"])), text);
     let before = std::fs::read(folder.0.join("vector_add.co")).unwrap();
     let message = said(&folder, 2, &["dis", "vector_add.co", "-o", "./vector_add.co"]);
-    assert!(message.starts_with("error: --out: `./vector_add.co` is the file to read, too"), "{message}");
+    assert!(message.starts_with("error: --out: `./vector_add.co` is also the input file"), "{message}");
     assert_eq!(std::fs::read(folder.0.join("vector_add.co")).unwrap(), before);
     let message = said(&folder, 3, &["dis", "vector_add.co", "-o", "nowhere/k.s"]);
     assert!(message.starts_with("error: cannot write `nowhere/k.s`: "), "{message}");

@@ -328,7 +328,7 @@ fn parse_table(data: &[u8], total: u64) -> Result<(Vec<Entry>, u64)> {
         let id = bytes::slice(data, at + ROW, id_size, WHAT)?;
         if offset.checked_add(size).is_none_or(|end| end > total) {
             let detail = format!(
-                "entry {index} ({}) takes {size} bytes from {offset:#x}, but the bundle ends at {total:#x}; \
+                "entry {index} ({}) has {size} bytes at {offset:#x}, but the bundle ends at {total:#x}; \
                  the file is incomplete or damaged",
                 String::from_utf8_lossy(id)
             );

@@ -71,7 +71,7 @@ impl CompressedHeader {
             0 => Compression::Zlib,
             1 => Compression::Zstd,
             other => {
-                let detail = format!("compression method {other}; 0 (zlib) and 1 (zstd) are known");
+                let detail = format!("compression method {other}; 0 (zlib) and 1 (zstd) are supported");
                 return Err(Error::Unsupported { what: WHAT, detail });
             }
         };
@@ -81,7 +81,7 @@ impl CompressedHeader {
             2 => (Some(word(8)?), word(12)?, 16),
             3 => (Some(bytes::u64(data, 8, WHAT)?), bytes::u64(data, 16, WHAT)?, 24),
             other => {
-                let detail = format!("header version {other}; 1 to 3 are known");
+                let detail = format!("header version {other}; 1 to 3 are supported");
                 return Err(Error::Unsupported { what: WHAT, detail });
             }
         };
@@ -118,7 +118,7 @@ pub(super) fn decompress(
     let failed =
         |source: io::Error| damaged(format!("{} data cannot be decompressed: {source}", header.method));
     let other_size = |relation: &str| {
-        damaged(format!("it decompresses to {relation} bytes than the {size} that its header says"))
+        damaged(format!("it decompresses to {relation} bytes than the {size} in its header"))
     };
     let part = part.start.min(size)..part.end.min(size);
     // All of it must be as long as the header says: one byte more shows that it is not.

@@ -49,9 +49,9 @@ pub(super) fn find(data: &[u8]) -> Result<Vec<Bundle<'_>>> {
     Err(match sniff::foreign("AMD GPU code", data) {
         Error::Foreign { expected, found, advice: "" } => {
             let advice = match cuda {
-                true => "it holds code for NVIDIA GPUs only",
+                true => "it has code for NVIDIA GPUs only",
                 false => {
-                    "it holds no AMD GPU code: neither a section .hip_fatbin nor an offload bundle or \
+                    "it has no AMD GPU code: neither a section .hip_fatbin nor an offload bundle or \
                      code object anywhere"
                 }
             };

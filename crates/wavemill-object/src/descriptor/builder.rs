@@ -42,7 +42,7 @@ pub enum DirectiveError {
         target: String,
     },
     /// No directive has the name.
-    #[error("`{name}` is no directive of a kernel descriptor{}", Suggestion(.nearest))]
+    #[error("`{name}` is not a kernel descriptor directive{}", Suggestion(.nearest))]
     Unknown {
         /// The name.
         name: String,
@@ -50,7 +50,7 @@ pub enum DirectiveError {
         nearest: Option<&'static str>,
     },
     /// The target does not have the directive.
-    #[error("`{name}` is not for {target}: {support} have it")]
+    #[error("`{name}` is not supported on {target}, only on {support}")]
     NotOnTarget {
         /// The directive.
         name: &'static str,
@@ -120,7 +120,7 @@ pub enum DirectiveError {
     },
     /// Kernel arguments are loaded from beyond their end.
     #[error(
-        "{length} words of kernel arguments from word {offset} on should be loaded, but there are {size} bytes of them; \
+        "cannot preload {length} words of kernel arguments from word {offset} on: the arguments have {size} bytes; \
          correct `.amdhsa_kernarg_size` or the `.amdhsa_user_sgpr_kernarg_preload` directives"
     )]
     Preload {

@@ -108,7 +108,7 @@ impl fmt::Display for Default {
         match self {
             Default::Value(value) => write!(f, "{value}"),
             Default::Xnack => f.write_str("1 unless the target id has xnack-"),
-            Default::EnabledUserSgprs => f.write_str("what the enabled user SGPRs need"),
+            Default::EnabledUserSgprs => f.write_str("as many as the enabled user SGPRs need"),
             Default::Required => f.write_str("required"),
         }
     }
@@ -234,7 +234,7 @@ static DIRECTIVES: &[Directive] = &{
         row(
             ".amdhsa_group_segment_fixed_size",
             Word(at::GROUP_SEGMENT_FIXED_SIZE),
-            "bytes of local memory (LDS) that a work-group always needs",
+            "bytes of local memory (LDS) that a workgroup always needs",
         ),
         row(
             ".amdhsa_private_segment_fixed_size",
@@ -273,7 +273,7 @@ static DIRECTIVES: &[Directive] = &{
         row(
             ".amdhsa_user_sgpr_flat_scratch_init",
             user_sgprs(field!(KernelCodeProperties, "ENABLE_SGPR_FLAT_SCRATCH_INIT"), 2),
-            "two user SGPRs hold what FLAT_SCRATCH is made from",
+            "two user SGPRs hold the initial value for FLAT_SCRATCH",
         )
         .on(Support::SoftwareFlatScratch),
         row(
@@ -297,7 +297,7 @@ static DIRECTIVES: &[Directive] = &{
         row(
             ".amdhsa_uses_dynamic_stack",
             Bits(at::PROPERTIES, field!(KernelCodeProperties, "USES_DYNAMIC_STACK")),
-            "the stack has no size that is known beforehand",
+            "the size of the stack is not known in advance",
         ),
         row(
             ".amdhsa_system_sgpr_private_segment_wavefront_offset",
@@ -314,23 +314,23 @@ static DIRECTIVES: &[Directive] = &{
         row(
             ".amdhsa_system_sgpr_workgroup_id_x",
             rsrc2(field!(Rsrc2, "ENABLE_SGPR_WORKGROUP_ID_X")),
-            "an SGPR holds the work-group id in X",
+            "an SGPR holds the workgroup id in X",
         )
         .default(Default::Value(1)),
         row(
             ".amdhsa_system_sgpr_workgroup_id_y",
             rsrc2(field!(Rsrc2, "ENABLE_SGPR_WORKGROUP_ID_Y")),
-            "an SGPR holds the work-group id in Y",
+            "an SGPR holds the workgroup id in Y",
         ),
         row(
             ".amdhsa_system_sgpr_workgroup_id_z",
             rsrc2(field!(Rsrc2, "ENABLE_SGPR_WORKGROUP_ID_Z")),
-            "an SGPR holds the work-group id in Z",
+            "an SGPR holds the workgroup id in Z",
         ),
         row(
             ".amdhsa_system_sgpr_workgroup_info",
             rsrc2(field!(Rsrc2, "ENABLE_SGPR_WORKGROUP_INFO")),
-            "an SGPR holds the work-group's information word",
+            "an SGPR holds the workgroup's information word",
         ),
         row(
             ".amdhsa_system_vgpr_workitem_id",
@@ -368,7 +368,7 @@ static DIRECTIVES: &[Directive] = &{
         row(
             ".amdhsa_reserve_xnack_mask",
             Computed(ReserveXnackMask),
-            "scalar registers for XNACK_MASK are needed; must be as the target id says",
+            "scalar registers for XNACK_MASK are needed; must match the target id",
         )
         .default(Default::Xnack),
         row(
@@ -404,10 +404,10 @@ static DIRECTIVES: &[Directive] = &{
         row(
             ".amdhsa_tg_split",
             Bits(at::RSRC3, field!(Rsrc3Gfx90a, "TG_SPLIT")),
-            "waves of a work-group may be spread over compute units",
+            "waves of a workgroup may be spread over compute units",
         )
         .on(Support::Gfx90a),
-        row(".amdhsa_workgroup_processor_mode", Nothing, "work-groups run on both compute units of a pair")
+        row(".amdhsa_workgroup_processor_mode", Nothing, "workgroups run on both compute units of a pair")
             .on(Support::Gfx10),
         row(".amdhsa_memory_ordered", Nothing, "results of memory instructions return in order")
             .on(Support::Gfx10),

@@ -34,7 +34,7 @@ impl fmt::Display for Setting {
 
 /// Why no directives give the bytes of a descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no directives give this kernel descriptor: {}", .reasons.join("; "))]
+#[error("no directives produce this kernel descriptor: {}", .reasons.join("; "))]
 pub struct Inexpressible {
     /// The words and bits that stand in the way, or what the directives contradict.
     pub reasons: Vec<String>,

@@ -60,7 +60,7 @@ impl NameBudget {
     pub(crate) fn spend(&mut self, offset: u64, name: &str) -> Result<()> {
         let left = self.0.checked_sub(name.len() as u64);
         self.0 = left.ok_or_else(|| {
-            Error::malformed("names", offset, "they take four times as many bytes as the file; it is damaged")
+            Error::malformed("names", offset, "they are four times as large as the file; it is damaged")
         })?;
         Ok(())
     }

@@ -313,7 +313,7 @@ fn check_header(data: &[u8]) -> Result<CodeObjectVersion> {
         other => Err(Error::Unsupported {
             what: "code object",
             detail: format!(
-                "its ABI version is {other}; versions 0 to 4 (code objects v2 to v6) are known. \
+                "its ABI version is {other}; versions 0 to 4 (code objects v2 to v6) are supported. \
                  Compile with -mcode-object-version=6 or less"
             ),
         }),

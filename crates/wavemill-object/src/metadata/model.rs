@@ -356,9 +356,10 @@ impl Metadata {
             .into_iter()
             .map(|item| match item {
                 Value::Text(text) => Ok(text),
-                other => {
-                    Err(map.error(format_args!("`amdhsa.printf` should be texts, but has {}", other.kind())))
-                }
+                other => Err(map.error(format_args!(
+                    "`amdhsa.printf` should be a list of strings, but has {}",
+                    other.kind()
+                ))),
             })
             .collect::<Result<_>>()?;
         Ok(Metadata { version, target, printf, kernels, extra: map.rest() })
@@ -375,7 +376,7 @@ fn too_many_arguments(kernel: &Value, at: usize, count: usize) -> String {
     };
     let name = name.map(|name| format!(" (`{name}`)")).unwrap_or_default();
     format!(
-        "the metadata of kernel {at}{name} is left out: it lists {count} arguments, and a kernel has {MOST_ARGUMENTS} at most; \
+        "the metadata of kernel {at}{name} is ignored: it lists {count} arguments, and a kernel has {MOST_ARGUMENTS} at most; \
          the file is damaged"
     )
 }

@@ -224,7 +224,8 @@ impl<'a> Decoder<'a> {
             Marker::FixExt8 => 8,
             Marker::FixExt16 => 16,
             other => {
-                let detail = format!("the byte {:#04x} begins no item; the file is damaged", other.to_u8());
+                let detail =
+                    format!("no item begins with the byte {:#04x}; the file is damaged", other.to_u8());
                 return Err(self.error(detail));
             }
         };

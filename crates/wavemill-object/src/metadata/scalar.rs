@@ -13,12 +13,12 @@ pub(super) fn llvm(scalar: &Scalar<'_>) -> Result<Value, String> {
         None | Some("!" | "tag:yaml.org,2002:str") => Ok(plain(text)),
         Some("!nil") => Ok(Value::Nil),
         Some("!int") => {
-            integer(text).map(Value::Integer).ok_or_else(|| format!("`{text}` is no integer of 64 bits"))
+            integer(text).map(Value::Integer).ok_or_else(|| format!("`{text}` is not a 64-bit integer"))
         }
         Some("!bool") => {
             tagged_boolean(text).map(Value::Bool).ok_or_else(|| format!("`{text}` is neither true nor false"))
         }
-        Some("!float") => float(text).map(Value::Float).ok_or_else(|| format!("`{text}` is no number")),
+        Some("!float") => float(text).map(Value::Float).ok_or_else(|| format!("`{text}` is not a number")),
         Some(_) => Ok(Value::Text(text.to_owned())),
     }
 }

@@ -132,7 +132,7 @@ fn check(node: &mut Node, kind: Kind, key: &str, what: &str) -> Result<(), Metad
     match kind {
         Kind::Text => match &node.tree {
             Tree::Leaf(Value::Text(_)) => Ok(()),
-            other => mismatch("text (write `!str` in front of it to make it text)", other),
+            other => mismatch("text (write `!str` before it to make it text)", other),
         },
         Kind::OneOf(is_one, expected) => match &node.tree {
             Tree::Leaf(Value::Text(text)) if is_one(text) => Ok(()),
@@ -160,11 +160,11 @@ fn check(node: &mut Node, kind: Kind, key: &str, what: &str) -> Result<(), Metad
             if all && items.len() == count { Ok(()) } else { mismatch(&expected, &node.tree) }
         }
         Kind::Texts => {
-            let Tree::List(items) = &node.tree else { return mismatch("a list of texts", &node.tree) };
+            let Tree::List(items) = &node.tree else { return mismatch("a list of strings", &node.tree) };
             match items.iter().find(|item| !matches!(item.tree, Tree::Leaf(Value::Text(_)))) {
                 None => Ok(()),
                 Some(item) => Err(item.mark.error(format!(
-                    "`{key}` of {what} should be a list of texts, but has {}",
+                    "`{key}` of {what} should be a list of strings, but has {}",
                     describe(&item.tree)
                 ))),
             }

@@ -204,7 +204,7 @@ impl<'a> Reader<'a> {
                         spent.map_err(|detail| key_mark.error(detail))?;
                     }
                     if !keys.insert(key.clone()) {
-                        return Err(key_mark.error(format!("the key `{key}` is there twice")));
+                        return Err(key_mark.error(format!("the key `{key}` appears twice")));
                     }
                     let (event, mark, absent) = self.inner()?;
                     let longest = if ARGUMENTS.contains(&key.as_str()) { MOST_ARGUMENTS } else { usize::MAX };

@@ -62,7 +62,7 @@ impl Display for BundleReport {
             for entry in &self.entries {
                 write!(f, "  {:width$}  {:>8} bytes", Printable(&entry.id), entry.size)?;
                 if let Some(first) = entry.same_as {
-                    write!(f, ", the code of entry {}", first + 1)?;
+                    write!(f, ", same code as entry {}", first + 1)?;
                 }
                 if entry.repeated != 0 {
                     write!(f, ", {} times in the table", entry.repeated + 1)?;
@@ -184,7 +184,7 @@ impl KernelReport {
     }
 
     fn memory(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "    memory     {} bytes LDS per work-group", self.lds)?;
+        write!(f, "    memory     {} bytes LDS per workgroup", self.lds)?;
         match &self.code {
             Some(code) if self.has_lds_of_unknown_size() => {
                 let plural = if code.lds_instructions == 1 { "" } else { "s" };
@@ -202,13 +202,13 @@ impl KernelReport {
     }
 
     fn launch(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "    launch     waves of {} lanes, work-groups of ", self.wavefront_size)?;
+        write!(f, "    launch     waves of {} lanes, workgroups of ", self.wavefront_size)?;
         match (self.required_workgroup_size, self.max_workgroup_size) {
             (Some([x, y, z]), _) => write!(f, "exactly {x}x{y}x{z} work-items")?,
             (None, Some(most)) => write!(f, "up to {most} work-items")?,
             (None, None) => write!(f, "unknown size")?,
         }
-        writeln!(f, "{}", if self.uniform_workgroups { ", all of them whole" } else { "" })
+        writeln!(f, "{}", if self.uniform_workgroups { ", never partial" } else { "" })
     }
 
     fn arguments(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -17,7 +17,7 @@ pub enum WriteError {
         version: String,
     },
     /// The processor has no number in `e_flags`.
-    #[error("{target} is no processor that code objects can name")]
+    #[error("{target} is not a processor that code objects can name")]
     Target {
         /// The target.
         target: String,
@@ -48,8 +48,8 @@ pub enum WriteError {
     },
     /// The type of a section is one that a writer makes by itself, or does not go with its contents.
     #[error(
-        "section {section} cannot have this type: tables of symbols, strings and relocations are made by the writer, and \
-         zeros that take no place in the file are of type @nobits"
+        "section {section} cannot have this type: the writer makes tables of symbols, strings and relocations, and zeros \
+         that use no space in the file are of type @nobits"
     )]
     Type {
         /// The section.
@@ -83,14 +83,14 @@ pub enum WriteError {
         /// Bytes of the section.
         size: u64,
     },
-    /// Two symbols that others can see have the same name.
-    #[error("the symbol `{name}` is there more than once")]
+    /// Two symbols that other modules can see have the same name.
+    #[error("the symbol `{name}` appears more than once")]
     Duplicate {
         /// The name.
         name: String,
     },
-    /// A name holds a zero byte, which ends names in the file.
-    #[error("the name {name:?} holds a zero byte")]
+    /// A name contains a zero byte, which ends names in the file.
+    #[error("the name {name:?} contains a zero byte")]
     Name {
         /// The name.
         name: String,

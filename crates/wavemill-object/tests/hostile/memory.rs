@@ -151,7 +151,7 @@ fn arguments_that_are_too_many() {
         let taken = peak(|| {
             let object = CodeObject::parse(&data).expect("the kernels are usable");
             let problem = format!(
-                "the metadata of kernel 0 (`scale_add`) is left out: it lists {count} arguments, and a kernel has 4096 at most; \
+                "the metadata of kernel 0 (`scale_add`) is ignored: it lists {count} arguments, and a kernel has 4096 at most; \
                  the file is damaged"
             );
             assert!(object.problems().contains(&problem), "{:?}", object.problems());
@@ -274,7 +274,7 @@ fn entries_that_share_their_code() {
     let entries = &report.bundles[0].entries;
     assert!(entries[0].object.is_some() && entries[1].object.is_none());
     assert_eq!((entries[1].same_as, entries[1].repeated), (Some(0), 0));
-    assert!(report.to_string().contains(", the code of entry 1\n"), "{report}");
+    assert!(report.to_string().contains(", same code as entry 1\n"), "{report}");
 }
 
 #[test]

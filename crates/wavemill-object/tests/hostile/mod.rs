@@ -103,7 +103,7 @@ fn names_without_an_end() {
     data.resize(data.len() + (1 << 20) - 1, 0xff);
     data.push(0);
     let error = CodeObject::parse(&data).map(|_| ()).unwrap_err();
-    assert!(error.to_string().contains("is over the limit of 65536 bytes"), "{error}");
+    assert!(error.to_string().contains("exceeds the limit of 65536 bytes"), "{error}");
 }
 
 /// Every byte of the headers and of the metadata set to telling values.

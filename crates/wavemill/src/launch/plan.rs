@@ -37,8 +37,9 @@ impl Launch<'_> {
         let items: u128 = size.iter().map(|n| u128::from(*n)).product();
         let max = self.kernel.max_workgroup_size();
         if items == 0 || items > u128::from(max) {
-            return Err(self
-                .refuse(format!("a workgroup of {size:?} has {items} work-items; 1 to {max} are possible")));
+            return Err(
+                self.refuse(format!("a workgroup of {size:?} has {items} work-items; expected 1 to {max}"))
+            );
         }
         if let Some(required) = required.filter(|r| *r != size) {
             return Err(
@@ -51,7 +52,7 @@ impl Launch<'_> {
         };
         if let Some(d) = (0..3).find(|d| global_size[*d] > u64::from(u32::MAX)) {
             return Err(self.refuse(format!(
-                "{} work-items in dimension {d}; at most {} are possible",
+                "{} work-items in dimension {d}; the maximum is {}",
                 global_size[d],
                 u32::MAX
             )));
@@ -95,7 +96,7 @@ impl Launch<'_> {
         let most = device.product.private_bytes();
         if private > most {
             return Err(self.refuse(format!(
-                "{private} bytes of private memory for a work-item; {most} are possible at most"
+                "{private} bytes of private memory for a work-item; the maximum is {most}"
             )));
         }
         // Lanes are interleaved in it, dword by dword.
@@ -143,9 +144,8 @@ impl Launch<'_> {
         let kernel = self.kernel;
         let size = self.kernarg.as_ref().map_or(0, Vec::len).max(kernel.kernarg_size() as usize);
         if size > MAX_KERNARG as usize {
-            return Err(self.refuse(format!(
-                "a kernel argument segment of {size} bytes; at most {MAX_KERNARG} are possible"
-            )));
+            return Err(self
+                .refuse(format!("a kernel argument segment of {size} bytes; the maximum is {MAX_KERNARG}")));
         }
         match &self.kernarg {
             Some(raw) => {

@@ -67,7 +67,8 @@ impl Launch<'_> {
             let (ended, wait) = channel::<()>();
             let watch = || watch(&control, limit, &over, wait);
             let watcher = std::thread::Builder::new().spawn_scoped(scope, watch);
-            watcher.map_err(|error| self.refuse(format!("no thread can watch its time: {error}")))?;
+            watcher
+                .map_err(|error| self.refuse(format!("cannot start a thread to watch its time: {error}")))?;
             let result = run(&options);
             drop(ended);
             Ok::<T, Error>(result)
@@ -150,7 +151,7 @@ impl Prepared<'_> {
                 None => Outcome::Stopped(unfinished(StopCause::Caller, instructions, live, not_started)),
             },
             Err(other) => {
-                return Err(self.launch.refuse(format!("it ended in a way that has no report: {other:?}")));
+                return Err(self.launch.refuse(format!("it ended with an unknown outcome: {other:?}")));
             }
         })
     }

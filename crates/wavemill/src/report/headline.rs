@@ -48,11 +48,11 @@ impl FaultReport {
                 write!(f, "jump to {target:#x}, which is misaligned: instructions begin at multiples of 4")
             }
             FaultCause::BadJump { target } => {
-                write!(f, "jump to {target:#x}, which holds no code")?;
+                write!(f, "jump to {target:#x}, where there is no code")?;
                 self.target.as_ref().map_or(Ok(()), |nearest| write!(f, ": {nearest}"))
             }
             // A cause that this report has no text for must still show.
-            other => write!(f, "a fault that has no words here: {other:?}"),
+            other => write!(f, "unknown fault: {other:?}"),
         }
     }
 
@@ -61,12 +61,12 @@ impl FaultReport {
         match (&self.jump, &self.function, &self.fell_out_of) {
             (Some(_), ..) if self.within.is_some() => f.write_str("jump into the middle of an instruction"),
             (Some(_), None, _) => {
-                write!(f, "jump to {:#x}, which holds no instruction", self.fault.pc)
+                write!(f, "jump to {:#x}, where there is no instruction", self.fault.pc)
             }
             (.., Some(name)) => {
                 let name = wavemill_object::readable(name);
                 let name = Printable(&name);
-                write!(f, "illegal instruction behind the end of `{name}`: `s_endpgm` missing?")
+                write!(f, "illegal instruction after the end of `{name}`: `s_endpgm` missing?")
             }
             _ => f.write_str("illegal instruction"),
         }
@@ -90,7 +90,7 @@ impl FaultReport {
             let have = Count(stack.bytes.into(), "byte");
             return write!(
                 f,
-                "stack overflow: {what} of {size} at byte {signed} of private memory, of which a work-item has {have}"
+                "stack overflow: {what} of {size} at byte {signed} of private memory (a work-item has {have})"
             );
         }
         write!(f, "illegal {what} of {size}")?;
@@ -99,7 +99,7 @@ impl FaultReport {
             FaultSpace::Scratch => write!(f, " at byte {signed} of private memory")?,
             FaultSpace::Lds => {
                 let have = Count(self.fault.resources.lds.into(), "byte");
-                write!(f, " at byte {signed} of LDS, of which the workgroup has {have}: ")?;
+                write!(f, " at byte {signed} of LDS (the workgroup has {have}): ")?;
                 let allocated = u64::from(self.fault.resources.lds_allocated);
                 return match first.saturating_add(refused.size.into()) <= allocated {
                     true => write!(f, "the chip allocates {allocated} and serves it (modelled)"),
@@ -115,7 +115,7 @@ impl FaultReport {
                 let have = Count(have, unit);
                 return write!(f, " at {unit} {first} of a buffer of {have}: {silence}");
             }
-            other => return write!(f, " at {first:#x} of {other:?}, which has no words here"),
+            other => return write!(f, " at {first:#x} of {other:?}"),
         }
         match refused.nearest {
             Nearest::Inside { name, offset, size: have } => {

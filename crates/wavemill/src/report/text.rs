@@ -244,7 +244,7 @@ impl FaultReport {
         let bytes = |n| Count(n, "byte");
         let relation = |one: &Neighbour| match address {
             at if at < one.start => format!("begins {} above", Distance(one.start - at)),
-            at if at < one.end() => format!("holds it as byte {}", at - one.start),
+            at if at < one.end() => format!("contains it as byte {}", at - one.start),
             at => format!("ends {} below", Distance(at - one.end())),
         };
         let alone = length != Length::Full && neighbours.holds.is_some();
@@ -279,13 +279,13 @@ impl FaultReport {
         match segment.hidden {
             0 if segment.explicit.is_some() => f.write_str(", no hidden ones")?,
             0 => {}
-            n => write!(f, ", {} behind it", Count(n as u64, "hidden one"))?,
+            n => write!(f, ", {} after it", Count(n as u64, "hidden one"))?,
         }
         writeln!(
             f,
             "{}",
             match segment.access {
-                SegmentAccess::Before => "; the access begins in front of them",
+                SegmentAccess::Before => "; the access begins before them",
                 SegmentAccess::Past => "; does the code expect more?",
                 SegmentAccess::Write => "; kernels only read them",
             }
@@ -297,8 +297,8 @@ impl FaultReport {
         let Some(stack) = &self.stack else { return Ok(()) };
         let why = match (stack.dynamic, stack.bytes > stack.declared) {
             (true, _) => "the code object does not say how much the kernel needs".to_owned(),
-            (false, true) => format!("the code object asks for {}", stack.declared),
-            (false, false) => "as the code object says".to_owned(),
+            (false, true) => format!("the code object requests {}", stack.declared),
+            (false, false) => "from the code object".to_owned(),
         };
         let used = Count(stack.used.into(), "byte");
         writeln!(

@@ -139,7 +139,7 @@ impl<'a> Hostcalls<'a> {
             if number >= self.packets {
                 self.tell(
                     &mut state,
-                    format!("a hostcall packet {number} of {} that there are", self.packets),
+                    format!("hostcall packet {number}, but there are only {}", self.packets),
                 );
                 return true;
             }
@@ -148,7 +148,7 @@ impl<'a> Hostcalls<'a> {
                 return true;
             }
         }
-        self.tell(&mut state, "a stack of hostcall packets that never ends".to_owned());
+        self.tell(&mut state, "an endless list of hostcall packets".to_owned());
         true
     }
 
@@ -189,16 +189,16 @@ impl<'a> Hostcalls<'a> {
             service::CALL => {
                 self.tell(
                     state,
-                    format!("a call of the host's function at {first:#x}: there is no host program"),
+                    format!("a call of the host's function at {first:#x}, but there is no host program"),
                 );
                 [0; 2]
             }
             service::SANITIZER => {
-                self.tell(state, "a report of an address sanitizer".to_owned());
+                self.tell(state, "an address sanitizer report, which is not supported".to_owned());
                 [0; 2]
             }
             other => {
-                self.tell(state, format!("hostcall service {other}, which is not known"));
+                self.tell(state, format!("hostcall service {other}, which is unknown"));
                 [0; 2]
             }
         }
@@ -208,7 +208,7 @@ impl<'a> Hostcalls<'a> {
     fn tell(&self, state: &mut State, what: String) {
         // A kernel that makes up requests gets a short list.
         if state.told.len() < 64 && state.told.insert(what.clone()) {
-            self.sink.note(format_args!("the kernel asked for {what}"));
+            self.sink.note(format_args!("the kernel requested {what}"));
         }
     }
 
@@ -228,7 +228,7 @@ impl<'a> Hostcalls<'a> {
         };
         let room = MAX_PENDING - state.bytes;
         let Some(message) = state.pending.get_mut(&number) else {
-            self.tell(state, "printf with a message that did not begin".to_owned());
+            self.tell(state, "the rest of a printf message that has no start".to_owned());
             return u64::MAX;
         };
         let words = words.get(..length).unwrap_or_default();
@@ -243,7 +243,7 @@ impl<'a> Hostcalls<'a> {
             state.bytes -= counted.map_or(0, |m| m.len() + MESSAGE);
             self.tell(
                 state,
-                format!("more than {MAX_PENDING} bytes of unfinished printf messages; they are lost"),
+                format!("more than {MAX_PENDING} bytes of unfinished printf messages, which are lost"),
             );
             return u64::MAX;
         }
@@ -258,7 +258,7 @@ impl<'a> Hostcalls<'a> {
                 printf::message(&self.sink, word(control, 0) == 1, rest) as u64
             }
             _ => {
-                self.tell(state, "printf in a form that is not known".to_owned());
+                self.tell(state, "printf in an unknown form".to_owned());
                 u64::MAX
             }
         }
@@ -275,7 +275,7 @@ impl<'a> Hostcalls<'a> {
                 self.tell(
                     state,
                     format!(
-                        "more memory than the device heap of {have} bytes has left; malloc returned a null pointer"
+                        "more memory than is free in the device heap of {have} bytes; malloc returned a null pointer"
                     ),
                 );
             }
@@ -284,7 +284,7 @@ impl<'a> Hostcalls<'a> {
         if !heap.free(address) {
             self.tell(
                 state,
-                format!("freeing {address:#x}, which malloc did not return or which was freed before"),
+                format!("to free {address:#x}, which malloc did not return or which was already freed"),
             );
         }
         0
@@ -400,7 +400,7 @@ mod tests {
             [
                 "err 7 err\n",
                 "out 1+2\n",
-                "note the kernel asked for printf with a message that did not begin"
+                "note the kernel requested the rest of a printf message that has no start"
             ]
         );
     }
@@ -419,8 +419,8 @@ mod tests {
         assert_eq!(
             heard,
             [
-                "note the kernel asked for more memory than the device heap of 1048576 bytes has left; malloc returned a null pointer",
-                "note the kernel asked for freeing 0x4d2, which malloc did not return or which was freed before",
+                "note the kernel requested more memory than is free in the device heap of 1048576 bytes; malloc returned a null pointer",
+                "note the kernel requested to free 0x4d2, which malloc did not return or which was already freed",
             ]
         );
     }
@@ -439,9 +439,9 @@ mod tests {
         assert_eq!(
             heard,
             [
-                "note the kernel asked for a call of the host's function at 0x1000: there is no host program",
-                "note the kernel asked for a report of an address sanitizer",
-                "note the kernel asked for hostcall service 77, which is not known",
+                "note the kernel requested a call of the host's function at 0x1000, but there is no host program",
+                "note the kernel requested an address sanitizer report, which is not supported",
+                "note the kernel requested hostcall service 77, which is unknown",
             ]
         );
     }
@@ -472,8 +472,8 @@ mod tests {
         assert_eq!(
             heard,
             [
-                "note the kernel asked for a stack of hostcall packets that never ends",
-                "note the kernel asked for a hostcall packet 3 of 3 that there are",
+                "note the kernel requested an endless list of hostcall packets",
+                "note the kernel requested hostcall packet 3, but there are only 3",
             ]
         );
     }

@@ -102,7 +102,7 @@ impl<'a> Services<'a> {
                 if !PRINTF_BUFFER_SIZES.contains(&printf_buffer) {
                     let (least, most) = PRINTF_BUFFER_SIZES.into_inner();
                     let problem = format!(
-                        "a printf buffer of {printf_buffer} bytes cannot be; it has {least} to {most}"
+                        "a printf buffer of {printf_buffer} bytes is not possible; expected {least} to {most}"
                     );
                     return Err(Error::Launch { kernel: kernel.name().to_owned(), problem });
                 }

@@ -251,7 +251,7 @@ impl PrintfBuffer {
             if size < least || size > end - at {
                 sink.text(to_error, &std::mem::take(&mut text));
                 sink.note(format_args!(
-                    "the printf buffer makes no sense from byte {} on ({head:#x} is no record): the rest of the output \
+                    "the printf buffer is invalid from byte {} on ({head:#x} is not a record): the rest of the output \
                      is lost",
                     at - HEADER
                 ));
@@ -438,7 +438,7 @@ mod tests {
             printed(&formats, 20, &[2, 99, 1, 7, 2]),
             [
                 "out two;",
-                "note the printf buffer makes no sense from byte 4 on (0x63 is no record): the rest of the output is lost"
+                "note the printf buffer is invalid from byte 4 on (0x63 is not a record): the rest of the output is lost"
             ]
         );
         let full = "note the printf buffer of 256 bytes is full: output may have been lost";
@@ -466,10 +466,7 @@ mod tests {
         );
         for bytes in [1, 4, 8, 84, u32::MAX >> 2] {
             let heard = printed(&formats, 80, &[control(bytes, true, false), 2, 1, 42]);
-            assert!(
-                heard[0].starts_with("note the printf buffer makes no sense from byte 0 on"),
-                "{heard:?}"
-            );
+            assert!(heard[0].starts_with("note the printf buffer is invalid from byte 0 on"), "{heard:?}");
         }
     }
 

@@ -25,29 +25,29 @@ const POISON: u32 = 0xfffa_fffa;
 pub(crate) struct CheckArgs {
     /// Report accesses that the chip drops or answers with 0
     ///
-    /// `lds`, the default, are those beyond the LDS of a workgroup. `buffers` are those beyond what a buffer resource says, which some
-    /// programs mean. Both: lds,buffers.
+    /// `lds`, the default, reports accesses beyond the LDS of a workgroup. `buffers` reports accesses beyond the range of a
+    /// buffer resource, which some programs intend. Both: lds,buffers.
     #[arg(long, value_name = "RULES", num_args = 0..=1, require_equals = true, default_missing_value = "lds", value_parser = strict, help_heading = CHECKS)]
     pub strict: Option<Strict>,
-    /// Fill what nobody wrote with this word, or with NaNs, instead of 0
+    /// Fill uninitialised memory and registers with this word, or with NaNs, instead of 0
     ///
     /// Registers, LDS, private memory and buffers without contents are filled. The default is 0xfffafffa, a NaN in every
     /// float format.
     #[arg(long, value_name = "WORD", num_args = 0..=1, require_equals = true, default_missing_value = "0xfffafffa", help_heading = CHECKS)]
     pub poison: Option<Late<u32>>,
-    /// Stop after that many seconds, and report where every wave is
+    /// Stop after this many seconds, and report where every wave is
     ///
-    /// The time counts from the start of the command. It bounds clang, too, which compiles sources.
+    /// The time counts from the start of the command. It also limits clang, which compiles sources.
     #[arg(long, value_name = "SECONDS", value_parser = amount::timeout, help_heading = CHECKS)]
     pub timeout: Option<Duration>,
-    /// Stop a launch after that many instructions of all waves together
+    /// Stop a launch after this many instructions of all waves together
     ///
     /// A few more may run: waves stop between blocks of code.
     #[arg(long, value_name = "N", value_parser = amount::instructions, hide_short_help = true, help_heading = CHECKS)]
     pub max_instructions: Option<u64>,
     /// Report registers and more of the code at a fault
     ///
-    /// Of a grid that does not finish, the report lists more of the waves.
+    /// For a grid that does not finish, the report lists more of the waves.
     #[arg(long, help_heading = CHECKS)]
     pub registers: bool,
 }
@@ -163,7 +163,7 @@ fn poison(text: &str) -> Result<u32, Failure> {
     };
     word.map_err(|_| {
         Failure::usage(format!(
-            "`{text}` is no 32-bit word; expected a number such as 0xfffafffa",
+            "`{text}` is not a 32-bit word; expected a number such as 0xfffafffa",
             text = text.shown()
         ))
     })

@@ -25,7 +25,7 @@ pub(crate) struct EngineArgs {
     /// Run workgroups in order on one thread, with clocks that count instructions
     #[arg(long, hide_short_help = true, help_heading = ENGINE)]
     pub deterministic: bool,
-    /// What runs kernels: interpreter or reference; interpreter by default
+    /// Engine that runs kernels: interpreter or reference; interpreter by default
     ///
     /// Both give the same bits. `reference` runs one operation at a time through exact references: it is hundreds of times
     /// slower, and a check on the interpreter.
@@ -34,14 +34,14 @@ pub(crate) struct EngineArgs {
     /// Vector hardware of the host to use: portable, avx2 or avx512; the best by default
     #[arg(long, value_name = "TIER", hide_short_help = true, help_heading = ENGINE)]
     pub tier: Option<Late<Tier>>,
-    /// Bytes of what the kernel can have by malloc, such as 1G; 256M by default
+    /// Bytes of the heap that the kernel's malloc uses, such as 1G; 256M by default
     #[arg(long, value_name = "BYTES", value_parser = amount::heap, hide_short_help = true, help_heading = ENGINE)]
     pub heap: Option<u64>,
     #[command(flatten, next_help_heading = ENGINE)]
     pub limits: input::LimitArgs,
-    /// What addresses of kernels are; sandbox by default
+    /// Addresses that kernels see: sandbox or identity; sandbox by default
     ///
-    /// `sandbox`: the same in every run. `identity`: those of this process.
+    /// `sandbox`: the same addresses in every run. `identity`: addresses of this process.
     #[arg(long, value_name = "MODE", value_parser = address_mode, hide_short_help = true, help_heading = ENGINE)]
     pub address_mode: Option<AddressMode>,
 }
@@ -133,12 +133,12 @@ pub(super) const GROUP: Group = Group {
             && args.engine.tier.is_some()
         {
             return Err(Failure::usage(format!(
-                "--tier chooses the interpreter's vector hardware, and the engine is `{}`; leave --tier out",
+                "--tier chooses the interpreter's vector hardware, but the engine is `{}`; omit --tier",
                 engine.name()
             )));
         }
         match args.engine.deterministic && args.engine.threads.is_some_and(|threads| threads.get() > 1) {
-            true => Err(Failure::usage("--deterministic runs on one thread; leave --threads out")),
+            true => Err(Failure::usage("--deterministic runs on one thread; omit --threads")),
             false => Ok(()),
         }
     },

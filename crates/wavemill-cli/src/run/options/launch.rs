@@ -43,9 +43,9 @@ pub(crate) struct LaunchArgs {
     pub dynamic_lds: Option<u32>,
     /// Bytes of private memory of a work-item, such as 64K: a larger stack
     ///
-    /// Recursion, calls of unknown functions and arrays of variable size need stacks of no known size: `wavemill info` says
-    /// which kernels have one, and 16K is the default. Other kernels have what their code object asks for; recursion in
-    /// OpenCL, which compilers do not count, needs more. HIP's hipLimitStackSize is the same.
+    /// Recursion, calls of unknown functions and arrays of variable size need a stack of unknown size: `wavemill info` shows
+    /// which kernels need one, and its default is 16K. Other kernels get the size that their code object requests; recursion
+    /// in OpenCL, which compilers do not count, needs more. HIP's hipLimitStackSize does the same.
     #[arg(long, value_name = "BYTES", value_parser = amount::stack, hide_short_help = true, help_heading = LAUNCH)]
     pub stack: Option<u32>,
     /// Refuse to run if the chip cannot hold all workgroups at once
@@ -53,21 +53,22 @@ pub(crate) struct LaunchArgs {
     /// hipLaunchCooperativeKernel does the same.
     #[arg(long, hide_short_help = true, help_heading = LAUNCH)]
     pub cooperative: bool,
-    /// Launch that often, one time after the other, on the same buffers
+    /// Launch this many times in a row, on the same buffers
     #[arg(long, value_name = "N", value_parser = amount::times, hide_short_help = true, help_heading = LAUNCH)]
     pub repeat: Option<NonZeroU32>,
     /// Target or product to run on, such as gfx942 or mi210
     ///
     /// Target features may follow: gfx90a:xnack-. `wavemill targets` lists the names. Not needed if the file has code
-    /// for one target only. OpenCL C and HIP are compiled for gfx942 without it.
+    /// for one target only. OpenCL C and HIP are compiled for gfx942 by default.
     #[arg(long, value_name = "TARGET", value_parser = input::parse_choice_to_run, help_heading = LAUNCH)]
     pub target: Option<TargetChoice>,
     /// Write a launch file for the kernel instead of running it
     ///
-    /// Without a name, it goes to the standard output.
+    /// Without a name, it is written to the standard output.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-", conflicts_with = "trace", help_heading = LAUNCH)]
     pub init: Option<PathBuf>,
-    /// Whether the command line has the size of the grid: that of a launch file does not count then.
+    /// Whether the command line gives the size of the grid; then the launch file's size does not
+    /// count.
     #[arg(skip)]
     is_sized: bool,
 }
@@ -249,9 +250,9 @@ pub(super) const GROUP: Group = Group {
         Ok(())
     },
     complete: |args| match (args.launch.is_sized, &args.launch.grid, &args.launch.global_size) {
-        (false, Some(_), Some(_)) => Err(Failure::usage(
-            "grid (workgroups) and global-size (work-items) are both given; one is enough",
-        )),
+        (false, Some(_), Some(_)) => {
+            Err(Failure::usage("grid (workgroups) and global-size (work-items) are both given; write one"))
+        }
         _ => Ok(()),
     },
     of_one_launch: |args| {

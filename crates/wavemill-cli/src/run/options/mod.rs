@@ -32,12 +32,12 @@ use key::Key;
 pub(crate) struct RunArgs {
     /// Launch file (.toml), source (.cl, .hip, .s), or file with GPU code
     ///
-    /// OpenCL C (.cl) and HIP (.hip) are compiled by clang first, assembly (.s) by Wavemill itself. An offload bundle will do,
+    /// OpenCL C (.cl) and HIP (.hip) are compiled by clang first, assembly (.s) by Wavemill. Offload bundles are accepted,
     /// too.
     ///
     /// `-` is the standard input: a code object or a launch file, whose paths are relative to the current folder. More
-    /// launch files may follow. They run one after the other, also behind one that fails; the exit code is that of the
-    /// first one that fails.
+    /// launch files may follow. They run one after the other, even after a failure; the exit code is the code of the
+    /// first failure.
     pub file: PathBuf,
     /// Arguments of the kernel: name:type[count]=contents (see --help)
     #[arg(value_name = "ARGUMENT", allow_negative_numbers = true)]

@@ -14,7 +14,7 @@ use crate::run::output::Output;
 /// The heading of the help page.
 const RESULTS: &str = "Results";
 
-/// What is done with buffers after a launch, or after the last one.
+/// Actions on buffers after a launch, or after the last one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
     pub print: Vec<String>,
@@ -35,29 +35,30 @@ pub(crate) struct ResultArgs {
     /// A picture may have a range and a palette: y=y.png,range=0:1,palette=heat (or gray, steps).
     #[arg(long, value_name = "VIEW=FILE", help_heading = RESULTS)]
     pub out: Vec<String>,
-    /// Compare a buffer with what it should be: y=ref.npy, 'y[:2]=[0,2]'
+    /// Compare a buffer with expected contents: y=ref.npy, 'y[:2]=[0,2]'
     ///
-    /// Contents are those of arguments: 'y=iota(0,2)'.
+    /// Contents have the forms of arguments: 'y=iota(0,2)'.
     #[arg(long, value_name = "VIEW=CONTENTS", help_heading = RESULTS)]
     pub expect: Vec<String>,
-    /// How far floats may be off, any of: abs=1e-6,rel=1e-5,ulp=2
+    /// Tolerance for floats, any of: abs=1e-6,rel=1e-5,ulp=2
     ///
-    /// Without it they must be equal.
+    /// By default, they must be equal.
     #[arg(long, value_name = "BOUNDS", hide_short_help = true, help_heading = RESULTS)]
     pub tolerance: Option<Late<Tolerance>>,
-    /// Bytes of what the kernel can print by OpenCL's printf, such as 64M; 16M by default
+    /// Bytes of the buffer for OpenCL's printf, such as 64M; 16M by default
     #[arg(long, value_name = "BYTES", value_parser = amount::printf_buffer, hide_short_help = true, help_heading = RESULTS)]
     pub printf_buffer: Option<u64>,
-    /// What is wanted by the command line, and then by the launch file.
+    /// Results requested by the command line, and then by the launch file.
     #[arg(skip)]
     pub wanted: Wanted,
-    /// The tolerance of the launch file: that of the command line and that of an expectation win over it.
+    /// The tolerance of the launch file; the command line's and an expectation's own win over it.
     #[arg(skip)]
     of_file: Option<Tolerance>,
 }
 
 impl ResultArgs {
-    /// Those of a launch of several: what the command line wants comes after the last one.
+    /// The options for one launch of several: results requested on the command line come after the
+    /// last launch.
     pub(crate) fn of_one_launch(&self) -> ResultArgs {
         ResultArgs { wanted: Wanted::default(), of_file: None, ..self.clone() }
     }
@@ -104,7 +105,7 @@ pub(super) const GROUP: Group = Group {
             listed: (13, 11),
             written: None,
         },
-        // Expectations after it have it.
+        // It is read before the expectations, which use it.
         Key {
             name: "tolerance",
             scope: Scope::EveryEnd,

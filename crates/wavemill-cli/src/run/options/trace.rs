@@ -22,9 +22,9 @@ pub(crate) struct TraceArgs {
     /// The level is basic or full. `full` reports accesses to memory, too, which slows kernels down.
     #[arg(long, value_name = "LEVEL", hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "basic", help_heading = TRACE)]
     pub stats: Option<StatsLevel>,
-    /// Add the rows of the instruction table that ran to a file, and report how many there are
+    /// Add the executed rows of the instruction table to a file, and report their number
     ///
-    /// The file is made if there is none.
+    /// The file is created if it does not exist.
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = TRACE)]
     pub isa_coverage: Option<PathBuf>,
     /// The old name of --isa-coverage, which is refused
@@ -32,7 +32,7 @@ pub(crate) struct TraceArgs {
     pub coverage: Option<String>,
     /// Show every instruction that runs, with registers and memory accesses
     ///
-    /// Registers are those that it changes. The trace goes to the standard error.
+    /// Only registers that it changes are shown. The trace is written to the standard error.
     #[arg(long, help_heading = TRACE)]
     pub trace: bool,
     /// Show only the instructions of this workgroup: X, X,Y or X,Y,Z
@@ -41,20 +41,20 @@ pub(crate) struct TraceArgs {
     /// Show only the instructions of this wave of the workgroups
     #[arg(long, value_name = "N", requires = "trace", hide_short_help = true, help_heading = TRACE)]
     pub trace_wave: Option<u32>,
-    /// Show only these instructions, of a function or by guest addresses
+    /// Show only these instructions, by function or guest address
     ///
     /// Examples: scale, scale+0x10..0x40, 0x1000001900..0x1000001940.
     #[arg(long, value_name = "RANGE", requires = "trace", hide_short_help = true, help_heading = TRACE)]
     pub trace_pc: Vec<String>,
     /// How instructions are shown
     ///
-    /// `json` is an object on a line of its own for each (docs/trace.md). The default is the format of messages.
+    /// `json` writes each as an object on one line (docs/trace.md). The default is the format of messages.
     #[arg(long, value_name = "FORMAT", requires = "trace", hide_short_help = true, help_heading = TRACE)]
     pub trace_format: Option<trace::Format>,
     /// Write the trace to a file instead
     #[arg(long, value_name = "FILE", requires = "trace", hide_short_help = true, help_heading = TRACE)]
     pub trace_file: Option<PathBuf>,
-    /// What is traced, once texts have been read.
+    /// What to trace, once the texts have been parsed.
     #[arg(skip)]
     pub job: Option<TraceJob>,
 }
@@ -83,7 +83,7 @@ impl TraceArgs {
     pub(crate) fn check_names(&self) -> Result<(), Failure> {
         match &self.coverage {
             None => Ok(()),
-            Some(_) => Err(Failure::usage("--coverage is called --isa-coverage now")
+            Some(_) => Err(Failure::usage("--coverage is now called --isa-coverage")
                 .help("It counts rows of the instruction table. Write --isa-coverage FILE.")),
         }
     }
@@ -134,7 +134,7 @@ pub(super) const GROUP: Group = Group {
             return Ok(());
         }
         if args.engine.threads.is_some_and(|threads| threads.get() > 1) {
-            return Err(Failure::usage("--trace runs on one thread; leave --threads out"));
+            return Err(Failure::usage("--trace runs on one thread; omit --threads"));
         }
         args.trace.job = Some(args.trace.read()?);
         // On one thread, the lines are in the same order in every run.

@@ -154,7 +154,7 @@ fn traffic(counts: &Traffic) -> String {
     let lds = &counts.lds;
     if lds.accesses > 0 {
         out += &format!(
-            "LDS           {}, {} with bank conflicts: {}, {} of them extra ({:.2} for each access; {} banks)\n",
+            "LDS           {}, {} with bank conflicts: {}, {} of them extra ({:.2} per access; {} banks)\n",
             Accesses(lds.accesses),
             Grouped(lds.conflicting),
             Plural(lds.cycles, "cycle"),
@@ -218,14 +218,14 @@ fn fidelity(counts: &FidelityCounts) -> String {
 /// Cost of the instructions of a launch.
 fn operations(counts: &OperationCounts) -> String {
     let mut text = format!(
-        "operations    {:.2} of the wave IR and {:.2} of the interpreter for each instruction\n",
+        "operations    {:.2} of the wave IR and {:.2} of the interpreter per instruction\n",
         counts.ir_per_guest(),
         counts.host_per_guest()
     );
     let which = names(counts.opaque_by_instruction.iter().copied());
     let which = if which.is_empty() { which } else { format!(": {which}") };
     let share = 100.0 * counts.opaque_share();
-    writeln!(text, "{:13} {share:.1}% go lane by lane through scalar code{which}", "")
+    writeln!(text, "{:13} {share:.1}% run lane by lane in scalar code{which}", "")
         .expect("writing to a string");
     text
 }
@@ -265,10 +265,10 @@ mod tests {
         let mut counts = OperationCounts { guest: 100, ir: 120, host: 130, ..OperationCounts::default() };
         assert_eq!(
             operations(&counts),
-            "operations    1.20 of the wave IR and 1.30 of the interpreter for each instruction\n              \
-             0.0% go lane by lane through scalar code\n"
+            "operations    1.20 of the wave IR and 1.30 of the interpreter per instruction\n              \
+             0.0% run lane by lane in scalar code\n"
         );
         (counts.opaque, counts.opaque_by_instruction) = (6, vec![("ds_add_u32", 6)]);
-        assert!(operations(&counts).ends_with("5.0% go lane by lane through scalar code: ds_add_u32 6\n"));
+        assert!(operations(&counts).ends_with("5.0% run lane by lane in scalar code: ds_add_u32 6\n"));
     }
 }

@@ -81,13 +81,13 @@ impl PcRange {
             && first >= end
         {
             return Err(Failure::usage(format!(
-                "`{text}` is no range of instructions: its end, {end:#x}, is not behind its beginning, {first:#x}",
+                "`{text}` is not a range of instructions: its end, {end:#x}, is not after its start, {first:#x}",
                 text = text.shown()
             )));
         }
         if text.is_empty() || (digits && addresses.is_none()) {
             return Err(Failure::usage(format!(
-                "`{text}` is no range of instructions; expected addresses (0x1000..0x1040, 0x1000), a function, or offsets \
+                "`{text}` is not a range of instructions; expected addresses (0x1000..0x1040, 0x1000), a function, or offsets \
                  in one (scale, scale+0x10..0x40, scale+0x10)",
                 text = text.shown()
             )));
@@ -144,7 +144,7 @@ impl PcRange {
                 }
                 Some(whole) => {
                     return Err(Failure::usage(format!(
-                        "--trace-pc: `{name}` has {:#x} bytes, so that there is nothing at +{:#x}",
+                        "--trace-pc: `{name}` has {:#x} bytes, so there is nothing at +{:#x}",
                         whole.end - whole.start,
                         offsets.start,
                         name = name.shown()
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(parts("a+b+8"), Some(("a+b".to_owned(), 8..9)));
         for wrong in ["", "0x", "0x10..", "0x40..0x10", "16..16", "0xfffffffffffffffff"] {
             let message = PcRange::parse(wrong).unwrap_err().message;
-            assert!(message.starts_with(&format!("`{wrong}` is no range")), "{message}");
+            assert!(message.starts_with(&format!("`{wrong}` is not a range")), "{message}");
         }
     }
 }

@@ -117,7 +117,7 @@ pub enum LinkProblem {
         range: &'static str,
     },
     /// A kind of relocation that linkers do not fill in.
-    #[error("{kind} at {place} to `{symbol}` is nothing that a linker fills in")]
+    #[error("{kind} at {place} to `{symbol}` is not a relocation that linkers resolve")]
     Unsupported {
         /// The kind of relocation.
         kind: String,
@@ -146,8 +146,8 @@ pub enum LinkProblem {
         /// The symbol.
         symbol: String,
     },
-    /// Sections of one name whose types do not go together.
-    #[error("sections named {name} have types that cannot be joined")]
+    /// Sections of one name have incompatible types.
+    #[error("sections named {name} have types that cannot be merged")]
     Types {
         /// The name.
         name: String,

@@ -36,7 +36,7 @@ pub(super) fn segment(kernel: &Kernel, args: &[Arg], size: usize, lds: &mut u32)
             Some(slot) => slot.copy_from_slice(&bytes),
             None => {
                 return Err(kernel.unusable(format!(
-                    "argument {index} lies at byte {start} of a kernel argument segment of {size} bytes"
+                    "argument {index} is at byte {start} of a kernel argument segment of {size} bytes"
                 )));
             }
         }
@@ -63,7 +63,7 @@ fn bytes(kernel: &Kernel, index: usize, parameter: &Parameter, arg: &Arg, lds: &
         (ParameterKind::Local, Arg::Buffer(_)) => kind("dynamic LDS, given by its size".into(), "a buffer"),
         (ParameterKind::Local, Arg::Value(_)) => kind("dynamic LDS, given by its size".into(), "a value"),
         (ParameterKind::Other(what), _) => kind(format!("a `{what}`, which is not supported"), "a value"),
-        (_, Arg::Local(_)) => kind("no LDS pointer".into(), "dynamic LDS"),
+        (_, Arg::Local(_)) => kind("not an LDS pointer".into(), "dynamic LDS"),
         (_, Arg::Buffer(buffer)) if !buffer.belongs_to(&kernel.module.device) => {
             Err(refuse(kernel, ArgumentError::OtherDevice { index, name: name() }))
         }
