@@ -388,6 +388,17 @@ fn sources_that_are_none() {
         "error: `vector_add.co` is an ELF object with GPU code, not a source\n\n`wavemill dis vector_add.co` prints its source, \
          `wavemill info vector_add.co` shows its contents, `wavemill run vector_add.co` runs one of its kernels.\n"
     );
+    for (name, language, help) in [
+        ("k.cl", "OpenCL C", "`wavemill run k.cl` compiles it and runs a kernel."),
+        ("k.hip.cpp", "HIP", "`wavemill run k.hip.cpp` compiles it and runs a kernel."),
+        ("k.cpp", "C++", "A HIP source has a name that ends in .hip or .hip.cpp"),
+        ("K.PY", "Python", "docs/compiling.md describes how to compile a Triton kernel"),
+    ] {
+        folder.file(name, "void f() {}\n");
+        let said = crate::common::said(&folder, 3, &["asm", name]);
+        let wanted = format!("error: `{name}` is a source ({language}), expected assembly\n\n{help}");
+        assert!(said.starts_with(&wanted), "{said}");
+    }
     // From the standard input, and for `mc`; the contents decide, not the name of a source.
     let object = std::fs::File::open(folder.0.join("vector_add.co")).unwrap();
     let said = err(&folder.command().args(["asm", "-"]).stdin(object).output().unwrap());

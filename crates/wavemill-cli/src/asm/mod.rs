@@ -15,7 +15,7 @@ use wavemill_object::write::{
 };
 use wavemill_object::{CodeObjectVersion, TargetId};
 
-use crate::compile::Language;
+use crate::compile::{self, Language};
 use crate::failure::Failure;
 use crate::files;
 use crate::input;
@@ -175,6 +175,7 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
         return Err(Failure::usage(format!("--out: `{}` is also the source", out.shown())));
     }
     refuse_object(&args.file, &source)?;
+    compile::refuse_other_language(&args.file)?;
     let folder = args.file.parent().map(Path::to_path_buf).unwrap_or_default();
     let folders: Vec<PathBuf> = std::iter::once(folder).chain(args.include.iter().cloned()).collect();
     let include = |file: &str| {

@@ -85,6 +85,33 @@ pub(crate) fn advice(path: &Path) -> Option<String> {
     }
 }
 
+/// Rejects a source in another language where assembly is expected.
+///
+/// # Errors
+/// The file has the name of such a source.
+pub(crate) fn refuse_other_language(path: &Path) -> Result<(), Failure> {
+    let (language, help) = match Language::of(path) {
+        Some(Language::Assembly) => return Ok(()),
+        Some(language) => {
+            let shown = quoted(&path.display().to_string());
+            (language.name(), format!("`wavemill run {shown}` compiles it and runs a kernel."))
+        }
+        None => {
+            let Some(help) = advice(path) else { return Ok(()) };
+            let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+            let language = match extension.to_str() {
+                Some("py") => "Python",
+                Some("c") => "C",
+                Some("cu") => "CUDA C++",
+                _ => "C++",
+            };
+            (language, help)
+        }
+    };
+    let message = format!("`{}` is a source ({language}), expected assembly", path.shown());
+    Err(Failure::input(message).help(help))
+}
+
 /// Rejects a source where a code object is expected.
 ///
 /// # Errors
