@@ -75,8 +75,8 @@ unsafe fn load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// Base and accessible bytes of the buffer resource in the four cells of source 0 (Vega ISA 7.2,
-/// 8.1.5).
+/// Base and accessible bytes of the buffer resource in the four cells of source 0
+/// (Vega ISA 7.2, 8.1.5).
 unsafe fn resource(ctx: *mut Ctx, op: *mut HostOp) -> (u64, u64) {
     // SAFETY: the contract of handlers.
     unsafe {

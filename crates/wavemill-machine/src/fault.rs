@@ -156,9 +156,9 @@ pub struct WaveResources {
 pub struct Strict {
     /// Accesses beyond the LDS of a workgroup, by any instruction (Vega ISA 3.6.1, 9.6).
     pub lds: bool,
-    /// Accesses beyond the range of a buffer resource, by vector and scalar instructions (Vega ISA
-    /// 7.2, 8.1.5). Some programs do this on purpose: lanes with nothing to load get an offset out
-    /// of range.
+    /// Accesses beyond the range of a buffer resource, by vector and scalar instructions
+    /// (Vega ISA 7.2, 8.1.5). Some programs do this on purpose: lanes with nothing to load get an
+    /// offset out of range.
     pub buffers: bool,
 }
 

@@ -268,8 +268,10 @@ fn commands_stand_in_blocks_that_are_run() {
                 }
                 _ => false,
             };
-            let command =
-                |line: &&str| ["$ ", "wavemill ", "cargo "].iter().any(|start| line.starts_with(start));
+            let command = |line: &&str| {
+                ["$ ", "wavemill ", "cargo "].iter().any(|start| line.starts_with(start))
+                    && !line.contains(" = ")
+            };
             // The usage lines of options.md are no commands.
             let usage = page.path.ends_with("options.md") && info == "text";
             if let (false, false, Some(line)) = (run, usage, text.lines().find(command)) {

@@ -242,7 +242,7 @@ fn the_checks_notice() {
         let found = dependencies(&manifest(text), &workspace);
         assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), expected, "{text}");
     }
-    let text = "# A\n\n## Map\n\n| crate | is |\n|---|---|\n| `b` | x `c` |\n| `a` | |\n\nBeside them: `d`\n(e).\n\nF\n\n## G\n| `h` | |";
+    let text = "# A\n\n## Map\n\nX `y`.\n\n**`b`** is `c`. **Invariant:** b.\n\n**`a`** is.\n**Invariant:** a.\n\nBeside them: `d`\n(e).\n\nF\n\n## G\n\n**`h`** is.";
     assert_eq!(map(text), (vec!["b", "a"], " `d`\n(e)."));
     let source = "//! println!(1)\nfn f() { println!(\"2\"); }\n    // std::fs\nuse std::fs;\n#[cfg(test)]\nmod tests {\nuse std::env;\n";
     assert_eq!(reaching_out(source), ["fn f() { println!(\"2\"); }", "use std::fs;"]);

@@ -1,5 +1,5 @@
-//! Results in registers that a wave was not allocated: the effect on the guest instruction (Vega
-//! ISA 3.6.1, 5.2).
+//! Results in registers that a wave was not allocated: the effect on the guest instruction
+//! (Vega ISA 3.6.1, 5.2).
 
 use wavemill_ir::{Inst, Op, Operand, Row, Uni};
 
