@@ -61,10 +61,10 @@ const FILES: [&str; 22] = [
     "exp",
 ];
 
-/// What the rows that are modelled refer to.
+/// The reasons that modelled rows refer to.
 const REASONS: &str = "rows/gcn/modelled.reasons";
 
-/// The row files of Cayman, in the manual's order, and what they refer to.
+/// The row files of Cayman, in the manual's order, and their reasons.
 const CAYMAN_FILES: [&str; 3] = ["cf", "alu", "fetch"];
 const CAYMAN_REASONS: &str = "rows/cayman/modelled.reasons";
 

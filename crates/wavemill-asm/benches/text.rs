@@ -1,12 +1,13 @@
-//! How fast machine code is decoded, printed, read again and assembled: one thread, the code of the kernels for gfx942, and a
-//! source whose lines are a label and a branch to it each.
+//! Measures decoding, printing, parsing and assembling: one thread, the code of the kernels for
+//! gfx942, and a source whose lines are each a label and a branch to it.
 //!
 //! `cargo bench -p wavemill-asm --bench text`
 //!
-//! Behind criterion's numbers stands a table of the same work beside `llvm-objdump-22 -d` and `llvm-mc-22 -filetype=obj`,
-//! where these are installed. The tools work in turns, so that whatever else the machine does takes from all of them. Of
-//! LLVM's tools the time of the process counts, less that of a process with one instruction. Processor time, which waits for
-//! nobody, is counted by Linux in hundredths of a second, over all rounds. `--test` runs each once.
+//! After criterion's numbers, it prints a table that compares the same work with `llvm-objdump-22
+//! -d` and `llvm-mc-22 -filetype=obj`, if they are installed. The tools take turns, so other load
+//! on the machine affects all of them. The time of LLVM's tools is the time of the process, less
+//! the time of a process with one instruction. Linux counts processor time, which excludes waiting,
+//! in hundredths of a second over all rounds. `--test` runs each once.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -26,10 +27,10 @@ use wavemill_oracle::Tool;
 
 const TARGET: Target = Target::Gfx942;
 
-/// How often the tools take turns.
+/// How many turns each tool takes.
 const ROUNDS: usize = 15;
 
-/// How often our part is done each time, so that it can be timed.
+/// How often our part repeats per turn, to make it measurable.
 const DECODED: usize = 100;
 const PRINTED: usize = 20;
 const ASSEMBLED: usize = 5;
@@ -69,7 +70,7 @@ fn text_of(inst: &Inst) -> String {
     text
 }
 
-/// What is worked on.
+/// The input of the work.
 struct Input {
     bytes: Vec<u8>,
     instructions: usize,
@@ -82,7 +83,7 @@ impl Input {
     fn new() -> Input {
         let instructions = instructions();
         let bytes = instructions.iter().flat_map(|inst| inst.encode().0[..inst.size()].to_vec()).collect();
-        // What the assembler refuses is no line of a source.
+        // Lines that the assembler rejects are not part of the source.
         let lines: Vec<String> =
             instructions.iter().map(text_of).filter(|line| parse(TARGET, line).is_ok()).collect();
         let labels: Vec<String> = (0..LABELS).map(|n| format!("l{n}: s_branch l{n}")).collect();
@@ -154,26 +155,27 @@ fn benches(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Seconds by the clock and, where it can be told, of the processor.
+/// Wall-clock seconds and, where available, processor seconds.
 #[derive(Clone, Copy)]
 struct Time {
     clock: f64,
     processor: Option<f64>,
 }
 
-/// The user and system time of this process, or of its children that have ended.
+/// The user and system time of this process, or of its finished children.
 fn processor_time(children: bool) -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // Behind the name, which may hold anything: the state and ten more, then utime, stime, cutime, cstime (proc(5)).
+    // After the name, which may contain anything: the state and ten more, then utime, stime,
+    // cutime, cstime (proc(5)).
     let (_, fields) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = fields.split(' ').collect();
     let first = if children { 13 } else { 11 };
     let ticks: u64 = fields.get(first..first + 2)?.iter().filter_map(|field| field.parse::<u64>().ok()).sum();
-    // Linux counts in hundredths of a second here, whatever its own clock does.
+    // Linux counts in hundredths of a second here, whatever the frequency of its own clock.
     Some(ticks as f64 / 100.0)
 }
 
-/// The time that `work` takes: of this process, or of the one that it runs.
+/// The time that `work` takes: of this process, or of a process that it runs.
 fn time(children: bool, work: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<Time, Box<dyn Error>> {
     let processor = processor_time(children);
     let start = Instant::now();
@@ -183,7 +185,7 @@ fn time(children: bool, work: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Re
     Ok(Time { clock, processor })
 }
 
-/// The time that `work` takes when it is done so often.
+/// The time that `work` takes when repeated.
 fn repeated(times: usize, mut work: impl FnMut()) -> Result<Time, Box<dyn Error>> {
     time(false, || {
         for _ in 0..times {
@@ -193,13 +195,13 @@ fn repeated(times: usize, mut work: impl FnMut()) -> Result<Time, Box<dyn Error>
     })
 }
 
-/// Runs a program whose output is thrown away.
+/// Runs a program and discards its output.
 fn process(program: &Path, arguments: &[&str], file: &Path) -> Result<(), Box<dyn Error>> {
     let status = Command::new(program).args(arguments).arg(file).stdout(Stdio::null()).status()?;
     if status.success() { Ok(()) } else { Err(format!("{} failed: {status}", program.display()).into()) }
 }
 
-/// One of LLVM's tools on the whole input, and on next to nothing.
+/// One of LLVM's tools on the whole input, and on a minimal input.
 struct Other {
     program: PathBuf,
     arguments: Vec<&'static str>,
@@ -218,7 +220,7 @@ impl Other {
     }
 }
 
-/// Times of one kind of work, and how much is done in each.
+/// Times of one kind of work, and the amount of work in each.
 struct Row {
     name: &'static str,
     elements: usize,
@@ -230,7 +232,8 @@ impl Row {
         Row { name, elements, times: Vec::new() }
     }
 
-    /// Millions per second: by the median and the least of the times by the clock, and by processor time.
+    /// Millions per second: by the median and the minimum of the wall-clock times, and by processor
+    /// time.
     fn rates(&self) -> Option<(f64, f64, Option<f64>)> {
         let mut clock: Vec<f64> = self.times.iter().map(|time| time.clock).collect();
         clock.sort_by(f64::total_cmp);
@@ -241,7 +244,7 @@ impl Row {
     }
 }
 
-/// Our rates beside LLVM's.
+/// Our rates next to LLVM's.
 fn beside_llvm(rounds: usize) -> Result<String, Box<dyn Error>> {
     let input = Input::new();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));

@@ -1,4 +1,4 @@
-//! What is wrong with a text: where, what was expected and found, and what would be right.
+//! Errors in a text: the position, what was expected and found, and a fix.
 
 use core::fmt;
 use std::ops::Range;
@@ -6,33 +6,34 @@ use std::ops::Range;
 /// A part of a text, in bytes from its start.
 pub type Span = Range<usize>;
 
-/// A change of the text that makes it right.
+/// A change of the text that fixes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// The part to be replaced; empty where something is to be inserted.
+    /// The part to replace; empty for an insertion.
     pub span: Span,
-    /// What to put there.
+    /// The text to put there.
     pub replacement: String,
 }
 
 impl Fix {
-    /// `text` with the change made; `None` if it has no such part.
+    /// `text` with the change applied; `None` if the text has no such part.
     pub fn applied(&self, text: &str) -> Option<String> {
         let (before, behind) = (text.get(..self.span.start)?, text.get(self.span.end..)?);
         Some(format!("{before}{}{behind}", self.replacement))
     }
 }
 
-/// One thing that is wrong with a text.
+/// One error in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The part of the text at fault, in bytes from its start.
     pub span: Span,
     /// What was expected and what was found, in one line without a final stop.
     pub message: String,
-    /// Facts that help: what the instruction takes, where the text would be legal.
+    /// Facts that help: the operands of the instruction, where the text would be legal.
     pub notes: Vec<String>,
-    /// A change that makes this part right. With it an instruction assembles; of directives the name or string is right then.
+    /// A change that fixes this part. With it an instruction assembles; for a directive, it fixes
+    /// the name or string.
     pub fix: Option<Fix>,
 }
 
@@ -44,31 +45,31 @@ impl Diagnostic {
         Box::new(Diagnostic { span, message: message.into(), notes: Vec::new(), fix: None })
     }
 
-    /// With a remark.
+    /// Adds a remark.
     pub(crate) fn note(mut self: Box<Self>, note: impl Into<String>) -> Fail {
         self.notes.push(note.into());
         self
     }
 
-    /// With a replacement of the part at fault.
+    /// Adds a replacement of the part at fault.
     pub(crate) fn replace_with(self: Box<Self>, replacement: impl Into<String>) -> Fail {
         let span = self.span.clone();
         self.fix_at(span, replacement)
     }
 
-    /// Without the change that was to help.
+    /// Removes the fix.
     pub(crate) fn without_fix(mut self: Box<Self>) -> Fail {
         self.fix = None;
         self
     }
 
-    /// With a change of another part.
+    /// Adds a change of another part.
     pub(crate) fn fix_at(mut self: Box<Self>, span: Span, replacement: impl Into<String>) -> Fail {
         self.fix = Some(Fix { span, replacement: replacement.into() });
         self
     }
 
-    /// Moves all places by `offset` bytes: from a statement to the text it stands in.
+    /// Moves all positions by `offset` bytes: from a statement to the text that contains it.
     pub(crate) fn moved(mut self: Box<Self>, offset: usize) -> Fail {
         let shift = |span: &mut Span| *span = span.start + offset..span.end + offset;
         shift(&mut self.span);

@@ -1,4 +1,5 @@
-//! What the assembler and the writer of sources ask of a family of instruction sets: they know nothing else of instructions.
+//! The interface between the assembler, the writer of sources and a family of instruction sets.
+//! They know nothing else about instructions.
 
 use std::fmt::{self, Debug};
 
@@ -17,14 +18,14 @@ use crate::syntax::{Expression, LineSyntax, Symbols};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Instruction {
-    /// One of GCN and CDNA.
+    /// A GCN or CDNA instruction.
     Gcn(Inst),
     /// A word of Cayman.
     Cayman(cayman::Word),
 }
 
 impl Instruction {
-    /// Its bytes, and how many they are.
+    /// The machine code: an array, and how many of its bytes are used.
     pub fn encode(&self) -> ([u8; 16], usize) {
         match self {
             Instruction::Gcn(inst) => inst.encode(),
@@ -32,7 +33,7 @@ impl Instruction {
         }
     }
 
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub(crate) fn size(&self) -> usize {
         match self {
             Instruction::Gcn(inst) => inst.size(),
@@ -48,7 +49,7 @@ impl Instruction {
         }
     }
 
-    /// The literal dword behind the first word.
+    /// The literal dword after the first word.
     pub(crate) fn literal(&self) -> Option<u32> {
         match self {
             Instruction::Gcn(inst) => inst.literal(),
@@ -56,7 +57,7 @@ impl Instruction {
         }
     }
 
-    /// Writes its text, with what `names` writes for the distance of a branch.
+    /// Writes the text. `names` writes the distance of a branch.
     pub(crate) fn print(&self, out: &mut String, names: &dyn gcn::BranchNames) -> fmt::Result {
         match self {
             Instruction::Gcn(inst) => gcn::print_with(out, inst, names),
@@ -65,7 +66,7 @@ impl Instruction {
     }
 }
 
-/// Bytes that are no instruction: why.
+/// Why bytes are not an instruction.
 #[derive(Debug)]
 pub(crate) enum DecodeError {
     Gcn(wavemill_isa::gcn::DecodeError),
@@ -81,53 +82,54 @@ impl fmt::Display for DecodeError {
     }
 }
 
-/// An instruction and what is left to be filled in.
+/// An instruction, and the field that is still open.
 #[derive(Clone, Debug)]
 pub(crate) struct Parsed {
     pub(crate) inst: Instruction,
     pub(crate) fixup: Option<Fixup>,
 }
 
-/// An instruction whose text has symbols that are not known yet: the field that their value goes into.
+/// A field that waits for unknown symbols in the text of an instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fixup {
     pub(crate) field: Field,
-    /// Whether LLVM takes no symbols here that are not known yet.
+    /// Whether LLVM rejects unknown symbols here.
     pub(crate) fixed: bool,
     /// The value.
     pub(crate) expression: Expression,
-    /// Where the expression stands in the text.
+    /// The position of the expression in the text.
     pub(crate) span: Span,
 }
 
 /// A field of an instruction that a symbol decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
-    /// The byte of the instruction whose lowest bit is that of the field.
+    /// The byte of the instruction that holds the lowest bit of the field.
     pub(crate) byte: u8,
-    /// How many bits it has, 32 at most.
+    /// The width in bits, 32 at most.
     pub(crate) bits: u8,
-    /// What becomes of the value.
+    /// How the value is encoded.
     pub(crate) meaning: Meaning,
 }
 
-/// What a field says by a value.
+/// The meaning of a value in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// A number, with a sign or without.
     Number,
-    /// What data of as many bits says: a number, or an address that a relocation fills in.
+    /// As in data of the same width: a number, or an address that a relocation fills in.
     Data,
     /// The distance to a label, with a sign.
     Distance {
-        /// Bytes that a distance of 1 is.
+        /// Bytes per unit of distance.
         unit: u8,
-        /// Where distances count from, in bytes from the start of the instruction.
+        /// The origin of the distance, in bytes from the start of the instruction.
         bias: u8,
     },
-    /// How far a label is from the start of its section, which must be that of the instruction.
+    /// The distance of a label from the start of its section, which must be the section of the
+    /// instruction.
     Place {
-        /// Bytes that a distance of 1 is.
+        /// Bytes per unit of distance.
         unit: u8,
     },
 }
@@ -142,73 +144,75 @@ impl Meaning {
 /// A computed address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Computed {
-    /// The offset in the section that the distance counts from.
+    /// The origin of the distance, as an offset in the section.
     pub(crate) anchor: u64,
     pub(crate) distance: i64,
-    /// The fields that parts of the distance stand in, by their offset in the section.
+    /// The fields that hold parts of the distance, by their offset in the section.
     pub(crate) parts: [Option<(u64, AddressPart)>; 2],
 }
 
-/// A part of an address: what symbols have behind their names to stand for it.
+/// A part of an address, given by the suffix of a symbol name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AddressPart {
-    /// The address of a symbol.
+    /// The suffix for the address of a symbol.
     pub(crate) symbol: &'static str,
-    /// That of its entry in the table of addresses.
+    /// The suffix for the address of its entry in the global offset table.
     pub(crate) table: &'static str,
 }
 
-/// Looks for the instructions that compute an address together.
+/// Recognises instructions that compute an address together.
 pub(crate) trait AddressTracker {
-    /// Takes the next instruction, which stands at `offset`.
+    /// Processes the next instruction, at `offset`.
     fn step(&mut self, inst: &Instruction, offset: u64) -> Option<Computed>;
 
-    /// Something else begins.
+    /// Resets the state: something other than the next instruction follows.
     fn clear(&mut self);
 }
 
 /// A family of instruction sets.
 pub(crate) trait Family: Debug + Sync {
-    /// What is a comment.
+    /// The comment syntax.
     fn line_syntax(&self) -> &'static LineSyntax;
 
     /// A parser of the instructions of a processor.
     fn parser(&self, set: InstructionSet) -> Box<dyn InstructionParser>;
 
-    /// The symbols that count the registers which a source names, and that the source may set: one for each register file.
+    /// The symbols that count the registers a source names, one for each register file. The source
+    /// may set them.
     fn register_counters(&self) -> [&'static str; 2];
 
-    /// The symbols that say which processor a source is for, and their values.
+    /// The symbols that describe the processor of a source, and their values.
     fn processor_symbols(&self, id: &TargetId) -> Vec<(&'static str, i64)>;
 
-    /// Whether a symbol is one of the assembler's own, which no module has.
+    /// Whether the assembler defines the symbol itself. Modules do not contain such symbols.
     fn is_predefined(&self, symbol: &str) -> bool;
 
-    /// The functions of expressions that the family has besides those that all have.
+    /// The functions that the family adds to expressions.
     fn functions(&self) -> &'static [&'static str];
 
-    /// The value of one of them.
+    /// The value of such a function.
     ///
     /// # Errors
-    /// What the function expects.
+    /// The arguments that the function expects.
     fn call(&self, set: InstructionSet, name: &str, arguments: &[i64]) -> Result<i64, String>;
 
-    /// Bytes of local memory that a workgroup can have on every target that code for a processor runs on.
+    /// The most bytes of local memory that a workgroup can have on every target that runs code for
+    /// a processor.
     fn local_memory(&self, set: InstructionSet) -> u32;
 
-    /// The instruction of a target that `bytes` begin with.
+    /// The instruction of a target at the start of `bytes`.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why the bytes are not an instruction.
     fn decode(&self, target: Target, bytes: &[u8]) -> Result<Instruction, DecodeError>;
 
-    /// What looks for addresses that code computes.
+    /// A tracker for addresses that code computes.
     fn tracker(&self) -> Box<dyn AddressTracker>;
 
-    /// The word that fills code up.
+    /// The word that pads code.
     fn filler(&self) -> u32;
 
-    /// The register that an undefined symbol is but for the case of its letters.
+    /// The register whose name differs from an undefined symbol only in case.
     fn register_but_for_case(&self, symbol: &str) -> Option<String>;
 }
 
@@ -217,8 +221,8 @@ pub(crate) trait InstructionParser: Debug {
     /// Reads the instruction in `text`.
     fn parse(&mut self, text: &str, symbols: &dyn Symbols) -> Result<Parsed, Fail>;
 
-    /// How many registers there must be for those that the last instruction names, in the order of
-    /// [`Family::register_counters`].
+    /// How many registers the last instruction needs: the highest one it names plus one. The order
+    /// is the order of [`Family::register_counters`].
     fn register_ends(&self) -> [u16; 2];
 }
 
@@ -231,11 +235,12 @@ impl InstructionSet {
         }
     }
 
-    /// The convention by which kernels of the processor are described; `None` if no convention does.
+    /// The convention that describes kernels of the processor, if there is one.
     pub(crate) fn abi(self) -> Option<&'static dyn KernelAbi> {
         match self.target().family() {
             wavemill_isa::Family::Gcn => Some(&Amdhsa),
-            // There is no contract yet for launches of its kernels, and no code object has any.
+            // How its kernels are launched is not defined yet, and no code object contains such
+            // kernels.
             wavemill_isa::Family::Cayman => None,
         }
     }

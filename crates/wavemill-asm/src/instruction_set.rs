@@ -1,4 +1,4 @@
-//! From processors to the instructions that their code may have.
+//! From processors to the instructions that their code may use.
 
 use std::fmt;
 
@@ -6,11 +6,12 @@ use wavemill_isa::gcn::{DecodeError, Elem, Inst, Op, decode};
 use wavemill_isa::{Family, Target, TargetSet};
 use wavemill_object::{PROCESSORS, Processor, TargetId};
 
-/// The instructions that code for a processor may have.
+/// The instructions that code for a processor may use.
 ///
-/// Code for a generic processor (AMDGPUUsage, "Generic Processor Versioning") runs on several: it has the instructions
-/// that all of them have, as far as they do the same everywhere. An instruction with 8-bit floats is none of
-/// `gfx9-4-generic`, because gfx942 and gfx950 have different formats of them.
+/// Code for a generic processor (AMDGPUUsage, "Generic Processor Versioning") runs on several
+/// processors. It may use the instructions that do the same on all of them. For example,
+/// `gfx9-4-generic` has no instructions with 8-bit floats, because gfx942 and gfx950 have different
+/// formats of them.
 ///
 /// ```
 /// use wavemill_asm::InstructionSet;
@@ -25,14 +26,14 @@ use wavemill_object::{PROCESSORS, Processor, TargetId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstructionSet {
     name: &'static str,
-    /// Every target that the code runs on, of those that have rows; one at least.
+    /// Every target that runs the code and has rows; at least one.
     members: TargetSet,
     target: Target,
 }
 
 impl InstructionSet {
-    /// The instruction set of the processor of `id`; `None` if there are no rows for it, or if Wavemill reads and writes no
-    /// code objects of its family yet.
+    /// The instruction set of the processor of `id`. `None` if there are no rows for it, or if
+    /// Wavemill does not read or write code objects of its family yet.
     pub fn of(id: &TargetId) -> Option<InstructionSet> {
         Self::of_any_family(id).filter(|set| set.target.family() == Family::Gcn)
     }
@@ -54,7 +55,7 @@ impl InstructionSet {
         Some(InstructionSet { name: info.name, members, target })
     }
 
-    /// The names of all processors that have one: `gfx900`, `gfx9-generic`.
+    /// The names of all processors with an instruction set: `gfx900`, `gfx9-generic`.
     pub fn processors() -> impl Iterator<Item = &'static str> {
         let generic = PROCESSORS.iter().filter(|row| {
             !row.covers.is_empty() && Target::GCN.iter().any(|target| row.covers.contains(&target.name()))
@@ -67,8 +68,8 @@ impl InstructionSet {
         self.name
     }
 
-    /// The target whose rows encode the instructions, and print them: for a generic processor, the first that it stands
-    /// for.
+    /// The target whose rows encode and print the instructions: for a generic processor, its first
+    /// member.
     pub const fn target(self) -> Target {
         self.target
     }
@@ -85,7 +86,7 @@ impl InstructionSet {
         everywhere && (self.is_one_target() || !row.operands.iter().any(|spec| differs(spec.ty.elem)))
     }
 
-    /// The instruction that `bytes` begin with, as [`decode`] has it.
+    /// The instruction at the start of `bytes`, as [`decode`] returns it.
     ///
     /// # Errors
     /// [`DecodeError`]; [`DecodeError::Unknown`] for an instruction that not all members have.
@@ -103,7 +104,7 @@ impl InstructionSet {
     }
 }
 
-/// That of the first target, for sources that have not named theirs yet.
+/// The first target's instruction set, for sources that have not named a target yet.
 impl Default for InstructionSet {
     fn default() -> Self {
         Target::GCN[0].into()

@@ -1,5 +1,5 @@
-//! Sources that would never end, or fill the memory: they are refused, with a reason; and what is no mistake and told all the
-//! same.
+//! Sources that would never end, or fill the memory, are rejected with a reason. Also tests
+//! messages that are not errors.
 
 use wavemill_asm::{Event, IncludedFile, Inclusion, Options, assemble, assemble_with};
 
@@ -14,14 +14,14 @@ fn refused(source: &str) -> String {
 
 #[test]
 fn repetitions_and_macros_end() {
-    let message = "macros and repetitions make more than 1000000 lines or 134217728 bytes";
+    let message = "macros and repetitions expand to more than 1000000 lines or 134217728 bytes";
     assert_eq!(refused(".rept 100000000\n.endr"), message);
     assert_eq!(refused(".rept 3000\n.rept 3000\n.set a, 1\n.endr\n.endr"), message);
-    // Each call makes a text that is ten times as long: of one line, or of several.
+    // Each call makes a text ten times as long: in one line, or in several.
     let bomb = ".macro more x:vararg\nmore \\x \\x \\x \\x \\x \\x \\x \\x \\x \\x\n.endm\nmore 12345678";
-    assert_eq!(refused(bomb), "this makes a line of more than 1048576 bytes");
+    assert_eq!(refused(bomb), "this expands to a line of more than 1048576 bytes");
     let quoted = ".macro more x\nmore \"\\x\\x\\x\"\n.endm\nmore 12345678";
-    assert_eq!(refused(quoted), "this makes a line of more than 1048576 bytes");
+    assert_eq!(refused(quoted), "this expands to a line of more than 1048576 bytes");
     let longest = "x".repeat(1 << 19);
     let lines = ".set a, \\x\n".repeat(300);
     assert_eq!(refused(&format!(".macro more x\n{lines}.endm\nmore {longest}")), message);
@@ -41,7 +41,7 @@ fn sections_have_room_for_so_much() {
     assert_eq!(refused(".bss\n.zero 1<<33"), "section `.bss` would grow beyond 4 GiB");
 }
 
-/// Lines may be long; what is kept of them, and shown, is not.
+/// Lines may be long, but only a part of them is kept and shown.
 #[test]
 fn long_lines_are_quoted_in_part() {
     let count = 100_000;
@@ -81,7 +81,7 @@ fn expressions_end() {
     let deep = format!(".quad {}1{}", "(".repeat(100_000), ")".repeat(100_000));
     assert_eq!(refused(&deep), "expressions nest at most 100 deep");
     let message = refused("a = b\nb = a\n.quad a");
-    assert_eq!(message, "the expression is too deep, or its symbols are set to one another in a circle");
+    assert_eq!(message, "the expression is too deep, or its symbols refer to one another in a cycle");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn many_blocks_are_read_once() {
 }
 
 #[test]
-fn what_is_doubtful_is_told() {
+fn warnings_are_reported() {
     let source = "
         .amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"
         .warning \"old\"
@@ -108,26 +108,24 @@ fn what_is_doubtful_is_told() {
         }
     });
     assert!(assembled.reports.is_empty());
-    // Escapes stay as they are written, and it is no warning.
+    // Escapes stay as written, and the text is not a warning.
     assert_eq!(printed, [(4, "here\\n\\\"".to_owned())]);
-    let told: Vec<_> =
+    let reported: Vec<_> =
         assembled.warnings.iter().map(|report| (report.line, report.diagnostic.message.as_str())).collect();
     assert_eq!(
-        told,
+        reported,
         [
-            (
-                0,
-                "MD5 sums and texts of files are left out: line tables without a file 0 have no room for them"
-            ),
+            (0, "MD5 sums and source texts are omitted: only line tables with a file 0 can hold them"),
             (3, "old"),
-            (5, "the source says that this is doubtful"),
+            (5, "the source reports a warning here"),
         ]
     );
 }
 
-/// What is told of a source whose numbers need several readings is told once, and with the final places.
+/// Events of a source whose numbers need several readings are reported once, with the final
+/// offsets.
 #[test]
-fn numbers_of_unknown_size_are_placed_before_anything_is_told() {
+fn numbers_of_unknown_size_are_placed_before_anything_is_reported() {
     let source = "
         .amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"
         s_nop 0
@@ -140,17 +138,17 @@ fn numbers_of_unknown_size_are_placed_before_anything_is_told() {
         .p2align 2
         s_endpgm
     ";
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let assembled = assemble_with(source, &Options::default(), &mut |event| match event {
-        Event::Instruction { line, offset, .. } => told.push((line, offset)),
-        Event::Label { line, name, .. } => told.push((line, name.len() as u64 + 1000)),
-        Event::Other { line, text, .. } => told.push((line, text.len() as u64 + 1000)),
+        Event::Instruction { line, offset, .. } => reported.push((line, offset)),
+        Event::Label { line, name, .. } => reported.push((line, name.len() as u64 + 1000)),
+        Event::Other { line, text, .. } => reported.push((line, text.len() as u64 + 1000)),
         _ => {}
     });
     assert_eq!(assembled.reports, []);
-    let instructions: Vec<_> = told.iter().filter(|(_, offset)| *offset < 1000).copied().collect();
+    let instructions: Vec<_> = reported.iter().filter(|(_, offset)| *offset < 1000).copied().collect();
     assert_eq!(instructions, [(3, 0), (7, 8), (11, 140)]);
-    let lines: Vec<usize> = told.iter().map(|(line, _)| *line).collect();
+    let lines: Vec<usize> = reported.iter().map(|(line, _)| *line).collect();
     assert_eq!(lines, (1..=12).collect::<Vec<_>>());
     for (wrong, message) in [
         (".uleb128 nowhere", "expected a number, or the distance between two addresses of one section"),
@@ -158,15 +156,15 @@ fn numbers_of_unknown_size_are_placed_before_anything_is_told() {
             ".sleb128 .Lone-.Ltwo\n.Lone:\n.data\n.Ltwo:",
             "expected a number, or the distance between two addresses",
         ),
-        (".bss\n.uleb128 .Lb-.La\n.La:\n.zero 4\n.Lb:", "the section takes zeros only, found 4"),
-        (".bss\n.long nowhere", "the section takes zeros only"),
+        (".bss\n.uleb128 .Lb-.La\n.La:\n.zero 4\n.Lb:", "the section accepts only zeros, found 4"),
+        (".bss\n.long nowhere", "the section accepts only zeros"),
     ] {
         let source = format!(".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n{wrong}\n");
         let reports = assemble(&source, &Options::default()).expect_err(wrong);
         assert_eq!(reports.len(), 1, "{reports:?}");
         assert!(reports[0].diagnostic.message.starts_with(message), "{reports:?}");
     }
-    // Each number grows only when the one behind it has grown.
+    // Each number grows only after the next one has grown.
     for count in [40, 300] {
         let mut source = ".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n.data\n".to_owned();
         for number in 0..count {
@@ -178,13 +176,14 @@ fn numbers_of_unknown_size_are_placed_before_anything_is_told() {
         let data = module.section_named(".data").map(|id| module.sections[id.0].contents.size());
         assert_eq!(data, Some(128 * count + 128));
     }
-    // What depends on itself never settles; it is read as often as any source, or twice for each of such statements.
+    // A size that depends on itself never settles. The source is read as often as any source, or
+    // twice for each such statement.
     for (count, readings) in [(10, 50), (100, 201)] {
         let line = |n| format!("a{n}: .zero 16-(b{n}-a{n})\nb{n}:\n");
         let source: String = (0..count).map(line).collect();
         let reports = assemble(&source, &Options::default()).expect_err("it has no end");
         let message = format!(
-            "the number changes with every one of {readings} readings of the source, which move the addresses that it depends on"
+            "the number still changes after {readings} readings of the source: each one moves the addresses that it depends on"
         );
         assert!(reports.iter().any(|report| report.diagnostic.message == message), "{reports:?}");
     }
@@ -216,7 +215,7 @@ fn files_are_included_as_they_are() {
     let data = module.section_named(".data").map(|id| &module.sections[id.0].contents);
     let expected = vec![0xFF, 1, 2, 3, 4, 3, 4, 1, 2, 4, 9];
     assert_eq!(data, Some(&wavemill_object::write::Contents::Bytes(expected)));
-    // The place is in the included file, and its line is between those of the source.
+    // The error is in the included file, and its line is between the lines of the source.
     let wrong = source.replace("\"text\"", "\"outer\"") + ".byte wrong-\n";
     let wrong = assemble(&wrong, &options).expect_err("no text");
     assert_eq!(

@@ -1,4 +1,5 @@
-//! The reference pages: every row has one, every link leads somewhere, and what is written is well-formed.
+//! The reference pages: every row has one, every link has a destination, and the output is
+//! well-formed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +16,7 @@ fn site(format: PageFormat, only: Option<Target>) -> BTreeMap<String, String> {
     all
 }
 
-/// Where a relative link of a page leads.
+/// The destination of a relative link of a page.
 fn resolve(page: &str, link: &str) -> String {
     let mut parts: Vec<&str> = page.split('/').collect();
     parts.pop();
@@ -97,7 +98,7 @@ fn html_pages_are_whole() {
     let all = site(PageFormat::Html, None);
     check_site(&all, "html", None, html_links);
     for (path, page) in &all {
-        // Nothing is loaded from anywhere.
+        // Pages load nothing from outside.
         assert!(!page.contains("http") && !page.contains("<script") && !page.contains("src="), "{path}");
         assert!(page.starts_with("<!DOCTYPE html>\n<html lang=\"en\">"), "{path}");
     }
@@ -108,7 +109,7 @@ fn markdown_pages_are_whole() {
     let all = site(PageFormat::Markdown, None);
     check_site(&all, "md", None, markdown_links);
     for (path, page) in &all {
-        // All rows of a table have as many cells.
+        // All rows of a table have the same number of cells.
         let mut columns = None;
         for line in page.lines() {
             let bars = line.replace("\\|", "").matches('|').count();

@@ -1,4 +1,4 @@
-//! Sources of code objects assemble to the same code objects again.
+//! Sources of code objects assemble to the same code objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -42,13 +42,13 @@ fn module(source: &str) -> Module {
     assembled(source, &Options::default()).unwrap_or_else(|reports| panic!("{reports}"))
 }
 
-/// Fails unless two files have the same in their sections.
+/// Fails unless the sections of two files are equal.
 fn compare(name: &str, first: &Unlinked, second: &Unlinked) {
     let differences = first.differences(second);
     assert!(differences.is_empty(), "{name}: {differences:#?}");
 }
 
-/// Takes the kernels of a target through a source, linked and not.
+/// Converts the kernels of a target to sources and back, linked and not.
 fn kernels_of(target: &str) {
     let folder = repository().join("kernels/bin").join(target);
     let all = files(&folder, "co");
@@ -57,8 +57,8 @@ fn kernels_of(target: &str) {
         let name = path.display().to_string();
         let first = unlink(&std::fs::read(path).unwrap()).unwrap();
         let (text, written) = source(&first, false);
-        // Some kernels that fault run into words that are no instructions; and LLVM prints nothing of what distinguishes
-        // this instruction from itself.
+        // Some kernels that fault execute words that are not instructions. And LLVM prints nothing
+        // to distinguish two encodings of this instruction.
         let words: Vec<&str> = text.lines().filter(|line| line.starts_with("\t.long 0x")).collect();
         assert_eq!(words.len() as u64, written.words, "{name}");
         let explained = |line: &&str| line.contains("`buffer_wbl2`, which assembles to other bytes");
@@ -67,7 +67,7 @@ fn kernels_of(target: &str) {
         let module = module(&text);
         compare(&name, &first, &unlink(&link(&module).unwrap()).unwrap());
         if path.parent() == Some(&folder) {
-            // With comments, and as a file that has not been linked.
+            // With comments, and as a file that is not linked.
             let object = write_relocatable(&module).unwrap();
             let first = unlink(&object).unwrap();
             let (text, written) = source(&first, true);
@@ -97,8 +97,8 @@ fn every_kernel_of_gfx950() {
     kernels_of("gfx950");
 }
 
-/// Code for a generic processor: its target, flags and code come back, and what not all of the processors have that it
-/// stands for is data.
+/// Code for a generic processor keeps its target, flags and code. Instructions that only some of
+/// its processors have become data.
 #[test]
 fn code_of_generic_processors() {
     let path = repository().join("crates/wavemill-object/tests/fixtures/gfx9-4-generic-v6.co");
@@ -125,7 +125,7 @@ fn code_of_generic_processors() {
     }
 }
 
-/// Sections of one name in a file that is not linked stay several, with their groups.
+/// Sections with the same name in a file that is not linked stay separate, with their groups.
 #[test]
 fn sections_of_one_name() {
     let text = std::fs::read_to_string(repository().join("crates/wavemill-object/tests/linked/sections.s"));
@@ -148,15 +148,16 @@ fn sections_of_one_name() {
     assert_eq!(order(&first), order(&again));
 }
 
-/// Code as if it had been assembled.
+/// A module with this code, as from the assembler.
 fn code(target: Target, bytes: Vec<u8>) -> Unlinked {
     Unlinked::from_code(target.name().parse().unwrap(), bytes)
 }
 
-/// Fillings of each form.
+/// Fillings per form.
 const FILLINGS: usize = 12;
 
-/// Whatever the words are, the source has them all: as instructions, or as data where no text gives them back.
+/// Whatever the words are, the source contains all of them: as instructions, or as data where no
+/// text reproduces them.
 #[test]
 fn any_words() {
     for target in Target::GCN {
@@ -181,7 +182,7 @@ fn any_words() {
     }
 }
 
-/// Damaged files are refused or become a source; nothing else happens.
+/// Damaged files are rejected or become a source; nothing else happens.
 #[test]
 fn damaged_files() {
     let folder = repository().join("kernels/bin");
@@ -193,7 +194,7 @@ fn damaged_files() {
         for file in [whole, object] {
             for _ in 0..300 {
                 let mut file = file.clone();
-                // Headers and tables are at the ends.
+                // Headers and tables are at the start and end.
                 for _ in 0..=random.below(4) {
                     let size = file.len() as u64;
                     let at = match random.below(3) {
@@ -221,9 +222,10 @@ fn damaged_files() {
     assert!(refused > 100 && written > 100, "{refused} {written}");
 }
 
-/// Where a text does not assemble to the instruction that it was printed from, it stands for several of them, of which the
-/// assembler takes another one that is printed alike; or the instruction breaks a rule, or what it says is nowhere in the
-/// text. All such instructions are in the list.
+/// There are three reasons why a text does not assemble to the instruction that it was printed
+/// from. Several instructions may have the text, and the assembler chooses another one. The
+/// instruction may break a rule. Or a part of it may be missing from the text. The list has all
+/// such instructions.
 #[test]
 fn texts_that_do_not_come_back() {
     let mut list: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();

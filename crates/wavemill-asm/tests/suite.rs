@@ -1,8 +1,8 @@
-//! Text of instructions and sources. One binary: what it links is there once.
+//! Text of instructions and sources. One binary, so that shared code is linked once.
 
+mod errors;
 mod explain;
 mod limits;
-mod mistakes;
 mod reference;
 mod source;
 mod support;

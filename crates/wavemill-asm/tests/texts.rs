@@ -1,5 +1,5 @@
-//! The text of every instruction in every encoding, pinned: what the comparison with LLVM has proved stays so where LLVM
-//! is not installed, and a change of any text shows in review.
+//! Pins the text of every instruction in every encoding. Results that the comparison with LLVM has
+//! verified stay fixed where LLVM is not installed, and a change of any text is visible in review.
 
 use std::fmt::{self, Write};
 

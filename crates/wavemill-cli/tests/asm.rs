@@ -1,4 +1,4 @@
-//! `wavemill asm`: what it writes, what it says, and that what it makes runs.
+//! `wavemill asm`: its output, its messages, and that its code objects run.
 
 use crate::common::Folder;
 
@@ -17,7 +17,7 @@ fn what_is_assembled_runs() {
     let line = ["run", "twice.co", "--kernel", "twice", "--grid", "1", "--block", "64", "data:f32[64]=iota"];
     let output = folder.run(&[&line[..], &["--print", "data[:4]"]].concat());
     assert_eq!(text(&output.stdout), "data[:4] = [0.0, 2.0, 4.0, 6.0]\n", "{output:?}");
-    // The name says what to write; an option says it louder.
+    // The file name decides the output; an option overrides it.
     for args in [
         &["asm", "twice.s", "-o", "twice.o"][..],
         &["asm", "twice.s", "--filetype", "obj", "-o", "twice.bin"],
@@ -33,7 +33,8 @@ fn what_is_assembled_runs() {
     assert_eq!(object.get(16..18), Some(&[1, 0][..]));
 }
 
-/// Means and variances of the rows are small integers, and the variances plus 3 powers of 4, so that nothing is rounded.
+/// Means and variances of the rows are small integers, and the variances plus 3 are powers of 4, so
+/// nothing is rounded.
 #[test]
 fn a_layer_norm_with_constants_of_mixed_precision() {
     for target in ["gfx906", "gfx90a", "gfx942", "gfx950"] {
@@ -119,7 +120,7 @@ fn objects_for_editors() {
     let folder = Folder::new("asm_json");
     folder.file("lines.s", "v_mov_b32_e32 v1, s1\nv_mov_b32 v1, bad.\nx: s_branch x\n\tds_swizzle_b32 v0, v1 offset:swizzle(BITMASK_PERM,\"01pip\")\n");
     let output = folder.run(&["asm", "--target", "gfx90a", "--json", "lines.s"]);
-    // A mistake is an answer, as the help page says.
+    // An error is an answer, as the help page says.
     assert!(output.status.success(), "{output:?}");
     let lines: Vec<serde_json::Value> =
         text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -149,7 +150,7 @@ fn undefined_symbols_and_warnings_for_editors() {
     assert_eq!(text(&output.stderr), "lines.s:2:1: warning: old\n");
 }
 
-/// Symbols of other code objects are left to the loader where that is asked for.
+/// Symbols of other code objects are left to the loader on request.
 #[test]
 fn unresolved_symbols() {
     let folder = Folder::new("asm_unresolved");
@@ -177,7 +178,7 @@ fn unresolved_symbols() {
     assert!(text(&output.stdout).contains("\t.quad\telsewhere"), "{output:?}");
 }
 
-/// What only linking can find out is told of the statements that ask for it.
+/// Errors that only linking can find are reported at the statements that cause them.
 #[test]
 fn mistakes_that_linking_finds() {
     let folder = Folder::new("asm_linking");
@@ -194,7 +195,7 @@ fn mistakes_that_linking_finds() {
     insta::assert_snapshot!(all);
 }
 
-/// What `.loc` says is what a fault report shows.
+/// A fault report shows the positions of `.loc`.
 #[test]
 fn faults_name_lines_of_the_source() {
     let folder = Folder::new("asm_lines");
@@ -257,7 +258,7 @@ fn every_statement_is_answered() {
     assert_eq!(lines[0], r#"{"line":5,"hex":"","text":".globl x"}"#);
     assert!(lines[1].starts_with(r#"{"line":6,"hex":"01000000"#), "{out}");
     assert_eq!(lines[2], r#"{"line":7,"hex":"010080bf","text":"s_nop 1"}"#);
-    // Behind what the line has made.
+    // After the results of the line.
     assert!(lines[3].starts_with(r#"{"line":7,"errors":[{"col":7,"len":4,"message":""#), "{out}");
     for line in &lines[4..6] {
         assert_eq!(*line, r#"{"line":8,"hex":"07","text":".byte 7"}"#);
@@ -302,7 +303,7 @@ fn mistakes_of_included_files_have_their_places() {
     assert!(lines[3].starts_with(r#"{"line":3,"errors":["#), "{objects}");
 }
 
-/// What macros and repetitions make many times is told once, to people.
+/// Text output reports an error from macros and repetitions once.
 #[test]
 fn the_same_mistake_is_told_once() {
     let folder = Folder::new("asm_repeated");
@@ -317,7 +318,7 @@ fn the_same_mistake_is_told_once() {
         text(&output.stderr)
     };
     insta::assert_snapshot!("mistakes_that_are_repeated", asm(&[]));
-    // Once for each line that makes it, and what `.irp` makes differs.
+    // Once for each line that produces it; the lines of `.irp` differ.
     let short = asm(&["--message-format", "short"]);
     let lines: Vec<&str> = short.lines().filter_map(|line| line.strip_prefix("lines.s:")).collect();
     let lines: Vec<&str> = lines.iter().filter_map(|line| line.split(':').next()).collect();
@@ -326,7 +327,7 @@ fn the_same_mistake_is_told_once() {
     assert_eq!(json.lines().filter(|line| line.contains("\"kind\":\"source_error\"")).count(), 12, "{json}");
 }
 
-/// Files that cannot be read: folders, and those that include themselves.
+/// Files that cannot be included: folders, and files that include themselves.
 #[test]
 fn what_cannot_be_included() {
     let folder = Folder::new("asm_cannot_include");
@@ -342,7 +343,7 @@ fn what_cannot_be_included() {
     insta::assert_snapshot!("what_cannot_be_included", all);
 }
 
-/// Without a target nothing can be said of instructions, which is said once.
+/// Without a target, instructions cannot be assembled; this is reported once.
 #[test]
 fn a_missing_target_is_told_once() {
     let folder = Folder::new("asm_no_target");

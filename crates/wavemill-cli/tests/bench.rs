@@ -1,11 +1,11 @@
-//! `wavemill bench`, on small launches: what it tells, not how fast it is.
+//! `wavemill bench` on small launches: its report, not its speed.
 
 use std::process::{Command, ExitCode, Output};
 
 use serde_json::Value;
 use wavemill_oracle::{Failed, Suite, Tool};
 
-/// What the comparison with pocl needs.
+/// Libraries for the comparison with pocl.
 const POCL: [Tool; 2] = [Tool::Library("libOpenCL.so.1"), Tool::Library("libpocl.so.2")];
 
 fn main() -> ExitCode {
@@ -140,7 +140,7 @@ fn the_list_names_what_can_be_asked_for() -> Result<(), Failed> {
 
 fn without_pocl_there_is_no_comparison() -> Result<(), Failed> {
     let nowhere = env!("CARGO_TARGET_TMPDIR");
-    // The loader finds platforms through these; where there is no loader, nothing is found either.
+    // The loader finds platforms through these; without a loader, nothing is found either.
     let output = command(&["--kernel", "vector_add", "--against", "pocl"])
         .env("OCL_ICD_VENDORS", nowhere)
         .env_remove("OCL_ICD_FILENAMES")
@@ -164,7 +164,7 @@ fn pocl_gives_the_same_results() -> Result<(), Failed> {
         let (ours, theirs) = (row["time_ns"].as_f64(), row["pocl"]["time_ns"].as_f64());
         let quotient = ours.zip(theirs).map(|(ours, theirs)| ours / theirs);
         same("outcome", &row["pocl"]["outcome"], &Value::from("matches"))?;
-        // Numbers that are read back from JSON may be off in their last bit.
+        // Numbers that are parsed from JSON may be off in their last bit.
         let ratio = row["pocl"]["ratio"].as_f64();
         match (ratio, quotient) {
             (Some(found), Some(expected)) if (found / expected - 1.0).abs() < 1e-12 => {}

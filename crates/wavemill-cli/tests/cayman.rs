@@ -1,4 +1,4 @@
-//! Cayman is not usable from the command yet: every command that takes a target says so.
+//! Cayman is not usable from the command yet: every command that accepts a target reports this.
 
 use crate::common::{Folder, err, out};
 

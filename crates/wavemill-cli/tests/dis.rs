@@ -1,4 +1,5 @@
-//! `wavemill dis`: sources that assemble to the same again, machine code without a file, answers line by line.
+//! `wavemill dis`: sources that assemble to the same file, machine code without a file, answers
+//! line by line.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Output, Stdio};
@@ -25,7 +26,8 @@ fn with_input(folder: &Folder, args: &[&str], input: &[u8]) -> Output {
         .spawn()
         .unwrap();
     let (mut stdin, input) = (child.stdin.take().unwrap(), input.to_vec());
-    // From a thread of its own, so that neither side waits on a full pipe. Whoever refuses its arguments does not read.
+    // From a separate thread, so that neither side waits on a full pipe. A command that rejects its
+    // arguments does not read.
     let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.wait_with_output().unwrap();
     feeder.join().unwrap();
@@ -52,7 +54,7 @@ fn a_source_is_the_code_object_again() {
             assert_eq!(first.differences(&second), Vec::<String>::new(), "{name}");
         }
     }
-    // It runs, and it is read from the standard input, too.
+    // It runs, and it can be read from the standard input.
     folder.object("gfx942", "vector_add");
     let object = std::fs::read(folder.0.join("vector_add.co")).unwrap();
     let source = succeed(with_input(&folder, &["dis", "-"], &object));
@@ -69,8 +71,8 @@ fn a_source_is_the_code_object_again() {
     );
 }
 
-/// A relocatable file becomes the same relocatable file: relocations are written with symbols.
-/// What is assembled of the source of an old code object is no such one, which the source and a note say.
+/// A relocatable file becomes the same relocatable file: relocations are written with symbols. The
+/// source of an old code object assembles to a newer one; the source and a note say so.
 #[test]
 fn old_versions_are_told() {
     let folder = Folder::new("dis_old");
@@ -80,10 +82,8 @@ fn old_versions_are_told() {
         let note = format!("is a code object {version}, but its source assembles to a code object v4");
         assert!(output.status.success() && text(&output.stderr).contains(&note), "{output:?}");
         let source = text(&output.stdout);
-        assert!(
-            source.contains(&format!("this one is {version}: loaders will find it different")),
-            "{source}"
-        );
+        let remark = format!("// This code object is {version}; assemblers write v4 or later");
+        assert!(source.contains(&remark), "{source}");
         assert!(source.contains("\t.amdhsa_code_object_version 4\n"), "{source}");
     }
     let output = folder.run(&["dis", &format!("{fixtures}/gfx90a-v4.co")]);
@@ -184,7 +184,7 @@ fn machine_code_alone() {
     let args = ["dis", "--target", "mi210", "--no-show-raw-insn", "code.bin"];
     assert_eq!(succeed(folder.run(&args)), expected);
     assert_eq!(succeed(folder.run(&[&args[..], &["--raw"]].concat())), expected);
-    // What looks like digits is code when asked for: these are four characters.
+    // Text that looks like digits is code on request: these are four characters.
     let output = with_input(&folder, &["dis", "--target", "gfx90a", "--raw", "-"], b"0102");
     assert!(succeed(output).contains("// 000000000000: 32303130"));
     let mut all = String::new();
@@ -233,7 +233,7 @@ fn every_line_is_answered() {
             json!({ "hex": "06097ad801000000", "size": 8, "text": swizzle }),
         ),
     ] {
-        // Each is answered before the next is asked.
+        // Each is answered before the next one is sent.
         writeln!(input, "{line}").unwrap();
         let mut answered = String::new();
         output.read_line(&mut answered).unwrap();
@@ -255,7 +255,7 @@ fn every_line_is_answered() {
     assert!(lines[0]["error"].as_str().unwrap().contains("65536 bytes"), "{rest}");
     assert_eq!(lines[1]["text"], "v_mov_b32_e32 v1, s1");
     assert!(child.wait().unwrap().success());
-    // Many lines come in chunks that end anywhere.
+    // Many lines arrive in chunks that end anywhere.
     let many = "0102027e\n000081bf\n".repeat(20_000);
     let answers =
         succeed(with_input(&folder, &["dis", "--target", "gfx906", "--json", "-"], many.as_bytes()));
@@ -269,7 +269,7 @@ fn every_line_is_answered() {
     );
 }
 
-/// What stands in front of a label may grow: the label is named, not its section and a distance.
+/// Code before a label may grow, so the source refers to the label, not to a section and an offset.
 #[test]
 fn labels_at_computed_addresses_are_named() {
     let folder = Folder::new("dis_labels");
@@ -315,7 +315,8 @@ fn names_that_are_near_are_suggested() {
     }
 }
 
-/// Ids of entries are texts out of a file: none of them moves the cursor of a terminal or begins a line.
+/// Ids of entries are text from a file: none of them moves the cursor of a terminal or begins a
+/// line.
 #[test]
 fn ids_of_entries_are_escaped() {
     let folder = Folder::new("dis_ids");
@@ -341,7 +342,7 @@ fn ids_of_entries_are_escaped() {
     }
 }
 
-/// What is over the limit is said once, in the words of the command.
+/// An exceeded limit is reported once, with the option of the command.
 #[test]
 fn the_limit_of_decompression_has_the_name_of_its_option() {
     let folder = Folder::new("dis_limit");

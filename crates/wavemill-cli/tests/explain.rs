@@ -1,4 +1,4 @@
-//! `wavemill explain` and `wavemill isa`: what they print, write, and say when something is wrong.
+//! `wavemill explain` and `wavemill isa`: their output, files, and error messages.
 
 use std::path::Path;
 
@@ -27,10 +27,10 @@ fn machine_code_is_explained() {
         let args = [&["explain"][..], same, &["--target", "radeon-vii"]].concat();
         assert_eq!(out(&folder, &args), text, "{same:?}");
     }
-    // The newest target that knows them.
+    // The newest target that has them.
     let newest = out(&folder, &["explain", "0x7e020302"]);
     assert!(newest.starts_with("v_mov_b32_e32 v1, v2\n  target    gfx950\n"), "{newest}");
-    // XF32 products are on gfx942 alone.
+    // Only gfx942 has XF32 products.
     let only = json(&folder, &["explain", "--json", "0xd3be8000", "0x04020902"]);
     assert_eq!(
         (&only["schema"], &only["kind"], &only["target"]),
@@ -154,7 +154,7 @@ fn pages_are_written() {
         let page = folder.0.join(format).join(format!("instruction/v_add_f32.{ending}"));
         assert!(std::fs::read_to_string(page).unwrap().contains("vop3a"));
     }
-    // What is in the way is told, and an existing folder is not.
+    // A file at the path is an error, and an existing folder is not.
     folder.file("file", "");
     let output = folder.run(&["isa", "--out", "file"]);
     assert_eq!(output.status.code(), Some(3));

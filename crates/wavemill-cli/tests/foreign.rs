@@ -1,11 +1,13 @@
-//! Names and texts of others: what a terminal would obey is escaped, and what is long is cut.
+//! Names and texts from outside: control characters for terminals are escaped, and long text is
+//! cut.
 
 use crate::common::{Folder, err, out};
 
-/// A line end, a change of the writing direction, nothing visible, the start of a terminal's command: what no output has.
+/// Characters that no output may contain: a change of the writing direction, an invisible
+/// character, and the start of a terminal command.
 const HOSTILE: [char; 4] = ['\u{202e}', '\u{200b}', '\u{2066}', '\u{1b}'];
 
-/// All that a command prints has nothing hidden, and no line that a name has begun.
+/// The output of a command contains no hidden characters, and no line that begins with a name.
 fn check(folder: &Folder, args: &[&str], shows: &str) {
     let output = folder.run(args);
     let said = format!("{}{}", out(&output), err(&output));
@@ -14,7 +16,7 @@ fn check(folder: &Folder, args: &[&str], shows: &str) {
     assert!(said.contains(shows), "{args:?}: expected {shows}, found {said}");
 }
 
-/// `vector_add` with another name of its kernel, which has as many bytes.
+/// `vector_add` with its kernel renamed to a name of the same length.
 fn renamed(name: &str) -> Vec<u8> {
     let folder = Folder::new("foreign_object");
     folder.object("gfx942", "vector_add");
@@ -87,14 +89,14 @@ fn names_of_files_and_arguments() {
 const TEXT: &str = "a\nforged\u{1b}[31m\u{202e}b";
 const QUOTED: &str = r"a\nforged\u{1b}[31m\u{202e}b";
 
-/// A command that fails quotes the text on one line, for people and as JSON.
+/// A failing command quotes the text on one line, as text and as JSON.
 fn quotes(folder: &Folder, args: &[&str]) {
     check(folder, args, QUOTED);
     let said = err(&folder.run(&[&["--message-format", "json"], args].concat()));
     assert!(!said.contains(HOSTILE), "{args:?}: {said:?}");
     let last: serde_json::Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap();
     let text = format!("{}{}", last["message"], last["help"]);
-    // Within JSON, a backslash has another one in front.
+    // JSON doubles backslashes.
     assert!(last["kind"] == "error" && text.contains(&QUOTED.replace('\\', "\\\\")), "{args:?}: {said}");
 }
 
@@ -192,7 +194,7 @@ fn values_of_options() {
     ] {
         quotes(&folder, args);
     }
-    // An object is no source, whatever it is called.
+    // An object is not a source, whatever its name.
     std::fs::rename(folder.0.join("vector_add.co"), folder.0.join(TEXT)).unwrap();
     quotes(&folder, &["asm", TEXT]);
 }
@@ -249,7 +251,7 @@ fn ids_of_entries() {
     folder.object("gfx942", "vector_add");
     let object = std::fs::read(folder.0.join("vector_add.co")).unwrap();
     let id = format!("hip{TEXT}-amdgcn-amd-amdhsa--gfx942");
-    // Magic, number of entries; of the entry, offset, size, length of the id, id.
+    // Magic, number of entries; for the entry: offset, size, length of the id, id.
     let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
     for number in [1, 4096, object.len() as u64, id.len() as u64] {
         bundle.extend(number.to_le_bytes());
@@ -268,7 +270,7 @@ fn ids_of_entries() {
     }
 }
 
-/// However long a text is that a message quotes, what the message says of it is there, and once how much is left out.
+/// A message with a long quoted text still has its own words, and says once how much is omitted.
 #[test]
 fn reasons_stay_whole() {
     let folder = Folder::new("foreign_reasons");
@@ -314,7 +316,7 @@ fn reasons_stay_whole() {
             assert!((20..40_000).contains(&said.len()), "{reason}: {} bytes", said.len());
         }
     }
-    // Sources: both forms of JSON are bounded as the text is, and have the reason.
+    // Sources: both forms of JSON are as short as the text, and have the reason.
     let long = "a".repeat(6_000_000);
     folder.file("long.s", format!("{long}\n.include \"{long}\"\ns_mov_b32 s0, {}\n", "9".repeat(6_000_000)));
     let reasons =
@@ -332,7 +334,7 @@ fn reasons_stay_whole() {
     }
 }
 
-/// Whatever people write, a message is no longer than they can read.
+/// Messages stay short, whatever the user writes.
 #[test]
 fn long_texts_are_cut() {
     let folder = Folder::new("foreign_long");
@@ -363,7 +365,7 @@ fn long_texts_are_cut() {
             assert!(said.contains("bytes more)"), "{}: {said}", args[0]);
         }
     }
-    // In files, texts may be longer still.
+    // Texts in files may be longer still.
     let long = "(".repeat(6_000_000);
     folder.file("long.toml", format!("object = \"vector_add.co\"\ngrid = 1\nargs = [\"a:f32[{long}]\"]\n"));
     folder.file("lines.toml", format!("object = \"{}\"\n", "\\n".repeat(3_000_000)));
@@ -434,7 +436,7 @@ fn sources_that_are_none() {
     }
     folder.file("late.s", ".if later == 3\n.endif\n.rept later\n.endr\n.if never\n.endif\nlater = 3\n");
     let said = err(&folder.run(&["asm", "--target", "gfx942", "late.s"]));
-    let note = "note: `later` gets its value in line 7; it is needed before\n";
+    let note = "note: `later` gets its value later, in line 7\n";
     assert_eq!(said.matches(note).count(), 2, "{said}");
     assert_eq!(said.matches("gets its value").count(), 2, "{said}");
 }

@@ -1,4 +1,5 @@
-//! What all commands share: colours, the log, JSON messages, targets, completions, man pages; and how runs are stopped.
+//! Features of all commands: colours, the log, JSON messages, targets, completions, man pages; and
+//! how runs are stopped.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -6,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::common::{Folder, ends, err, out, repository};
 use serde_json::{Value, json};
 
-/// The command in a folder, without what the environment may say.
+/// The command in a folder, without variables of the environment.
 fn command(folder: &Folder, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wavemill"));
     command.args(args).current_dir(&folder.0);
@@ -74,10 +75,10 @@ fn colours_are_as_asked_for() {
         assert_eq!(message.starts_with(red), coloured, "{args:?}: {message:?}");
         assert_eq!(message.contains('\x1b'), coloured, "{args:?}: {message:?}");
     }
-    // Names out of files never bring colours of their own.
+    // Names from files never bring their own colours.
     let name = err(&ends(3, &mut command(&folder, &["run", "a\x1b[31mb.co"])));
     assert!(!name.contains('\x1b'), "{name:?}");
-    // Mistakes in the command line and help obey too.
+    // Errors in the command line, and help, obey too.
     for (args, code) in [(["--color=always", "--nothing"], 2), (["--color=always", "--help"], 0)] {
         let output = ends(code, &mut command(&folder, &args));
         assert!((out(&output) + &err(&output)).contains('\x1b'), "{args:?}");
@@ -139,7 +140,7 @@ fn messages_are_json_when_asked_for() {
     );
     assert_eq!((&fault["workgroup"], &fault["wave"]), (&vec![0, 0, 0].into(), &0.into()));
     assert!(fault["instruction"].as_str().unwrap().starts_with("global_store_dword"), "{last}");
-    // The handbook has all fields, and none of them has to be asked for.
+    // The handbook has all fields, and no field needs an option.
     let page = std::fs::read_to_string(repository().join("docs/json.md")).unwrap();
     for object in [fault, &fault["registers"], &fault["memory"], &fault["lanes"][0], &fault["code"][0]] {
         for key in object.as_object().unwrap().keys() {
@@ -154,14 +155,14 @@ fn messages_are_json_when_asked_for() {
     assert!(fault["pc"].as_str().unwrap().starts_with("0x") && offset > 0, "{last}");
     let last = error(124, &[&ENDLESS[..], &["--max-instructions", "100000", "--threads", "1"]].concat());
     assert_eq!((&last["waves"][0]["state"], &last["waves"][0]["wave"]), (&"runs".into(), &0.into()));
-    // Results alone are on the standard output, of several launch files, too.
+    // Only results are on the standard output, with several launch files too.
     for name in ["one.toml", "two.toml"] {
         folder.file(name, "object = 'vector_add.co'\ngrid = 1\nblock = 64\nargs = ['a[64]', 'b[64]', 'c[64]', 'n=64']\nprint = ['c[:1]']\n");
     }
     let (all, results) = json(0, &["run", "one.toml", "two.toml"]);
     assert_eq!(results, "c[:1] = [0.0]\nc[:1] = [0.0]\n");
     assert_eq!(all[1]["launch_file"], "two.toml");
-    // Help and results are no messages.
+    // Help and results are not messages.
     let (all, help) = json(0, &["--help"]);
     assert!(all.is_empty() && help.contains("Usage: wavemill"));
     let message = err(&ends(2, &mut command(&folder, &["targets", "--message-format", "xml"])));
@@ -248,7 +249,7 @@ fn products_are_targets() {
     ] {
         run(0, target, "1", &[]);
     }
-    // How many workgroups the chip holds depends on the product.
+    // The number of resident workgroups depends on the product.
     let holds = |target| {
         let message = run(2, target, "100000", &["--cooperative"]);
         let held = message.split_once("gfx942 holds ").map_or("", |(_, rest)| rest);
@@ -306,7 +307,7 @@ fn time_is_limited() {
     let first: Vec<&str> = first.unwrap_or_default();
     let is_named = first.get(1).is_some_and(|line| line.starts_with("        mandelbrot + 0x"));
     assert!(first.first().is_some_and(|state| state.ends_with("runs")) && is_named, "{message}");
-    // Runs that are over in time end as usual; the time of a launch file counts for all launches.
+    // Runs that end in time end as usual; the time of a launch file counts for all launches.
     ends(0, &mut command(&folder, &[&ADD[..], &["--timeout", "1e6"]].concat()));
     folder.file(
         "k.toml",
@@ -317,7 +318,7 @@ fn time_is_limited() {
     let message = err(&ends(124, &mut command(&folder, &["run", "k.toml"])));
     let wanted = "error: launch 2 (`mandelbrot`): --timeout: 2 s have passed, in round 1 of 2: ";
     assert!(message.contains(wanted), "{message}");
-    // Rounds that are over at once have an end, too.
+    // Rounds that end at once are limited too.
     let line = [&ADD[..], &["--repeat", "4000000000", "--timeout", "1"]].concat();
     let message = err(&ends(124, &mut command(&folder, &line)));
     // The time runs out within a round or, most often, between two.
@@ -339,7 +340,7 @@ fn time_is_limited() {
     assert!(message.contains("expected a 32-bit number, 1 or more"), "{message}");
 }
 
-/// What takes long before the first launch is bounded, too.
+/// Long work before the first launch is limited too.
 const FILLING: [&str; 10] = [
     "run",
     "vector_add.co",
@@ -400,7 +401,7 @@ fn ctrl_backslash_reports_where_the_waves_are() {
     let mut child = command(&folder, &ENDLESS).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let mut messages = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    // It listens before it tells what it runs.
+    // It handles signals before it prints what it runs.
     messages.read_line(&mut line).unwrap();
     assert!(line.contains("work-items"), "{line}");
     // Every shell has it built in.
@@ -411,7 +412,7 @@ fn ctrl_backslash_reports_where_the_waves_are() {
     messages.read_to_string(&mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(124), "{rest}");
     assert!(rest.starts_with("error: Ctrl-\\: `mandelbrot` was stopped after "), "{rest}");
-    // All of them do the same; not all may have started.
+    // All waves do the same; not all may have started.
     let first =
         rest.split_once("workgroup (0, 0, 0), wave 0").map(|(_, wave)| wave.lines().take(2).collect());
     let first: Vec<&str> = first.unwrap_or_default();
@@ -422,7 +423,7 @@ fn ctrl_backslash_reports_where_the_waves_are() {
 #[test]
 fn waves_that_wait_are_told_from_those_that_run() {
     let folder = folder("waiting");
-    // The partner of the third workgroup never comes; it would take longer to find that out for good.
+    // The partner of the third workgroup never comes; proving this would take longer.
     let line = [
         "run",
         "litmus.co",
@@ -458,7 +459,7 @@ fn shells_learn_the_options() {
         for word in ["message-format", "max-instructions", "completions"] {
             assert!(text.contains(word), "{shell}: no {word}");
         }
-        // Where the generator knows how, the values of options too.
+        // Also the values of options, if the generator supports them.
         assert_eq!(text.contains("objdump"), ["bash", "zsh", "fish"].contains(&shell), "{shell}");
     }
     let message = err(&ends(2, &mut command(&folder, &["completions", "tcsh"])));
@@ -500,11 +501,11 @@ fn there_is_a_man_page_for_every_command() {
     assert!(message.starts_with("error: there is no subcommand `rum`; did you mean `run`?\n"), "{message}");
     folder.file("file", "");
     assert!(err(&ends(3, &mut command(&folder, &["man", "--out", "file"]))).contains("cannot write `file`"));
-    // The repository's examples are what the pages speak of.
+    // The pages refer to the repository's examples.
     assert!(repository().join("examples/mandelbrot.toml").is_file());
 }
 
-/// A target without instructions is a mistake of the command line, whatever the file is.
+/// A target without instructions is an error of the command line, whatever the file is.
 #[test]
 fn a_target_that_is_not_known_is_wrong_usage() {
     let folder = folder("unknown_targets");

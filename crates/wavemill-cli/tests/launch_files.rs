@@ -13,7 +13,7 @@ fn folder(name: &str) -> Folder {
     folder
 }
 
-/// What every launch of `vector_add` in these files begins with.
+/// The start of every launch of `vector_add` in these files.
 const ADD: &str = "object = 'vector_add.co'\ngrid = 1\nblock = 64\n";
 
 #[test]
@@ -43,7 +43,7 @@ fn the_example_runs_on_every_target() {
     let failed = "error: launch 1 (`scan_groups`): y[1023]: 1 of 1 element is wrong\n  \
                   y[1023]: expected 1048576, found 1024\nlaunch 1 (`scan_groups`): totals[:2]: 2 of 2 elements are wrong\n";
     assert!(message.contains(failed), "{message}");
-    // Every expectation that failed is reported, those at the end without a launch.
+    // Every failed expectation is reported; the ones at the end name no launch.
     assert!(message.contains("\nlaunch 2 (`scan_groups`): total: 1 of 1 element is wrong\n"), "{message}");
     assert!(
         message.contains("\ny[999]: 1 of 1 element is wrong\n  y[999]: expected 1000000, found 1000\n"),
@@ -108,7 +108,8 @@ fn a_launch_is_repeated_on_the_same_buffers() {
     let message = err(&output);
     assert!(message.contains("= 64 work-items, 5 times\n"), "{message}");
     assert!(message.contains(" ms, the last of 5; median "), "{message}");
-    // The command line adds what no launch has, and changes what one has; borrowed buffers stay borrowed.
+    // The command line adds an argument that no launch has, and changes one that a launch has;
+    // borrowed buffers stay borrowed.
     let text = std::fs::read_to_string(folder.0.join("k.toml")).unwrap();
     let less = text.replace("'n=64', ", "").replace("'b[64]=iota', ", "");
     folder.file("l.toml", less.replace("repeat = 5\nargs = [", "args = ['b[64]=iota', "));
@@ -177,7 +178,7 @@ fn one_of_the_launches_is_traced() {
     assert!(message.contains("there is no workgroup (3, 0, 0)"), "{message}");
 }
 
-/// What is wrong in any launch is found before the first one runs.
+/// Errors in any launch are reported before the first one runs.
 #[test]
 fn wrong_launch_files() {
     let folder = folder("wrong_launch_files");
@@ -278,7 +279,8 @@ fn files_are_checked_without_running_them() {
         let object = repository().join("kernels/bin/gfx942/vector_add.co");
         check(&format!("object = '{}'\ngrid = 1\nblock = 64\nargs = {args}\n{rest}", object.display()))
     };
-    // No host has this memory, and none is taken: neither for contents, nor for what is printed and compared.
+    // No host has this memory, and none is allocated: neither for contents, nor for printing and
+    // comparing.
     let large = "['a:f32[1000000000000]=iota', 'b:f32[4000000000]=random(7)', 'c[1000000,1000000]', 'n=7']";
     assert_eq!(add(large, "print = ['a', 'c[:,7]']\nexpect = ['c=ones', 'b[::3]=0.5']"), Ok(()));
     for (args, rest, wanted) in [

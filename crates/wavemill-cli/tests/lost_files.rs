@@ -1,11 +1,11 @@
-//! No file of a user is lost: logs and results replace nothing that is read, nothing that is compared and not each other;
-//! and what could not be written is told.
+//! No file of the user is lost. Logs and results replace no file that is read or compared, and not
+//! each other. Failed writes are reported.
 
 use std::process::Stdio;
 
 use crate::common::{Folder, err, said};
 
-/// Files that commands read; each keeps its contents, whatever is asked for.
+/// Files that commands read; each keeps its contents, whatever the options.
 const KEPT: [&str; 6] = ["vector_add.co", "k.toml", "in.bin", "ref.bin", "source.s", "host.txt"];
 
 const RUN: [&str; 10] = [
@@ -76,7 +76,7 @@ fn a_log_replaces_logs_only() {
             assert_eq!(text.matches("log of wavemill ").count(), 1, "{text}");
         }
     }
-    // A command that is refused leaves an earlier log as it is, and no new one.
+    // A rejected command leaves an earlier log unchanged, and creates no new one.
     let earlier = std::fs::read(folder.0.join("new.log")).unwrap();
     for log in ["new.log", "other.log"] {
         said(&folder, 3, &["info", "none.co", "--log-file", log]);
@@ -101,7 +101,7 @@ fn a_log_is_not_what_the_command_writes() {
     std::fs::create_dir_all(folder.0.join("pages/man")).unwrap();
     both(&["man", "--out", "pages/man"], "pages/man/wavemill-run.1");
     both(&["isa", "--out", "pages"], "pages/index.html");
-    // Nor what it reads, though that be empty.
+    // Nor an input, even if it is empty.
     folder.file("nothing.s", "");
     both(&["asm", "nothing.s", "--target", "gfx942"], "nothing.s");
     #[cfg(unix)]
@@ -163,7 +163,7 @@ fn no_two_results_go_to_one_file() {
     assert!(!folder.0.join("o.npy").exists());
 }
 
-/// Where there is no room, nothing is written, and that is said.
+/// Without disk space, nothing is written, and the failure is reported.
 #[cfg(target_os = "linux")]
 #[test]
 fn output_that_is_lost_is_an_error() {
@@ -190,7 +190,7 @@ fn output_that_is_lost_is_an_error() {
     let trace = [&RUN[..], &["--trace"]].concat();
     let message = said(&folder, 3, &[&trace[..], &["--trace-file", "/dev/full"]].concat());
     assert!(message.contains("error: cannot write `/dev/full`: "), "{message}");
-    // The run ends with it.
+    // The run ends with the trace.
     let long = ["--trace-file", "/dev/full", "--repeat", "1000000000"];
     let message = said(&folder, 3, &[&trace[..], &long].concat());
     assert!(message.contains("error: cannot write `/dev/full`: "), "{message}");
@@ -204,7 +204,7 @@ fn a_folder_that_takes_no_files_is_found_before_the_launch() {
     let folder = folder("no_new_files");
     let message = said(&folder, 3, &[&RUN[..], &["--out", "c=/proc/wavemill.npy"]].concat());
     assert!(message.starts_with("error: --out: cannot write `/proc/wavemill.npy`: "), "{message}");
-    // One that takes files has none but the result.
+    // A folder that accepts files contains only the result.
     let before = std::fs::read_dir(&folder.0).unwrap().count();
     said(&folder, 0, &[&RUN[..], &["--out", "c=c.npy"]].concat());
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), before + 1);

@@ -1,6 +1,6 @@
-//! `wavemill mc` against `llvm-mc-22`: the same output for the same command; and LLVM assembles the sources that
-//! `wavemill dis` writes to the same code objects. The texts that `wavemill asm` and `wavemill mc` write assemble to the bytes
-//! of their sources.
+//! `wavemill mc` against `llvm-mc-22`: the same output for the same command. LLVM assembles the
+//! sources of `wavemill dis` to the same code objects. The texts of `wavemill asm` and `wavemill
+//! mc` assemble to the bytes of their sources.
 
 mod common;
 #[path = "mc/compiled.rs"]
@@ -69,7 +69,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The sources of the repository that are written by hand and have no mistakes.
+/// The repository's hand-written sources without errors.
 fn written_by_hand() -> Vec<PathBuf> {
     let folders = [
         "crates/wavemill-asm/tests/llvm_objects",
@@ -89,7 +89,7 @@ fn written_by_hand() -> Vec<PathBuf> {
     all
 }
 
-/// What makes lines, and what is known late.
+/// Macros and repetitions, and values that are known late.
 const MACROS: &str = "\
 b=3
 \t.long b
@@ -129,7 +129,7 @@ amdhsa.kernels: []
 \t.end_amdgpu_metadata
 ";
 
-/// The assembly that clang makes of a kernel.
+/// The assembly that clang emits for a kernel.
 fn compile(kernel: &str, target: &str, level: &str) -> Result<String, Failed> {
     let library = "/usr/lib/clc/amdgcn-amd-amdhsa.bc";
     let output = Command::new(Tool::Clang.path()?)
@@ -146,7 +146,7 @@ fn compile(kernel: &str, target: &str, level: &str) -> Result<String, Failed> {
     }
 }
 
-/// Fails unless the texts that `asm` and `mc` write of a source assemble to the object that the source assembles to.
+/// Fails unless the texts of `asm` and `mc` for a source assemble to the same object as the source.
 fn text_has_the_bytes_of(source: &str, target: &str, included: &Path) -> Result<(), Failed> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let folder = folder(&format!("text_{}", NEXT.fetch_add(1, Ordering::Relaxed)))?;
@@ -189,7 +189,7 @@ fn folder(name: &str) -> Result<PathBuf, Failed> {
     Ok(folder)
 }
 
-/// The objects of a target that stand directly in its folder.
+/// The objects of a target that are directly in its folder.
 fn objects(target: &str) -> Result<Vec<PathBuf>, Failed> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/bin").join(target);
     let mut all = Vec::new();
@@ -202,7 +202,7 @@ fn objects(target: &str) -> Result<Vec<PathBuf>, Failed> {
     Ok(all)
 }
 
-/// Every option that `llvm-mc` lists is either taken or refused with a reason.
+/// Every option that `llvm-mc` lists is either accepted or rejected with a reason.
 fn listed_options() -> Result<(), Failed> {
     let help = Command::new(Tool::LlvmMc.path()?).arg("--help").output()?;
     let help = String::from_utf8(help.stdout)?;
@@ -213,13 +213,13 @@ fn listed_options() -> Result<(), Failed> {
         };
         let option = option.trim_start_matches('-');
         let name: String = option.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
-        // Help and the version are results; -o would take the name of the file.
+        // Help and the version are results; -o would consume the name of the file.
         if ["", "help", "version", "color", "o"].contains(&&*name) {
             continue;
         }
         seen += 1;
         let dashed = format!("-{name}");
-        // A processor has to be named, but where one is.
+        // A processor has to be named, unless the option names it.
         let processor = if name == "mcpu" { "-triple=amdgcn" } else { "-mcpu=gfx906" };
         let ours = wavemill(&["mc", processor, &dashed, "no_such_file.s"])?;
         let text = String::from_utf8(ours.stderr)?;
@@ -233,7 +233,8 @@ fn listed_options() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Fails unless both write the same and end alike. Messages may differ in words, so only those of `messages` are compared.
+/// Fails unless both write the same output and end alike. Messages may differ in words, so only
+/// `messages` compares them.
 fn same(args: &[&str], messages: bool) -> Result<(), Failed> {
     let ours = wavemill(&[&["mc"], args].concat())?;
     let theirs = Command::new(Tool::LlvmMc.path()?).args(args).output()?;
@@ -323,13 +324,13 @@ fn statements() -> Result<(), Failed> {
             assert_eq!(header(&ours), header(&theirs), "{args:?}");
         }
     }
-    // Warnings, and what becomes of them.
+    // Warnings, and options that change them.
     std::fs::write(&file, "s_nop 0\n.warning \"old\"\n")?;
     for args in [&[][..], &["-no-warn"], &["-W"], &["-fatal-warnings"]] {
         let command = [&["-triple=amdgcn", "-mcpu=gfx906", name], args].concat();
         same(&command, true)?;
     }
-    // What is right is printed although something is wrong.
+    // Valid lines are printed in spite of errors in others.
     std::fs::write(&file, "s_nop 0\nv_no_such v0\ns_nop 1\n")?;
     same(&["-triple=amdgcn", "-mcpu=gfx906", "-show-encoding", name], false)?;
     let ours = wavemill(&["mc", "-triple=amdgcn", "-mcpu=gfx906", name])?;
@@ -340,7 +341,7 @@ fn statements() -> Result<(), Failed> {
     same(&["-triple=amdgcn", "-mcpu=gfx906", absent.to_str().ok_or("no name")?], false)
 }
 
-/// Directives whose text is another than that of the source.
+/// Directives whose output differs from the source.
 const DIRECTIVES: &str = "\
 b = 3
 .long b, b+1, -1, 0xffffffff, 'a', 0b101, 010
@@ -519,10 +520,10 @@ fn directives() -> Result<(), Failed> {
     std::fs::write(&file, DIRECTIVES)?;
     let name = file.to_str().ok_or("no name")?;
     same(&["-triple=amdgcn", "-mcpu=gfx90a", "-show-encoding", name], true)?;
-    // LLVM warns of limits that are none.
+    // LLVM warns about limits that have no effect.
     std::fs::write(&file, ".p2align 4, 1, 16\n.p2alignl 2, , 8\n.balign 4, 1, 4\n.p2align 0, 1, 1\n")?;
     same(&["-triple=amdgcn", "-mcpu=gfx90a", name], false)?;
-    // What the platform has of itself.
+    // Symbols that the platform predefines.
     let symbols = "\
 .long .amdgcn.gfx_generation_number, .amdgcn.gfx_generation_minor, .amdgcn.gfx_generation_stepping
 .byte .amdgcn.gfx_generation_number+1
@@ -540,7 +541,7 @@ s_mov_b32 s0, .amdgcn.gfx_generation_number
     same(&["-triple=amdgcn", "-mcpu=gfx942", name], true)
 }
 
-/// All directives of the target are printed, with the defaults of what is not given.
+/// All directives of the target are printed, with defaults for missing ones.
 fn kernel_descriptors() -> Result<(), Failed> {
     let file = folder("descriptors")?.join("descriptors.s");
     let name = file.to_str().ok_or("no name")?;
@@ -564,7 +565,8 @@ fn kernel_descriptors() -> Result<(), Failed> {
             }
         }
     }
-    // More registers are loaded in advance than the source names; without that, what it names stands.
+    // Preloading uses more registers than the source names; without preloading, the source's number
+    // is printed.
     for settings in [
         "kernarg_segment_ptr 1\n.amdhsa_user_sgpr_kernarg_preload_length 14",
         "private_segment_buffer 1\n.amdhsa_user_sgpr_count 7\n.amdhsa_user_sgpr_kernarg_preload_length 1",
@@ -576,7 +578,7 @@ fn kernel_descriptors() -> Result<(), Failed> {
         std::fs::write(&file, source)?;
         same(&["-triple=amdgcn-amd-amdhsa", "-mcpu=gfx90a", name], true)?;
     }
-    // Text can be of versions that no object has.
+    // Text may have versions that no object has.
     let source = ".amdhsa_kernel k\n.amdhsa_next_free_vgpr 1\n.amdhsa_next_free_sgpr 1\n.amdhsa_accum_offset 4\n.end_amdhsa_kernel\n.text\nk: s_endpgm\n";
     std::fs::write(&file, source)?;
     for version in ["0", "2", "3", "4", "5", "6", "7", "4294967295"] {
@@ -602,7 +604,7 @@ fn kernel_descriptors() -> Result<(), Failed> {
     Ok(())
 }
 
-/// `lit(...)` stays where it is written.
+/// `lit(...)` stays where the source has it.
 fn written_literals() -> Result<(), Failed> {
     let file = folder("literals")?.join("literals.s");
     let name = file.to_str().ok_or("no name")?;
@@ -637,7 +639,7 @@ v_ceil_f32 v1, |-(1+1)|
     same(&["-triple=amdgcn", "-mcpu=gfx90a", "-show-encoding", name], true)
 }
 
-/// What LLVM refuses, and could be taken for symbols.
+/// Operands that LLVM rejects, and that could be mistaken for symbols.
 fn refused_operands() -> Result<(), Failed> {
     let file = folder("refused")?.join("refused.s");
     let name = file.to_str().ok_or("no name")?;
@@ -670,7 +672,7 @@ fn refused_operands() -> Result<(), Failed> {
         "s_sendmsg sendmsg(MSG_SYSMSG, 0)",
     ] {
         std::fs::write(&file, format!("{line}\n"))?;
-        // Wavemill finds some of them when all symbols are known, behind the text.
+        // Wavemill finds some of them when all symbols are known, after the text.
         let args = ["-triple=amdgcn", "-mcpu=gfx90a", "-filetype=null", name];
         same(&args, false)?;
         let ours = wavemill(&[&["mc"][..], &args].concat())?;
@@ -679,7 +681,7 @@ fn refused_operands() -> Result<(), Failed> {
     Ok(())
 }
 
-/// `.print` prints on the standard output in all kinds of output, and is no warning.
+/// `.print` prints on the standard output in all kinds of output, and is not a warning.
 fn printed_texts() -> Result<(), Failed> {
     let folder = folder("printed")?;
     let file = folder.join("printed.s");
@@ -694,7 +696,7 @@ fn printed_texts() -> Result<(), Failed> {
     }
     std::fs::write(&file, ".print x\n.print\n.print \"a\" \"b\"\n")?;
     same(&base, false)?;
-    // `asm` tells it as a note.
+    // `asm` reports it as a note.
     std::fs::write(&file, text)?;
     let asm = |options: &[&str]| wavemill(&[&["asm", "--target", "gfx906"], options, &[name]].concat());
     let output = asm(&["--message-format", "short"])?;
@@ -708,7 +710,7 @@ fn printed_texts() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Options that llvm-mc takes and that change nothing.
+/// Options that llvm-mc accepts and that change nothing.
 fn idle_options() -> Result<(), Failed> {
     let folder = folder("idle")?;
     let file = folder.join("idle.s");
@@ -731,7 +733,7 @@ fn idle_options() -> Result<(), Failed> {
         "-color",
         "-mattr -xnack",
         "-preserve-comments=false",
-        // The last one counts, but where both add something.
+        // The last one counts, unless both add something.
         "-mcpu=gfx906 -triple=amdgcn -show-encoding -show-encoding",
         "-mattr=-xnack -mattr=+sramecc -defsym=A=1 -defsym=B=2",
     ] {
@@ -739,7 +741,7 @@ fn idle_options() -> Result<(), Failed> {
             options.split(' ').chain(["-triple=amdgcn-amd-amdhsa", "-mcpu=gfx90a", name]).collect();
         same(&all, true)?;
     }
-    // Both do not tell of it, and end well.
+    // Both stay silent about it, and succeed.
     std::fs::write(&file, ".warning \"old\"\n")?;
     same(&["-triple=amdgcn", "-mcpu=gfx906", "-fatal-warnings", "-no-warn", name], true)?;
     let told = |options: &[&str]| -> Result<String, Failed> {
@@ -753,7 +755,7 @@ fn idle_options() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Names that the source has itself are not given to places.
+/// Labels of the source are not generated again.
 fn names_of_places() -> Result<(), Failed> {
     let folder = folder("places")?;
     let file = folder.join("places.s");
@@ -784,7 +786,7 @@ fn names_of_places() -> Result<(), Failed> {
     text_has_the_bytes_of(&std::fs::read_to_string(&file)?, "gfx906", &folder)
 }
 
-/// Where they are looked for, and the places of what is wrong in them.
+/// Where included files are searched, and the positions of errors in them.
 fn included_files() -> Result<(), Failed> {
     let folder = folder("included")?;
     std::fs::create_dir_all(folder.join("sub"))?;
@@ -822,7 +824,7 @@ fn included_files() -> Result<(), Failed> {
             .args(args)
             .output()?;
         let theirs = in_folder(&Tool::LlvmMc.path()?, args)?;
-        // Ours has other words for what is wrong, and notes.
+        // Ours has other words for errors, and notes.
         let places = |output: &Output| {
             let text = String::from_utf8_lossy(&output.stderr).into_owned();
             let place = |line: &str| {
@@ -842,13 +844,13 @@ fn included_files() -> Result<(), Failed> {
                     includers.clear();
                 }
             }
-            // Warnings come behind errors here.
+            // Here, warnings come after errors.
             all.sort();
             all
         };
         assert_eq!(places(&ours), places(&theirs), "{args:?}");
         assert_eq!(ours.status.code(), theirs.status.code(), "{args:?}");
-        // One goes on after mistakes, the other does not always.
+        // One continues after errors, the other not always.
         if theirs.status.success() {
             let text = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
             assert_eq!(text(&ours), text(&theirs), "{args:?}");
@@ -857,7 +859,7 @@ fn included_files() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Bytes of comments and strings stay what they are.
+/// Bytes of comments and strings stay unchanged.
 fn other_bytes() -> Result<(), Failed> {
     let folder = folder("bytes")?;
     let [file, ours, theirs] = ["bytes.s", "ours.o", "theirs.o"].map(|name| folder.join(name));
@@ -908,7 +910,7 @@ fn machine_code() -> Result<(), Failed> {
     same(&["-triple=amdgcn", "-mcpu=gfx90a", "-disassemble", "-hex", name], true)
 }
 
-/// The instructions of the kernels, assembled and taken apart.
+/// The instructions of the kernels, assembled and disassembled.
 fn kernels(target: &str) -> Result<(), Failed> {
     let folder = folder(target)?;
     let (cpu, file) = (format!("-mcpu={target}"), folder.join("kernel.s"));
@@ -1001,10 +1003,10 @@ fn options() -> Result<(), Failed> {
         let output = wavemill(&[&base[..], options].concat())?;
         Ok((output.status.code(), String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?))
     };
-    // All symbols are defined, however many options do it.
+    // All symbols are defined, whatever the number of options.
     let (code, text, _) = ended(&["-defsym=Y=1", "-defsym=X=5", "-defsym=Z=1"])?;
     assert!(code == Some(0) && text.contains("s_nop 5\n"), "{text}");
-    // Numbers are read as in sources.
+    // Numbers are parsed as in sources.
     for (value, number) in [("X=010", 8), ("X=0b11", 3), ("X=0X10", 16), ("X=7", 7)] {
         let (code, text, _) = ended(&["-defsym", value])?;
         assert_eq!((code, text.contains(&format!("s_nop {number}\n"))), (Some(0), true), "{value}: {text}");

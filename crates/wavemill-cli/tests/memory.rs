@@ -1,7 +1,7 @@
-//! How much memory the command takes beside the buffers of a kernel.
+//! Measures how much memory the command needs in addition to the buffers of a kernel.
 //!
-//! This program is the command, too: it starts itself anew for each run, and then tells the most memory that it ever had,
-//! out of Linux's `/proc`.
+//! This program is also the command: it starts itself again for each run, and then reports its peak
+//! memory from Linux's `/proc`.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -14,13 +14,13 @@ use wavemill_oracle::{Failed, Suite};
 #[path = "../../wavemill-object/tests/support/hostile.rs"]
 mod hostile;
 
-/// Set where it is to be the command.
+/// Set in the process that runs as the command.
 const CHILD: &str = "WAVEMILL_TEST_MEMORY";
-/// In front of the KiB that it had.
+/// Precedes the peak in KiB.
 const PEAK: &str = "peak KiB: ";
 const MIB: u64 = 1 << 20;
 
-/// What the command may take beside the buffers.
+/// Most memory of the command in addition to the buffers.
 const MOST: u64 = 30 * MIB;
 
 fn main() -> ExitCode {
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     suite.run()
 }
 
-/// The most memory that this process has had, in KiB.
+/// The peak memory of this process in KiB.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -64,7 +64,7 @@ fn command(args: &[&str]) -> Result<Command, Failed> {
     Ok(command)
 }
 
-/// Bytes that a command took at most, which ends with one of these exit codes.
+/// Peak bytes of a command, which must end with one of these exit codes.
 fn peak_of(mut command: Command, codes: &[i32]) -> Result<u64, Failed> {
     let output = command.stderr(Stdio::piped()).output()?;
     let said = String::from_utf8(output.stderr)?;
@@ -75,12 +75,12 @@ fn peak_of(mut command: Command, codes: &[i32]) -> Result<u64, Failed> {
     }
 }
 
-/// Bytes that `wavemill run` took at most.
+/// Peak bytes of `wavemill run`.
 fn taken(args: &[&str]) -> Result<u64, Failed> {
     peak_of(command(&[&["run", "--threads", "2"], args].concat())?, &[0])
 }
 
-/// Fails if that is more than `most`.
+/// Fails if `found` is more than `most`.
 fn at_most(what: &str, found: u64, most: u64) -> Result<(), Failed> {
     println!("{what}: {} KiB, {} KiB at most", found / 1024, most / 1024);
     match found <= most {
@@ -89,7 +89,7 @@ fn at_most(what: &str, found: u64, most: u64) -> Result<(), Failed> {
     }
 }
 
-/// Vector add of 2^n floats, with contents, a check of all of them, and something printed.
+/// Vector add of 2^n floats, with contents, a check of all results, and printed elements.
 fn vector_add(n: u32) -> Result<(), Failed> {
     let count = 1u64 << n;
     let [a, b, c] =
@@ -101,7 +101,7 @@ fn vector_add(n: u32) -> Result<(), Failed> {
     let [whole, part] = [("c", "whole"), ("c[::2]", "part")]
         .map(|(what, name)| (what, folder.join(format!("vector_add_{n}_{name}.bin"))));
     let out = [&whole, &part].map(|(what, path)| format!("{what}={}", path.display()));
-    // The sums are checked elsewhere; here all of the largest buffer is looked at.
+    // The sums are checked elsewhere; this only reads all of the largest buffer.
     let wanted = ["--expect", "a=iota", "--print", "c[:4]", "--out", &out[0], "--out", &out[1]];
     let found = taken(&[&launch[..], &wanted].concat())?;
     for ((_, path), size) in [(whole, 4 * count), (part, 2 * count)] {
@@ -114,8 +114,8 @@ fn vector_add(n: u32) -> Result<(), Failed> {
     at_most("vector add", found, 3 * 4 * count + MOST)
 }
 
-/// How many times as much a launch of a thousand times as many workgroups may take: if each left something behind, it
-/// would be hundreds of times as much. How pages lie differs from run to run.
+/// Largest allowed growth of memory for a thousand times as many workgroups. If each workgroup left
+/// memory behind, the growth would be in the hundreds. The layout of pages differs between runs.
 const GROWTH: u64 = 2;
 
 fn many_workgroups() -> Result<(), Failed> {
@@ -132,7 +132,7 @@ fn many_workgroups_with_private_memory() -> Result<(), Failed> {
     let run = |grid: &str| {
         let object = "kernels/bin/gfx906/scratch.co";
         let launch = [object, "--kernel", "scratch_bytes", "--grid", grid, "--block", "256"];
-        // The first hundred workgroups work, the others have private memory and no work.
+        // The first hundred workgroups have work; the others have private memory and no work.
         let arguments = ["swaps:u8[25600]=random(1)", "y:u32[25600]", "n:u32=25600", "count:u32=4"];
         taken(&[&launch[..], &arguments].concat())
     };
@@ -144,7 +144,7 @@ fn many_long_workgroups() -> Result<(), Failed> {
         let launch = ["kernels/bin/gfx942/mandelbrot.co", "--grid", &format!("{grid},1"), "--block", "64"];
         let pixels = grid * 64;
         let arguments = [&format!("steps:u32[{pixels}]"), &format!("width={pixels}"), "height=1"];
-        // All of it is one point, which never leaves: each workgroup has several turns.
+        // Every item computes one point that never escapes: each workgroup has several turns.
         let point = ["left=0", "top=0", "step=0", "limit=40000"];
         taken(&[&launch[..], &arguments, &point].concat())
     };
@@ -168,8 +168,8 @@ fn large_file() -> Result<(), Failed> {
     at_most("a bundle of 400 MiB", found?, MOST)
 }
 
-/// A bundle whose first entry, of another target, has that many bytes: a hole that takes no disk. (Clang Offload Bundler,
-/// "Bundled Code Object Layout".)
+/// A bundle whose first entry, for another target, has this many bytes: a hole that uses no disk.
+/// (Clang Offload Bundler, "Bundled Code Object Layout".)
 fn bundle(name: &str, hole: u64) -> Result<PathBuf, Failed> {
     let object = code_object()?;
     let ids = ["hipv4-amdgcn-amd-amdhsa--gfx906", "hipv4-amdgcn-amd-amdhsa--gfx942"];
@@ -200,10 +200,11 @@ fn large_standard_input() -> Result<(), Failed> {
     at_most("a bundle of 400 MiB on the standard input", found?, MOST)
 }
 
-/// Makes the bytes of a file.
+/// Generates the bytes of a file.
 type Make = fn() -> Result<Vec<u8>, Failed>;
 
-/// Files that declare more than they have: their names, options of the commands that read them, and their bytes.
+/// Files that declare more than they contain: their names, options of the commands that read them,
+/// and their bytes.
 const HOSTILE: [(&str, &[&str], Make); 8] = [
     ("a list of 40 million nils", &[], || metadata(&hostile::list("x", 40_000_000, &[0xc0]))),
     ("a list of 4 million maps with lists", &[], || {
@@ -235,7 +236,7 @@ const HOSTILE: [(&str, &[&str], Make); 8] = [
     }),
 ];
 
-/// The code object whose metadata are these.
+/// The code object with this metadata.
 fn metadata(metadata: &[u8]) -> Result<Vec<u8>, Failed> {
     Ok(hostile::with_metadata(code_object()?, metadata))
 }
@@ -245,10 +246,12 @@ fn code_object() -> Result<Vec<u8>, Failed> {
     Ok(std::fs::read(path)?)
 }
 
-/// What a bundle may always take: 16 MiB decompressed, and as much in the decoder, to which later blocks may refer.
+/// Memory that any bundle may use: 16 MiB decompressed, and as much in the decoder, which later
+/// blocks may refer to.
 const BUNDLE: u64 = 2 * 16 * MIB;
 
-/// What `info` and `dis` take for a file: it is mapped, and `dis` has three copies of a section that it writes as data.
+/// Memory of `info` and `dis` for a file: it is mapped, and `dis` has three copies of a section
+/// that it writes as data.
 fn hostile_file(name: &str, options: &[&str], data: &[u8]) -> Result<(), Failed> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.hostile", name.replace(' ', "_")));
     std::fs::write(&path, data)?;

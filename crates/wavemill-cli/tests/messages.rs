@@ -1,4 +1,4 @@
-//! What the command says when something is wrong: every message is read here before users read it.
+//! Error messages of the command: every message is reviewed here before users read it.
 
 use crate::common::Folder;
 
@@ -37,7 +37,7 @@ fn folder(name: &str) -> Folder {
     folder
 }
 
-/// The header of an ELF file for x86-64 with nothing behind it.
+/// The header of an ELF file for x86-64 with nothing after it.
 fn host_elf() -> Vec<u8> {
     let mut header = vec![0; 64];
     header[..8].copy_from_slice(b"\x7fELF\x02\x01\x01\x00");
@@ -47,7 +47,7 @@ fn host_elf() -> Vec<u8> {
     header
 }
 
-/// Good arguments of vector_add.
+/// Valid arguments of vector_add.
 const GOOD: [&str; 4] = ["a:f32[64]=iota", "b:f32[64]=iota", "c:f32[64]=zeros", "n:u32=64"];
 
 const LAUNCH: [&str; 4] = ["--grid", "1", "--block", "64"];
@@ -214,7 +214,7 @@ fn wrong_input() {
     insta::assert_snapshot!("wrong_input", all);
 }
 
-/// Two kernels with metadata: one that loads behind its arguments, and one that wants an image.
+/// Two kernels with metadata: one loads beyond its arguments, and one needs an image.
 const METADATA: &str = r#"
 .amdgcn_target "amdgcn-amd-amdhsa--gfx942"
 .text
@@ -281,7 +281,7 @@ amdhsa.kernels:
 .end_amdgpu_metadata
 "#;
 
-/// What users see most often when a kernel goes wrong: what happened, with what was there, and what to do.
+/// The most common messages about failing kernels: what happened, the context, and advice.
 #[test]
 fn wrong_kernels() {
     let folder = Folder::new("wrong_kernels");
@@ -350,12 +350,12 @@ fn help_pages() {
         let name = page.join("_").replace("--", "").replace("-h", "short_help");
         insta::assert_snapshot!(name, String::from_utf8_lossy(&output.stdout));
     }
-    // The short ones are one screen.
+    // Short help pages fit on one screen.
     let main = folder.run(&["-h"]).stdout;
     let main = String::from_utf8_lossy(&main);
     let commands =
         main.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // Lines that begin further right go on with the description.
+    // Lines that begin further right continue the description.
     let commands = commands.filter(|line| !line.starts_with("   "));
     let commands: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).collect();
     assert!(commands.contains(&"run") && commands.contains(&"mc"), "{commands:?}");

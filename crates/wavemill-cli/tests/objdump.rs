@@ -56,7 +56,8 @@ fn same_listing(path: &Path, ours: Vec<u8>, theirs: &str) -> Result<(), Failed> 
     }
 }
 
-/// Unknown words, zeros, labels, variables among code, code in several sections, an end in the middle of a word.
+/// Unknown words, zeros, labels, variables among code, code in several sections, code that ends
+/// within a word.
 const ODD: &str = r#"
 .type first,@function
 first:

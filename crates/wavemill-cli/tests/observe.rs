@@ -83,7 +83,7 @@ fn a_trace_as_json_is_complete() {
         .map(|v| f32::from_bits(v.as_u64().unwrap() as u32))
         .collect();
     assert_eq!(values, (193..257).map(|n| n as f32).collect::<Vec<_>>());
-    // Lane 5 stores 20 bytes behind lane 0.
+    // Lane 5 stores 20 bytes after lane 0.
     let stores = of("global_store_dword")["memory"].as_array().unwrap();
     let [store] = &stores[..] else { panic!("{stores:?}") };
     assert_eq!(
@@ -102,7 +102,7 @@ fn a_trace_as_json_is_complete() {
     assert_eq!(address(5), address(0) + 20);
     assert_eq!(of("s_load_dword")["memory"][0]["kind"], "scalar");
 
-    // Among messages as JSON, every line is JSON; as text where that is asked for.
+    // With JSON messages, every line is JSON; text is available on request.
     let json = [&one[..], &["--message-format", "json", "--stats"]].concat();
     let mixed = objects(&err(&expect(&folder, 0, &with(&json))));
     let kinds: Vec<&str> = mixed.iter().map(|line| line["kind"].as_str().unwrap()).collect();
@@ -140,7 +140,7 @@ fn ranges_of_instructions_are_traced() {
     assert_eq!(lines(&["--trace-pc", &range]), all[2..4]);
     let last = format!("vector_add+{}", offset(&all[all.len() - 1]));
     assert_eq!(lines(&["--trace-pc", &range, "--trace-pc", &last]).len(), 3);
-    // By address: the trace as JSON tells it.
+    // By address, which the JSON trace shows.
     let json = lines(&["--trace-format", "json", "--trace-pc", &range]);
     let pc = objects(&json.join("\n"))[1]["pc"].as_str().unwrap().to_owned();
     assert_eq!(lines(&["--trace-pc", &pc]), all[3..4]);
@@ -163,7 +163,7 @@ fn ranges_of_instructions_are_traced() {
     assert!(err(&output).starts_with("error: cannot write `no/such/folder`: "), "{}", err(&output));
 }
 
-/// What six waves of `c[i] = a[i] + b[i]` access.
+/// Accesses of six waves of `c[i] = a[i] + b[i]`.
 #[test]
 fn statistics_count_what_the_kernel_does() {
     let folder = add_folder("stats_full");
@@ -240,7 +240,8 @@ fn coverage_grows_from_run_to_run() {
     assert!(both["targets"]["gfx942"]["ds_write_b32"].as_u64().unwrap() > 0, "{both}");
     assert_eq!(both["targets"]["gfx906"]["s_endpgm"], 18);
 
-    // A fault counts nothing, and leaves the file; what is no such file is left alone, before anything runs.
+    // A fault counts nothing, and leaves the file unchanged. A file of another kind is left alone,
+    // before anything runs.
     let mut fault = with(&["--isa-coverage", "c.json"]);
     fault[9] = "n=100000";
     fault[3] = "400";
@@ -268,7 +269,7 @@ fn runs_at_the_same_time_add_to_one_file() {
     assert_eq!(left, ["c.json", "vector_add.co"]);
 }
 
-/// What cannot be written is refused before anything runs.
+/// Files that cannot be written are rejected before anything runs.
 #[test]
 fn coverage_is_refused_where_it_cannot_be_written() {
     let folder = add_folder("coverage_refused");

@@ -40,7 +40,8 @@ fn adds_vectors_on_every_target() {
         assert_eq!(out(&output), wanted);
         assert!(err(&output).starts_with("4x1x1 workgroups x 256 = 1,024 work-items\n"), "{}", err(&output));
         assert!(err(&output).contains("1,024 work-items\n"), "{}", err(&output));
-        // An addition is exact; of the address arithmetic `v_lshl_add_u64`, which newer targets have, is modelled.
+        // An addition is exact; the address arithmetic `v_lshl_add_u64` of newer targets is
+        // modelled.
         let text = err(&output);
         let fidelity = text.split_once("\nfidelity ").map_or("", |(_, rest)| rest);
         match target {
@@ -70,7 +71,7 @@ fn arguments_go_by_name_or_position() {
         &["a[64]=iota", "b:f32*[64]=ones", "c=&a", "n=60", "--print", "a[-2:]"],
     ] {
         let text = match args.iter().any(|arg| arg.contains('&')) {
-            // The buffer has two names, of which the first one counts.
+            // The buffer has two names, and the first one counts.
             true => {
                 let line = ["run", "vector_add.co", "--global-size", "60", "--block", "64"];
                 let output = expect(&folder, 0, &[&line[..], args].concat());
@@ -101,7 +102,7 @@ fn files_go_in_and_out() {
         ["wrote c.npy", "wrote c.bin", "wrote c.png"]
     );
     assert_eq!(std::fs::read(folder.0.join("c.bin")).unwrap(), floats([2.0, 3.0, 4.0, 5.0]));
-    // What was written is read back, with its type and shape.
+    // The written file is read back, with its type and shape.
     let second = [
         &line[..],
         &[
@@ -178,7 +179,7 @@ fn faults_exit_with_4() {
     assert!(message.contains("`c`"), "{message}");
     assert!(message.contains("kernel       vector_add"), "{message}");
     assert!(message.contains("global_store_dword"), "{message}");
-    // Far behind a buffer there is no other one, nor what the runtime has.
+    // There is no other buffer, and no memory of the runtime, far after a buffer.
     let far =
         ["--grid", "1", "--block", "64", "--offset", "100000", "a[64]", "b[64]", "c[64]", "n=0x7fffffff"];
     let message = err(&expect(&folder, 4, &[&line[..2], &far].concat()));
@@ -229,7 +230,7 @@ fn unsupported_instructions_exit_with_5() {
     let entry = object.kernels()[0].entry_address;
     let segment = object.segments().iter().find(|segment| segment.holds(entry, 8)).unwrap();
     let at = (entry - segment.address + segment.file_offset) as usize;
-    // An export, which only graphics programs do.
+    // An export, which only graphics programs contain.
     bytes[at..at + 8].copy_from_slice(&[0x0f, 0, 0, 0xc4, 0, 0, 0, 0]);
     std::fs::write(&path, &bytes).unwrap();
     let line = ["run", "vector_add.co", "--grid", "1", "--block", "64", "a[64]", "b[64]", "c[64]", "n=64"];
@@ -248,10 +249,10 @@ fn written_launch_files_run() {
     let written = std::fs::read_to_string(folder.0.join("add.toml")).unwrap();
     assert_eq!(written, shown.replace("b:f32[1024]=zeros", "b:f32[1024]=iota"));
     insta::assert_snapshot!("launch_file", written);
-    // It is complete, the command line changes parts of it, and its paths are its own.
+    // It is complete, the command line overrides parts of it, and its paths are relative to it.
     let output = repository_run(&[folder.0.join("add.toml").to_str().unwrap(), "n=4", "--print", "c[:6]"]);
     assert_eq!(out(&output), "c[:4] = [0.0, 1.0, 2.0, 3.0]\nc[:6] = [0.0, 1.0, 2.0, 3.0, 0.0, 0.0]\n");
-    // What the command line says is in it.
+    // It contains the options of the command line.
     let line = "vector_add.co b:f32[1024]=iota n=700 --global-size 700 --block 64 --print c[3] --out c=c.npy --expect c[0]=0 \
                 --tolerance ulp=1 --threads 2 --poison --stats --max-instructions 9000 --init";
     let args: Vec<&str> = std::iter::once("run").chain(line.split_whitespace()).collect();
@@ -375,7 +376,7 @@ fn grids_that_can_never_finish_exit_with_4() {
         for threads in ["1", "2"] {
             let whole = expect(&folder, 0, &litmus("2", &["--threads", threads, "--print", "gate[0]"]));
             assert_eq!(out(&whole), "gate[0] = 2\n");
-            // The partner of the third workgroup is not there, and nobody will ever come.
+            // The partner of the third workgroup does not exist, and will never come.
             let message = err(&expect(&folder, 4, &litmus("3", &["--threads", threads])));
             assert!(message.contains("error: the grid can never finish"), "{message}");
             assert!(message.contains("kernel       litmus_message_passing\n  waves        1\n"), "{message}");
@@ -420,14 +421,14 @@ fn poison_shows_what_nobody_wrote() {
     let line =
         ["run", "vector_add.co", "--grid", "1", "--block", "64", "--print", "c[:3]:x", "--print", "b[0]:x"];
     let run = |more: &[&str]| out(&expect(&folder, 0, &[&line[..], more].concat()));
-    // Two elements are computed, the third one stays as it was; what is said to be zero is.
+    // Two elements are computed, the third one stays unchanged; explicit zeros stay zero.
     let arguments = ["a[64]=ones", "b[64]=zeros", "c[64]", "n=2"];
     let with = |more: &[&'static str]| run(&[&arguments[..], more].concat());
     let one = "0x3f800000";
     assert_eq!(with(&[]), format!("c[:3] = [{one}, {one}, 0x00000000]\nb[0] = 0x00000000\n"));
     assert_eq!(with(&["--poison"]), format!("c[:3] = [{one}, {one}, 0xfffafffa]\nb[0] = 0x00000000\n"));
     assert_eq!(with(&["--poison=0x7"]), format!("c[:3] = [{one}, {one}, 0x00000007]\nb[0] = 0x00000000\n"));
-    // An input that nobody filled shows in the result.
+    // An input without contents shows in the result.
     let forgotten = run(&["a[64]", "b[64]=ones", "c[64]", "n=64", "--poison"]);
     assert_eq!(forgotten, "c[:3] = [0xfffafffa, 0xfffafffa, 0xfffafffa]\nb[0] = 0x3f800000\n");
     let message = err(&expect(&folder, 2, &[&line[..], &arguments, &["--poison=x"]].concat()));
@@ -475,7 +476,7 @@ fn statistics_count_instructions_by_kind() {
     }
 }
 
-/// The engine makes no difference but in what is said of it.
+/// The engine changes nothing except its name in messages.
 #[test]
 fn engines_give_the_same() {
     let folder = Folder::new("engines");
@@ -498,14 +499,14 @@ fn engines_give_the_same() {
         assert_eq!(out(&found), out(&interpreted));
         assert_eq!(name(&found), ("reference".to_owned(), name(&interpreted).1));
     }
-    // The command line wins, and a trace has the interpreter look on.
+    // The command line wins, and traced waves run in the interpreter.
     assert_eq!(name(&run("engine = 'reference'\n", &["--engine", "interpreter"])).0, "interpreter");
     let traced = expect(&folder, 0, &["run", "engine.toml", "--engine", "reference", "--trace"]);
     assert_eq!(out(&traced), out(&interpreted));
     assert!(err(&traced).contains("s_endpgm"), "{}", err(&traced));
 }
 
-/// Nothing is lost when nobody reads what is printed: files are written, and what is wrong is told.
+/// If the reader of the output goes away, files are still written, and errors reported.
 #[test]
 fn a_closed_output_hides_nothing() {
     let folder = Folder::new("closed_output");
@@ -516,7 +517,7 @@ fn a_closed_output_hides_nothing() {
         let mut command = folder.command();
         command.args(line.split(' ')).args(["--expect", expected]);
         for closed in ["stdout", "stderr"] {
-            // The reading end of the pipe is gone before anything is written.
+            // The reading end of the pipe is closed before anything is written.
             let (reader, writer) = std::io::pipe().unwrap();
             drop(reader);
             match closed {
@@ -587,7 +588,7 @@ fn what_is_written_is_not_what_is_read() {
     }
     #[cfg(unix)]
     {
-        // A link to where nothing is yet.
+        // A link to a file that does not exist yet.
         std::os::unix::fs::symlink("c.npy", folder.0.join("link")).unwrap();
         let both = ["--isa-coverage", "link", "--out", "c=c.npy"];
         let output = expect(&folder, 2, &[&line[..], &args, &both].concat());
@@ -597,6 +598,6 @@ fn what_is_written_is_not_what_is_read() {
             err(&output)
         );
     }
-    // A buffer may replace the file that it was made from.
+    // A buffer may replace the file that it was filled from.
     expect(&folder, 0, &[&line[..], &args, &["--out", "a=a.bin"]].concat());
 }

@@ -1,8 +1,8 @@
-//! What kernels print, assert and allocate, from the command line.
+//! Output, assertions and allocations of kernels, from the command line.
 
 use crate::common::{Folder, repository};
 
-/// Runs the command, and shows all that came of it.
+/// Runs the command, and returns all of its output.
 fn shown(folder: &Folder, args: &[&str]) -> String {
     let output = folder.run(args);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -72,7 +72,7 @@ fn a_full_printf_buffer_is_told() {
     ));
 }
 
-/// Two items are over the limit.
+/// Two items exceed the limit.
 const ASSERT: [&str; 3] = ["u32*[128]=iota", "u32=128", "u32=126"];
 
 #[test]

@@ -1,4 +1,4 @@
-//! The command, as its users call it. One binary: what it links is there once.
+//! Tests of the command as users call it, in one binary so that dependencies are linked once.
 
 mod asm;
 mod cayman;

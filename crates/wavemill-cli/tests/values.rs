@@ -1,4 +1,5 @@
-//! Values of options, of keys of launch files, and names out of files: each is checked in one way wherever it comes from.
+//! Values of options, of keys of launch files, and names from files: each has one check, wherever
+//! it comes from.
 
 use crate::common::{Folder, err, said};
 
@@ -54,7 +55,7 @@ fn keys_and_options_take_the_same_values() {
     ] {
         let option = |value: &str| format!("--{name}={value}");
         let bytes = ["heap", "printf-buffer", "dynamic-lds"].contains(&name);
-        // Numbers as numbers, and what is none as the text of the option.
+        // Numbers as numbers, and other values as the text of the option.
         let key = |value: &str| match value.parse::<f64>() {
             Ok(_) => format!("{name} = {value}"),
             Err(_) => format!("{name} = '{value}'"),
@@ -121,7 +122,7 @@ fn settings_of_a_target_are_said_once() {
         let message = said(&folder, 2, &[&RUN[..], &["--target", target]].concat());
         assert!(message.contains("is not a setting of target features"), "{message}");
     }
-    // Of code that needs a setting, the hint has it.
+    // The hint for code that needs a setting contains the setting.
     folder.file("xnack.s", XNACK);
     said(&folder, 0, &["asm", "xnack.s", "--out", "xnack.co"]);
     let line = ["run", "xnack.co", "--grid", "1", "--block", "64", "--target", "gfx90a:xnack-"];
@@ -161,7 +162,8 @@ fn names_out_of_code_objects_stay_on_their_lines() {
 #[test]
 fn a_bundle_that_cannot_be_read_is_an_error() {
     let folder = folder("bad_bundle");
-    // A compressed bundle: magic, version 2, method zstd, sizes of file and contents, hash; and no zstd behind it.
+    // A compressed bundle: magic, version 2, method zstd, sizes of file and contents, hash; but no
+    // zstd data after it.
     let mut bundle = b"CCOB".to_vec();
     bundle.extend([2, 0, 1, 0]);
     bundle.extend(64u32.to_le_bytes());

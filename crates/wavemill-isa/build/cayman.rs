@@ -1,9 +1,10 @@
 //! Reads the row files of Cayman and writes their table.
 //!
-//! The files look like those of GCN (`table.rs`), with fewer words: `%format`, `%manual`, `%columns` and `%fidelity` set something
-//! for the lines after them, and every other line is one instruction: `OPCODE MNEMONIC TYPE... ATTR...`. An opcode of two
-//! parts is `87:20`, and the text of a mnemonic of two words has a `/` between them. A type is `-` where there is none.
-//! Attributes: `exact`, `rounded`, `modelled:REASON` or `unsupported` where `%fidelity` does not hold, `alias:MNEMONIC` for
+//! The files use the format of the GCN files (`table.rs`), with fewer words. `%format`, `%manual`,
+//! `%columns` and `%fidelity` apply to the lines after them. Every other line is one instruction:
+//! `OPCODE MNEMONIC TYPE... ATTR...`. An opcode with two parts is written `87:20`; a mnemonic of
+//! two words has a `/` between them. `-` means no type. Attributes: `exact`, `rounded`,
+//! `modelled:REASON` or `unsupported` where `%fidelity` does not hold, and `alias:MNEMONIC` for
 //! another spelling. `note:` ends the line with a remark.
 
 use crate::cayman::vocabulary::{Elem, FieldId, Format};
@@ -12,7 +13,7 @@ use crate::reasons::{Reason, Reasoned};
 use crate::table::{RowError, read_lines, unknown};
 use std::fmt::Write;
 
-/// One instruction as its row says.
+/// One instruction as its row describes it.
 #[derive(Debug, Clone)]
 pub struct SourceRow {
     pub file: String,
@@ -20,7 +21,7 @@ pub struct SourceRow {
     pub format: Format,
     pub code: u16,
     pub sub: u16,
-    /// The mnemonic as texts have it.
+    /// The mnemonic as texts spell it.
     pub name: String,
     pub aliases: Vec<String>,
     pub sources: Vec<Elem>,
@@ -68,7 +69,8 @@ impl Header {
             "format" => {
                 let format = Format::from_name(rest)
                     .ok_or_else(|| unknown("a format", rest, Format::ALL.iter().map(|f| f.name())))?;
-                // A file may have several formats, and what the last one set stays only for words of the same kind.
+                // A file may have several formats. Settings carry over only to a format of the same
+                // kind.
                 if self.format.is_some_and(|before| before.is_alu() != format.is_alu()) {
                     *self = Header::default();
                 }
@@ -132,7 +134,7 @@ impl Header {
                 )
             })?;
             if said.replace(level).is_some() {
-                return Err(format!("expected one fidelity, found `{attribute}` beside another"));
+                return Err(format!("expected one fidelity, found `{attribute}` in addition to another"));
             }
         }
         let (fidelity, reason) = said
@@ -196,12 +198,12 @@ pub fn check(rows: &[SourceRow]) -> Vec<RowError> {
         for other in &rows[..index] {
             if (row.format, row.code, row.sub) == (other.format, other.code, other.sub) {
                 errors.push(
-                    row.error(format!("expected an opcode of its own, found that of `{}`", other.name)),
+                    row.error(format!("expected a unique opcode, found the opcode of `{}`", other.name)),
                 );
             }
             let names = |row: &SourceRow| [vec![row.name.clone()], row.aliases.clone()].concat();
             if names(row).iter().any(|name| names(other).contains(name)) {
-                errors.push(row.error(format!("expected a name of its own, found that of `{}`", other.name)));
+                errors.push(row.error(format!("expected a unique name, found the name of `{}`", other.name)));
             }
         }
         if row.format.is_alu() == row.sources.is_empty() {

@@ -169,7 +169,7 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm], reasons: &[Reason]) -> Str
     }
     line!("];\n");
 
-    // Aliases stand behind all mnemonics, so that a search for a name alone finds these first.
+    // Aliases come after all mnemonics, so a search for a name alone finds mnemonics first.
     let spellings = |of: fn(&SourceRow) -> &[(TargetSet, String)]| {
         rows.iter().flat_map(move |row| of(row).iter().map(move |(targets, name)| (&**name, *targets, row)))
     };

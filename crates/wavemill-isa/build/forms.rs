@@ -1,7 +1,7 @@
-//! Which encodings a row has, and which bits are fixed in them.
+//! The encodings of a row, and the bits that are fixed in them.
 //!
-//! A *form* is a row in one encoding on a set of targets: its opcode there, the bits that must have a certain value,
-//! and the bits that mean something.
+//! A *form* is a row in one encoding on a set of targets: its opcode there, the bits with a
+//! required value, and the bits that carry meaning.
 
 use crate::gcn::encoding::{Encoding, Field, FieldId as F, Space};
 use crate::gcn::vocabulary::{Elem, Flag, Format, LANES, MatrixShape, Role};
@@ -90,11 +90,11 @@ fn encodings(row: &SourceRow, target: Target) -> Vec<(Encoding, Space, u16)> {
     forms
 }
 
-/// What a field is allowed to hold, bit by bit.
+/// The values that a field may hold, bit by bit.
 enum Rule {
-    /// Anything, and it means something.
+    /// Any value; it carries meaning.
     Free,
-    /// Anything, and it means nothing.
+    /// Any value; it is ignored.
     Ignored,
     /// This value.
     Fixed(u32),
@@ -125,7 +125,7 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
     match field.id {
         F::Encoding => Fixed(encoding.encoding_bits()),
         F::Op => Fixed(u32::from(code)),
-        // LLVM wants some reserved bits zero and does not look at others.
+        // LLVM requires some reserved bits to be zero and does not check others.
         F::Reserved if matches!(encoding, Encoding::Ds | Encoding::Mimg) || fence || flag(Flag::Noscc) => {
             Fixed(0)
         }
@@ -135,7 +135,8 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
             Format::Global => 2,
             _ => 0,
         }),
-        // Fields that hold operands. LLVM takes any bits where a format leaves a field without operand, except these.
+        // Fields that hold operands. Where a format leaves a field without an operand, LLVM accepts
+        // any bits, except here.
         F::Vdst if !holds(F::Vdst) => match encoding {
             Encoding::Flat => Ignored,
             _ => Fixed(0),
@@ -229,7 +230,7 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
     }
 }
 
-/// The operands whose code the decoder must look at. VGPR numbers and constants cannot be wrong.
+/// The operands whose code the decoder must check. VGPR numbers and constants are always legal.
 fn checks(row: &SourceRow, encoding: Encoding) -> u8 {
     use Encoding as E;
     let always_right = |operand: &OperandRow| {
@@ -302,7 +303,7 @@ pub fn forms(rows: &[SourceRow]) -> Vec<SourceForm> {
     all
 }
 
-/// Checks that no target has two meanings for a spelling.
+/// Checks that no spelling has two meanings on a target.
 fn check_aliases(rows: &[SourceRow]) -> Vec<RowError> {
     let mut errors = Vec::new();
     let mut seen: Vec<(&str, TargetSet)> = Vec::new();
@@ -320,7 +321,8 @@ fn check_aliases(rows: &[SourceRow]) -> Vec<RowError> {
     errors
 }
 
-/// Rows of matrix products have a shape, others have none, and each lane holds its part of the matrices.
+/// Checks that rows of matrix products, and no others, have a shape, and that each lane holds its
+/// part of the matrices.
 fn check_shape(row: &SourceRow) -> Result<(), RowError> {
     let products = matches!(row.format, Format::Mai | Format::MaiScaled);
     let shape = match (row.shape, products) {
@@ -333,7 +335,7 @@ fn check_shape(row: &SourceRow) -> Result<(), RowError> {
             );
         }
     };
-    // Of a sparse A, half is stored, and the third source says which half.
+    // Half of a sparse A is stored; the third source says which half.
     let sparse = row.flag_set().contains(Flag::Sparse);
     let MatrixShape { rows, columns, depth, blocks } = shape;
     let stored = if sparse { depth / 2 } else { depth };
@@ -362,7 +364,7 @@ fn check_shape(row: &SourceRow) -> Result<(), RowError> {
     Ok(())
 }
 
-/// Checks what one line alone cannot tell: duplicates, overlaps, operands without a field, widths.
+/// Checks across lines: duplicates, overlaps, operands without a field, widths.
 pub fn check(rows: &[SourceRow], forms: &[SourceForm]) -> Vec<RowError> {
     let mut errors = Vec::new();
     let mut seen: Vec<(&str, &SourceRow)> = Vec::new();
@@ -422,7 +424,7 @@ pub fn check(rows: &[SourceRow], forms: &[SourceForm]) -> Vec<RowError> {
             }
         }
     }
-    // Elements that only make sense in one place.
+    // Elements that are only valid in one role.
     for row in rows {
         for operand in &row.operands {
             let wrong = match operand.ty.elem {

@@ -1,4 +1,5 @@
-//! Reads the reasons of what is modelled: one line each, `KEY: SENTENCE`, and checks them against the rows.
+//! Parses the reasons of modelled rows (one line each, `KEY: SENTENCE`) and checks them against the
+//! rows.
 
 use crate::table::RowError;
 
@@ -6,9 +7,9 @@ use crate::table::RowError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
     pub line: usize,
-    /// What rows write behind `modelled:`.
+    /// The key that rows write after `modelled:`.
     pub key: String,
-    /// What is chosen.
+    /// The choice made.
     pub text: String,
 }
 
@@ -40,14 +41,14 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Reason>, Vec<RowError>> {
 
 /// A row of any family.
 pub trait Reasoned {
-    /// The reasons that it names.
+    /// The reasons that the row names.
     fn reasons(&self) -> Vec<&str>;
 
-    /// An error that is about it.
+    /// An error about the row.
     fn error(&self, message: String) -> RowError;
 }
 
-/// Checks that rows name reasons that exist, and that no reason is left over.
+/// Checks that rows name reasons that exist, and that every reason is used.
 pub fn check<R: Reasoned>(file: &str, reasons: &[Reason], rows: &[R]) -> Vec<RowError> {
     let mut errors = Vec::new();
     let mut used = vec![false; reasons.len()];

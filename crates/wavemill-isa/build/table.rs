@@ -1,29 +1,35 @@
 //! Reads the row files.
 //!
-//! A row file is plain text. `#` starts a comment. A line that starts with `%` sets something for the lines after it:
+//! A row file is plain text. `#` starts a comment. A line that starts with `%` applies to the lines
+//! after it:
 //!
 //! - `%format F`: the format (opcode space) of the rows; once, first.
-//! - `%manual TEXT`: the manual's section that lists them; `%manual 908+: TEXT` adds the section for instructions that
-//!   no older target has.
-//! - `%columns ROLE...`: the operand columns of the rows that follow, in text order. `shape` is the column of the sizes of
-//!   matrix products.
-//! - `%default ATTR...`: attributes that every row has; `!ATTR` in a row takes one away.
-//! - `%fidelity LEVEL`: how exact the meaning of the rows is ([`Fidelity`]) that do not say it themselves.
+//! - `%manual TEXT`: the manual's section that lists them; `%manual 908+: TEXT` adds the section
+//!   for instructions that no older target has.
+//! - `%columns ROLE...`: the operand columns of the rows that follow, in text order. `shape` is the
+//!   column for the sizes of matrix products.
+//! - `%default ATTR...`: attributes that every row has; `!ATTR` in a row removes one.
+//! - `%fidelity LEVEL`: how exact the meaning of a row is ([`Fidelity`]) unless the row says
+//!   otherwise.
 //!
 //! Every other line is one instruction: `OPCODE TARGETS MNEMONIC OPERAND... ATTR...`.
-//! An opcode may differ by target (`99@90a,93@942+`) or live in the VOP3 space there (`vop3:673@90a+`); so may a
-//! mnemonic. Targets are `all`, `906`, `906+`, `900-908` or a comma list of these. An operand is `-` (none) or a type
-//! (`f32`, `f16x2`) with an access mark in front where the column's own (destinations are written, all else is read)
-//! is wrong: `+` read and written, `~` memory atomic with optional return, `r:` and `w:`. `a:` before all that says
-//! that the register is always an accumulation VGPR; `v:` that it is a vector register, `s:` a scalar register and `c:`
-//! a scalar register or a constant, where the field could hold more ([`Takes`]). A shape is `-` (none), or rows, columns, depth
-//! and blocks (`32x32x4x2`), without the blocks where there is one.
+//! An opcode may differ by target (`99@90a,93@942+`) or be in the VOP3 space there
+//! (`vop3:673@90a+`); a mnemonic may differ too. Targets are `all`, `906`, `906+`, `900-908` or a
+//! comma list of these. An operand is `-` (none) or a type (`f32`, `f16x2`). Destinations are
+//! written and all other columns are read. A mark before the type overrides that: `+` read and
+//! written, `~` memory atomic with optional return, `r:` and `w:`. A prefix before the mark
+//! restricts the register: `a:` always an accumulation VGPR; `v:` a vector register, `s:` a scalar
+//! register and `c:` a scalar register or a constant, where the field could hold more ([`Takes`]).
+//! A shape is `-` (none), or rows, columns, depth and blocks (`32x32x4x2`), without the blocks
+//! where there is one.
 //!
-//! Attributes: any [`Flag`]; `e64`, `sdwa`, `dpp` for the further encodings; `reads:` and `writes:` with a comma list of
-//! [`State`]s; `mem:OPERATION.SPACE`; `data:TYPE` for what goes straight to LDS; `mods:0,2` for the sources with absolute
-//! value and negation where these are not the floating-point ones; `exact`, `rounded`, `modelled:REASON` or `unsupported`
-//! where `%fidelity` does not hold, with a reason that `rows/gcn/modelled.reasons` explains; `alias:MNEMONIC` for another
-//! spelling that assemblers take and that nothing prints. `@TARGETS` limits an attribute. `note:` ends the line with a remark.
+//! Attributes: any [`Flag`]; `e64`, `sdwa`, `dpp` for the further encodings; `reads:` and `writes:`
+//! with a comma list of [`State`]s; `mem:OPERATION.SPACE`; `data:TYPE` for data that goes straight
+//! to LDS; `mods:0,2` for the sources with absolute value and negation where these are not the
+//! floating-point ones; `exact`, `rounded`, `modelled:REASON` or `unsupported` where `%fidelity`
+//! does not hold, with a reason that `rows/gcn/modelled.reasons` explains; `alias:MNEMONIC` for
+//! another spelling that assemblers accept and nothing prints. `@TARGETS` limits an attribute.
+//! `note:` ends the line with a remark.
 
 use crate::gcn::vocabulary::{
     Access, Elem, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role, State,
@@ -61,7 +67,7 @@ pub struct OperandRow {
     pub takes: Takes,
 }
 
-/// One instruction as its row says.
+/// One instruction as its row describes it.
 #[derive(Debug, Clone)]
 pub struct SourceRow {
     pub file: String,
@@ -73,7 +79,7 @@ pub struct SourceRow {
     pub codes: Vec<(TargetSet, Format, u16)>,
     /// Mnemonics: targets, text.
     pub names: Vec<(TargetSet, String)>,
-    /// Further spellings that are read and never printed: targets, text.
+    /// Further spellings that are accepted but never printed: targets, text.
     pub aliases: Vec<(TargetSet, String)>,
     pub shape: Option<MatrixShape>,
     pub operands: Vec<OperandRow>,
@@ -84,13 +90,14 @@ pub struct SourceRow {
     pub data: Option<Type>,
     /// Flags and the targets on which they hold.
     pub flags: Vec<(Flag, TargetSet)>,
-    /// Sources that take absolute value and negation, if not the float-typed ones.
+    /// Sources that accept absolute value and negation, if not the float-typed ones.
     pub mods: Option<u8>,
     /// Targets with the 64-bit, SDWA and DPP encodings.
     pub e64: TargetSet,
     pub sdwa: TargetSet,
     pub dpp: TargetSet,
-    /// How exact the meaning is on which targets, and why if it is modelled. Every target of the row is in one of the sets.
+    /// How exact the meaning is on which targets, and the reason if it is modelled. The sets cover
+    /// every target of the row.
     pub fidelity: Vec<(TargetSet, Fidelity, Option<String>)>,
     pub note: Option<String>,
 }
@@ -118,7 +125,7 @@ impl SourceRow {
         self.flags.iter().fold(FlagSet::EMPTY, |set, &(flag, _)| set.with(flag))
     }
 
-    /// The sources (bit per source) that take absolute value and negation.
+    /// The sources (one bit per source) that accept absolute value and negation.
     pub fn float_mods(&self) -> u8 {
         if let Some(mods) = self.mods {
             return mods;
@@ -141,7 +148,7 @@ impl Reasoned for SourceRow {
     }
 }
 
-/// A column behind the mnemonic.
+/// A column after the mnemonic.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Column {
     Shape,
@@ -163,11 +170,11 @@ impl Column {
     }
 }
 
-/// The state that `%` lines leave behind.
+/// The state set by `%` lines.
 #[derive(Default)]
 struct Header {
     format: Option<Format>,
-    /// Sections and the targets for whose new instructions they stand.
+    /// Sections, with the targets for whose new instructions they apply.
     manual: Vec<(TargetSet, String)>,
     columns: Vec<Column>,
     defaults: Vec<String>,
@@ -185,7 +192,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<SourceRow>, Vec<RowError>> {
     Ok(rows)
 }
 
-/// Gives the lines of a file with their numbers to `take`, without comments and empty ones, and gathers what is wrong.
+/// Calls `take` with each non-empty line without its comment, and its number. Collects the errors.
 pub fn read_lines(
     file: &str,
     text: &str,
@@ -352,7 +359,8 @@ impl Header {
 /// The family whose rows these are.
 const FAMILY: Family = Family::Gcn;
 
-/// Parses a target set: `all`, or a comma list of `906`, `906+`, `900-908`. Ranges count by the generations of the family.
+/// Parses a target set: `all`, or a comma list of `906`, `906+`, `900-908`. Ranges follow the
+/// generations of the family.
 pub fn parse_targets(text: &str) -> Result<TargetSet, String> {
     if text == "all" {
         return Ok(FAMILY.targets());
@@ -384,7 +392,7 @@ pub fn parse_targets(text: &str) -> Result<TargetSet, String> {
     Ok(set)
 }
 
-/// Splits `a@906,b@908+` into items with target sets; an item without `@` holds for `all`.
+/// Splits `a@906,b@908+` into items with target sets; an item without `@` applies to `all`.
 fn per_target(text: &str, all: TargetSet) -> Result<Vec<(TargetSet, &str)>, String> {
     let mut items = Vec::new();
     let mut covered = TargetSet::EMPTY;
@@ -516,7 +524,7 @@ fn add_fidelity(
     reason: Option<String>,
 ) -> Result<(), String> {
     if row.fidelity.iter().any(|(others, ..)| !others.intersection(targets).is_empty()) {
-        return Err(format!("expected one fidelity per target, found `{attribute}` beside another"));
+        return Err(format!("expected one fidelity per target, found `{attribute}` in addition to another"));
     }
     row.fidelity.push((targets, level, reason));
     Ok(())

@@ -1,4 +1,5 @@
-//! Microcode words of Cayman: what LLVM encodes is read as what it is, and any bytes are read without a panic.
+//! Microcode words of Cayman: LLVM's encodings decode to the expected fields, and any bytes decode
+//! without a panic.
 
 use wavemill_isa::cayman::{
     DecodeError, FieldError, FieldId as F, Format, GroupError, Inline, Inst, Op, Source, decode_control,
@@ -11,7 +12,8 @@ fn word(op: Op, fields: &[(F, u32)]) -> Inst {
     fields.iter().fold(Inst::new(op), |inst, (id, value)| inst.with(*id, *value).expect("it fits"))
 }
 
-/// What `llc-22 -mtriple=r600-- -mcpu=cayman -show-mc-encoding` encodes control flow as, and the fields of HD 6900 ISA 9.1.
+/// Encodings of control flow from `llc-22 -mtriple=r600-- -mcpu=cayman -show-mc-encoding`, with the
+/// fields of HD 6900 ISA 9.1.
 #[test]
 fn control_words_are_those_of_llvm() {
     let window = [(F::KcacheBank0, 1), (F::KcacheMode0, 2), (F::KcacheBank1, 2), (F::KcacheMode1, 2)];
@@ -84,7 +86,8 @@ fn slots_are_those_of_llvm() {
     }
 }
 
-/// HD 6900 ISA 9.2: instruction 24 of three sources is `ALU_INST` 11000 in bits 17:13 of the second dword.
+/// HD 6900 ISA 9.2: three-source instruction 24 is `ALU_INST` 11000 in bits 17:13 of the second
+/// dword.
 #[test]
 fn three_sources_are_told_from_two() {
     let bytes = (24u64 << 45 | 1 << 31 | 5 << 32 | 4 << 13 | 3).to_le_bytes();
@@ -105,8 +108,8 @@ fn fetches_are_those_of_llvm() {
     assert_eq!(inst.encode(), (bytes, 16));
 }
 
-/// AND_INT is no row yet; the same group with additions: `ADD_INT T0.Z, T0.X, literal.x`, `ADD_INT * T0.W, PV.W, literal.y`,
-/// 255 and 3.
+/// AND_INT has no row yet. This is the same group with additions: `ADD_INT T0.Z, T0.X, literal.x`,
+/// `ADD_INT * T0.W, PV.W, literal.y`, 255 and 3.
 #[test]
 fn groups_have_slots_by_channel_and_literals() {
     let slot = |channel: u64, select: u64, literal: u64, last: u64| {
@@ -121,7 +124,8 @@ fn groups_have_slots_by_channel_and_literals() {
     assert_eq!(decode_group(&bytes[..20]), cut);
     let again: Vec<u8> = [words[0], words[0]].iter().flat_map(|word| word.to_le_bytes()).collect();
     assert_eq!(decode_group(&again), Err(GroupError::Order { at: 8 }));
-    // A literal z needs both pairs, also in a field that the instruction does not use (HD 6900 ISA 4.7.1).
+    // A literal z needs both pairs, even in a field that the instruction does not use (HD 6900 ISA
+    // 4.7.1).
     let mov: u64 = 1 << 31 | 25 << 39 | 253 << 13 | 2 << 23;
     let bytes: Vec<u8> = [mov, 0, 7].iter().flat_map(|word| word.to_le_bytes()).collect();
     let group = decode_group(&bytes).expect("a group");
@@ -154,7 +158,7 @@ fn rows_come_back() {
     assert_eq!(Op::from_name("TC"), Some(Op::Tex));
 }
 
-/// Random words, of which opcodes are made known ones as often as not: what is read is all there is.
+/// Random words, about half of them with known opcodes: decoding loses no bits.
 #[test]
 fn any_bytes_are_read_and_come_back() {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
@@ -190,7 +194,7 @@ fn any_bytes_are_read_and_come_back() {
             assert!(back[size..].iter().all(|byte| *byte == 0));
         }
         let _ = decode_group(&bytes[..length]);
-        // No word is an instruction of GCN for a target that is none of it.
+        // A target outside of GCN has no GCN instructions.
         assert!(gcn::decode(Target::Cayman, &bytes[..length]).is_err());
     }
     assert!(known > 5_000, "{known}");

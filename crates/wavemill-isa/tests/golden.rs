@@ -1,4 +1,4 @@
-//! Encodings whose meaning is known, decoded by hand.
+//! Known encodings, decoded by hand.
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Access, Encoding, InlineFloat, Op, Operand, Role, Special, decode};
@@ -110,7 +110,7 @@ fn sources_of_more_than_64_bits_are_vector_registers() {
     }
 }
 
-/// Codes and texts of special registers go both ways, alone and as pairs.
+/// Codes and texts of special registers convert both ways, alone and as pairs.
 #[test]
 fn special_registers_have_one_code_and_one_text() {
     for &reg in Special::ALL {

@@ -1,4 +1,5 @@
-//! Where matrix instructions have their elements: against AMD's calculator, against tables of the manual, and against itself.
+//! Compares the layout of matrix instructions with AMD's calculator, with tables of the manual, and
+//! with itself.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -27,8 +28,8 @@ fn checksum(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// The place of an element as the calculator gives it: of a sparse A and its indices, each column of the dense matrix has the
-/// place of the pair that is stored for its group of four.
+/// The location of an element as the calculator gives it. For a sparse A and its indices, each
+/// column of the dense matrix has the location of the pair stored for its group of four.
 fn calculated(layout: &MatrixLayout, matrix: Matrix) -> Vec<(u32, u32, u32, MatrixPlace)> {
     if !layout.is_sparse() || !matches!(matrix, Matrix::A | Matrix::Indices) {
         return layout.elements(matrix).collect();
@@ -91,7 +92,7 @@ fn sizes_follow_from_the_rows() {
         assert_eq!(count(Role::Src0) * 64, rows * stored * blocks, "{op}: A");
         assert_eq!(count(Role::Src1) * 64, columns * depth * blocks, "{op}: B");
         assert_eq!(count(Role::Vdst) * 64, rows * columns * blocks, "{op}: D");
-        // Mnemonics since CDNA 3 say how many blocks there are.
+        // Since CDNA 3, mnemonics include the number of blocks.
         let said = op.row().name().split('_').find_map(|part| part.strip_suffix('b')?.parse::<u32>().ok());
         if let Some(said) = said {
             assert_eq!(blocks, said, "{op}");
@@ -121,7 +122,7 @@ fn every_bit_of_the_registers_has_one_element() {
                     assert!(place.lane < 64);
                     assert_eq!(place.bit % u16::from(place.bits), 0, "{op} {matrix:?}");
                 }
-                // Indices and scales leave room; everything else is full.
+                // Indices and scales do not fill their registers; everything else does.
                 let room = 64 * layout.registers(matrix) * 32 / layout.bits(matrix);
                 let full = !matches!(matrix, Matrix::Indices | Matrix::ScaleA | Matrix::ScaleB);
                 assert!(if full { seen.len() as u32 == room } else { !seen.is_empty() }, "{op} {matrix:?}");
@@ -130,10 +131,11 @@ fn every_bit_of_the_registers_has_one_element() {
     }
 }
 
-/// The first k of each register (or group of registers) and row of 16 lanes, as the manual's tables have it.
+/// The first k of each register (or group of registers) and row of 16 lanes, from the manual's
+/// tables.
 struct Table<'a> {
     name: &'a str,
-    /// Format of both A and B, where CBSZ and BLGP say it.
+    /// Format of both A and B, where CBSZ and BLGP select it.
     format: u8,
     matrices: &'a [Matrix],
     /// First register, and k in lanes 0, 16, 32, 48.
@@ -317,11 +319,13 @@ fn indices_and_scales_are_where_the_manual_has_them() {
     }
 }
 
-/// A group of lanes (those of one row or column each) and the number of an element, byte or nibble in a lane of it.
+/// A group of lanes (the lanes of one row or column), and the number of an element, byte or nibble
+/// in a lane of the group.
 type Slot = (u32, u32);
 
-/// What a chip was seen to multiply: for stored column c of A, its slot; for a pair q of them, the nibble with their indices;
-/// for row k of B, its slot. How k is numbered cannot be seen from outside, only what meets what.
+/// What a chip was seen to multiply: for stored column c of A, its slot; for a pair q of them, the
+/// nibble with their indices; for row k of B, its slot. Only the pairing is visible from outside,
+/// not the numbering of k.
 struct Probed {
     name: &'static str,
     a: fn(u32) -> Slot,
@@ -329,7 +333,8 @@ struct Probed {
     b: fn(u32) -> Slot,
 }
 
-/// Everything that can be seen: for each slot of A, which bits are its index, and the slots of B that the indices 0 to 3 name.
+/// Everything visible from outside: for each slot of A, the bits of its index, and the slots of B
+/// that the indices 0 to 3 name.
 fn pairing(
     layout: &MatrixLayout,
     a: impl Fn(u32) -> Slot,
@@ -346,7 +351,8 @@ fn pairing(
 
 #[test]
 fn sparse_products_pair_what_the_chip_pairs() {
-    // As hip-fpsan (github.com/ROCm/hip-fpsan, include/fpsan/amdgcn_smfmac.hpp) found on an MI350.
+    // Measured on an MI350 by hip-fpsan (github.com/ROCm/hip-fpsan,
+    // include/fpsan/amdgcn_smfmac.hpp).
     let probed = [
         Probed {
             name: "v_smfmac_f32_16x16x32_f16",
@@ -422,7 +428,7 @@ fn what_has_no_layout_says_so() {
     let error = |name, modifiers| MatrixLayout::with(op(name), &modifiers).unwrap_err();
     let modifiers = |cbsz, abid, blgp| Modifiers { cbsz, abid, blgp, ..Modifiers::default() };
     let add = error("v_add_f32", Modifiers::default());
-    assert_eq!(add.to_string(), "v_add_f32 multiplies no matrices");
+    assert_eq!(add.to_string(), "v_add_f32 is not a matrix instruction");
     let wide = "v_mfma_f32_16x16x128_f8f6f4";
     assert_eq!(
         error(wide, modifiers(5, 0, 0)),
@@ -430,9 +436,9 @@ fn what_has_no_layout_says_so() {
     );
     assert_eq!(
         error(wide, modifiers(0, 0, 7)).to_string(),
-        "blgp:7 is no format of matrix B, expected 0 to 4"
+        "blgp:7 is not a format of matrix B; expected 0 to 4"
     );
-    // One block is no group of two; two blocks have no third.
+    // One block is not a group of two; two blocks have no third.
     for (name, cbsz, abid) in [
         ("v_mfma_f32_32x32x2_f32", 1, 0),
         ("v_mfma_f32_32x32x1_2b_f32", 1, 2),

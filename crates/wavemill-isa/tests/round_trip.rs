@@ -1,4 +1,5 @@
-//! What decodes can be built again from its operands and modifiers, and gives the same machine words.
+//! Decoded instructions can be rebuilt from their operands and modifiers, which gives the same
+//! machine words.
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{
@@ -6,7 +7,7 @@ use wavemill_isa::gcn::{
 };
 use wavemill_oracle::{Filler, SplitMix64};
 
-/// The instruction that operands and modifiers of `inst` describe.
+/// Rebuilds the instruction from the operands and modifiers of `inst`.
 fn rebuild(inst: &Inst) -> Result<Inst, BuildError> {
     let builder = Inst::build(inst.target(), inst.op(), inst.encoding())?.modifiers(inst.modifiers());
     inst.operands().fold(builder, |builder, (spec, operand)| builder.operand(spec.role, operand)).finish()
@@ -58,8 +59,8 @@ fn meaning(inst: &Inst) -> u128 {
     all & (used | literal)
 }
 
-/// Whether no SGPR tuple starts at a register that its size does not allow. Such words decode (LLVM prints the aligned
-/// tuple below), but the builder refuses to make them.
+/// Whether every SGPR tuple starts at a register that its size allows. Misaligned tuples decode
+/// (LLVM prints the aligned tuple below), but the builder rejects them.
 fn is_aligned(inst: &Inst) -> bool {
     inst.operands().all(|(spec, operand)| {
         let (first, dwords, base) = match operand {
@@ -115,7 +116,7 @@ fn any_bytes_decode_or_fail() {
         for target in Target::GCN {
             if let Ok(inst) = decode(target, &bytes[..length]) {
                 assert!(inst.size() <= length, "{inst:?}");
-                // Everything an instance can be asked answers.
+                // No accessor of an instance panics.
                 assert!(inst.operands().count() <= inst.row().operands.len());
                 let _ = (inst.modifiers(), inst.literal(), inst.reads(), inst.writes(), format!("{inst:?}"));
             }

@@ -1,4 +1,5 @@
-//! The row files: errors are refused with a message that says where and what, and no two rows share an encoding.
+//! The row files: errors are rejected with a message that gives location and cause, and no two rows
+//! share an encoding.
 
 // The build script's modules are compiled in again; this test uses parts of them.
 #![allow(dead_code, unreachable_pub)]
@@ -28,7 +29,7 @@ mod target;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Encoding, Fidelity, FieldId, Format, Op, decode};
 
-/// The messages that a table with these rows gets.
+/// The messages for a table with these rows.
 fn messages(text: &str) -> String {
     let errors = match table::parse("bad.rows", text) {
         Ok(rows) => forms::check(&rows, &forms::forms(&rows)),
@@ -43,7 +44,7 @@ fn vop2(rows: &str) -> String {
     format!("%format vop2\n%fidelity exact\n%columns vdst src0 src1\n%default reads:exec\n{rows}")
 }
 
-/// Each table with the messages that it gets.
+/// Each table with its messages.
 fn listing(tables: &[String]) -> String {
     tables
         .iter()
@@ -223,7 +224,7 @@ fn no_two_rows_share_an_encoding() {
         let mut taken = std::collections::HashMap::new();
         for &op in Op::ALL {
             for form in op.row().forms().iter().filter(|form| form.targets.contains(target)) {
-                // Opcode and constant bits: what the decoder goes by.
+                // Opcode and constant bits: the decoder's key.
                 let key = (form.encoding.fields().as_ptr(), form.code, form.value & 0xFC00_C1FF);
                 if let Some(other) = taken.insert(key, op) {
                     panic!("{target}: {op} and {other} share {form:?}");
@@ -240,13 +241,13 @@ fn every_form_is_found_by_its_own_bits() {
         for form in op.row().forms() {
             for target in form.targets.iter() {
                 let mut word = form.value;
-                // Some sources must be vector registers, and all 9-bit sources may be.
+                // Some sources must be vector registers; every 9-bit source may be one.
                 for field in form.encoding.fields().iter().filter(|field| field.width == 9) {
                     if field.mask() & form.fixed == 0 && field.id != FieldId::DppCtrl {
                         word |= 256 << field.lo;
                     }
                 }
-                // Of the lane permutations, 64-bit operands take the row broadcast only.
+                // The only lane permutation of 64-bit operands is the row broadcast.
                 if let Some(field) = form.encoding.field(target, FieldId::DppCtrl)
                     && target.has_unified_vgprs()
                 {
@@ -275,7 +276,7 @@ fn numbers_of_instructions_are_the_manuals() {
     insta::assert_snapshot!(table);
 }
 
-/// The messages that a table of Cayman gets.
+/// The messages for a table of Cayman.
 fn cayman_messages(text: &str) -> String {
     let errors = match cayman_table::parse("bad.rows", text) {
         Ok(rows) => cayman_table::check(&rows),
@@ -292,8 +293,11 @@ fn errors_in_rows_of_cayman_are_refused() {
         ""
     );
     for (rows, message) in [
-        ("0 ADD f32 f32 - f32\n0 SUB f32 f32 - f32", "6: expected an opcode of its own, found that of `ADD`"),
-        ("0 ADD f32 f32 - f32\n1 ADD f32 f32 - f32", "6: expected a name of its own, found that of `ADD`"),
+        (
+            "0 ADD f32 f32 - f32\n0 SUB f32 f32 - f32",
+            "6: expected a unique opcode, found the opcode of `ADD`",
+        ),
+        ("0 ADD f32 f32 - f32\n1 ADD f32 f32 - f32", "6: expected a unique name, found the name of `ADD`"),
         ("2048 ADD f32 f32 - f32", "5: expected an opcode below 2048 in op2, found 2048"),
         ("0:1 ADD f32 f32 - f32", "5: expected an opcode of one part in op2, found `0:1`"),
         ("0 add f32 f32 - f32", "5: expected a mnemonic, found `add`"),
@@ -303,7 +307,7 @@ fn errors_in_rows_of_cayman_are_refused() {
             "0 ADD f32 f32 - f32 modelled",
             "5: expected alias:, modelled:REASON, exact, rounded or unsupported, found `modelled`",
         ),
-        ("0 ADD f32 f32 - f32 exact exact", "5: expected one fidelity, found `exact` beside another"),
+        ("0 ADD f32 f32 - f32 exact exact", "5: expected one fidelity, found `exact` in addition to another"),
         ("0 ADD - - - -", "5: expected types of sources in ALU rows, and in no others"),
     ] {
         assert_eq!(cayman_messages(&format!("{op2}{rows}\n")), format!("bad.rows:{message}\n"));

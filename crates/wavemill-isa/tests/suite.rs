@@ -1,4 +1,4 @@
-//! Rows, decoder, encoder. One binary: what it links is there once.
+//! Rows, decoder, encoder. One binary, so that shared code is linked once.
 
 mod cayman;
 mod effects;

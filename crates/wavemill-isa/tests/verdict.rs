@@ -1,6 +1,7 @@
-//! Verdict and size against LLVM 22, word by word: every value of every opcode field, fillings of the other fields.
+//! Compares verdict and size with LLVM 22, word by word: every value of every opcode field, with
+//! fillings of other fields.
 //!
-//! Where the two differ, the difference must be one of the listed kinds, each with its reason.
+//! Each difference must be one of the listed kinds, which give the reason.
 
 mod support;
 
@@ -11,7 +12,7 @@ use wavemill_isa::Target;
 use wavemill_isa::gcn::{DecodeError, Encoding, FieldId, Inst, Op, Space, decode};
 use wavemill_oracle::{Failed, Filler, LlvmOracle, Suite, Tool, Verdict};
 
-/// Words per opcode. More are tried when `WAVEMILL_FILLINGS` says so.
+/// Words per opcode. Set `WAVEMILL_FILLINGS` to try more.
 const FILLINGS: usize = 64;
 
 fn main() -> ExitCode {
@@ -29,26 +30,29 @@ fn fillings() -> usize {
 /// Why our verdict may differ from LLVM's. Each variant names the manual's rule that decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reason {
-    /// LLVM crashes on the word: it reaches a case that it holds impossible.
+    /// LLVM crashes on the word: it reaches a case that it treats as impossible.
     Crash,
     /// LLVM decodes and marks an operand as invalid in its text.
     MarkedInvalid,
-    /// A scalar register, not even marked as invalid, where the manual wants a vector register: swaps, accumulation
-    /// moves and matrices (CDNA4 ISA 7.1).
+    /// A scalar register, not marked as invalid, where the manual requires a vector register:
+    /// swaps, accumulation moves and matrices (CDNA4 ISA 7.1).
     ScalarForVector,
-    /// LLVM knows operand codes 230 and 231 (flat scratch base of later chips); reserved here (Vega ISA 5.2).
+    /// LLVM accepts operand codes 230 and 231 (flat scratch base of later chips); reserved here
+    /// (Vega ISA 5.2).
     ReservedCode,
-    /// A value that cannot be written as destination, such as EXECZ (Vega ISA 5.2: destinations are codes 0 to 127).
+    /// A value that cannot be written as destination, such as EXECZ (Vega ISA 5.2: destinations are
+    /// codes 0 to 127).
     ReadOnlyDestination,
-    /// LLVM reads a literal after 64-bit encodings; only 32-bit encodings take one (Vega ISA 6.2.1).
+    /// LLVM reads a literal after 64-bit encodings; only 32-bit encodings accept one (Vega ISA
+    /// 6.2.1).
     WideLiteral,
     /// Reserved code 3 of DST_UNUSED, which LLVM prints as 0 (Vega ISA 13.3.7).
     ReservedDstUnused,
-    /// Reserved DPP permutation, or one that 64-bit operands cannot have; LLVM's assembler refuses them too
-    /// (Vega ISA 12.19.1 and 13.3.9).
+    /// Reserved DPP permutation, or one that 64-bit operands cannot have. LLVM's assembler rejects
+    /// them too (Vega ISA 12.19.1 and 13.3.9).
     ReservedDpp,
-    /// LLVM takes the reserved bit 25 of DS, or NV of FLAT, for the accumulation bit that these targets do not have
-    /// (Vega ISA 13.5.1, 13.8.1).
+    /// LLVM reads the reserved bit 25 of DS, or NV of FLAT, as the accumulation bit, which these
+    /// targets do not have (Vega ISA 13.5.1, 13.8.1).
     NoAccBit,
     /// LLVM lacks `image_gather4h_pck` and `image_gather8h_pck` (Vega ISA 12.16).
     MissingGather,
@@ -77,7 +81,7 @@ fn excuse(space: Space, word: &[u8; 16], ours: &Result<Inst, DecodeError>, llvm:
                 Encoding::Mimg if matches!(inst.op(), Op::ImageGather4hPck | Op::ImageGather8hPck) => {
                     Some(Reason::MissingGather)
                 }
-                // The pair that LLVM accepts has such an operand; what is left is the load-scale half.
+                // LLVM accepts the pair with such an operand. We decode only its load-scale half.
                 Encoding::Vop3p if inst.op() == Op::VMfmaLdScaleB32 => Some(Reason::MarkedInvalid),
                 _ => None,
             }
@@ -142,7 +146,7 @@ fn verdicts(target: Target) -> Result<(), Failed> {
     }
     println!("{target}: {agreed} verdicts agree, excused {excused:?}");
     if fillings() == FILLINGS {
-        // The numbers are pinned, except for crashes: whether LLVM survives a word is not its promise.
+        // The counts are pinned, except for crashes: LLVM does not promise to survive a word.
         let listed = excused.iter().filter(|(reason, _)| **reason != Reason::Crash);
         let text: String = listed.map(|(reason, count)| format!("{reason:?} {count}\n")).collect();
         insta::assert_snapshot!(format!("excused_on_{target}"), text);

@@ -1,4 +1,4 @@
-//! Prints what a file holds:
+//! Prints a report of a file:
 //!
 //! ```text
 //! cargo run --release -p wavemill-object --example info -- FILE [TARGET [KERNEL]]

@@ -4,7 +4,7 @@
 //! cargo run --release -p wavemill-object --example list_kernels -- librocrand.so.1.1
 //! ```
 //!
-//! With `--quiet` only the totals are printed.
+//! With `--quiet`, prints only the totals.
 
 use std::error::Error;
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use wavemill_object::{CodeObject, Container, Limits};
 
-/// What was seen in one file.
+/// Totals of one file.
 #[derive(Default)]
 struct Totals {
     bundles: usize,
@@ -24,7 +24,8 @@ struct Totals {
 
 fn list(path: &str, quiet: bool) -> Result<Totals, Box<dyn Error>> {
     let file = File::open(path)?;
-    // SAFETY: the file is not changed while this program runs, as for any reader of object files.
+    // SAFETY: the file does not change while this program runs, as every reader of object files
+    // assumes.
     let data = unsafe { memmap2::Mmap::map(&file)? };
     let limits = Limits::default();
     let mut out = BufWriter::new(stdout().lock());

@@ -1,4 +1,5 @@
-//! Names and types of kernels' parameters out of DWARF debug information, for code objects whose metadata has none.
+//! Parameter names and types of kernels from DWARF debug information, for code objects whose
+//! metadata lacks them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -13,13 +14,13 @@ use crate::elf::CodeObject;
 type Reader = EndianArcSlice<LittleEndian>;
 type Entry = DebuggingInformationEntry<Reader>;
 
-/// Types around a type that are looked through: pointers, qualifiers, other names.
+/// Most nested types to look through: pointers, qualifiers, typedefs.
 const DEEPEST: usize = 16;
 
-/// Parameters of a function that are read; no kernel has so many.
+/// Most parameters of a function that are read; no kernel has that many.
 const MOST_PARAMETERS: usize = 1024;
 
-/// Bytes of a name that is read; longer ones are no help to people.
+/// Longest name that is read, in bytes.
 const LONGEST_NAME: usize = 1024;
 
 /// A parameter of a function.
@@ -27,15 +28,15 @@ const LONGEST_NAME: usize = 1024;
 pub struct DebugParameter {
     /// Its name.
     pub name: Option<String>,
-    /// Its type, as C++ spells it: `const float*`. Other names of arithmetic types stand for these.
+    /// Its type as C++ spells it: `const float*`. Typedefs of arithmetic types are resolved.
     pub type_name: Option<String>,
 }
 
-/// The debug information of a code object. It is read when somebody asks for the first kernel.
+/// The debug information of a code object, parsed at the first query for a kernel.
 #[derive(Debug)]
 pub struct DebugInfo {
     sections: gimli::DwarfSections<Arc<[u8]>>,
-    /// Where the kernels begin.
+    /// The start addresses of the kernels.
     entries: HashSet<u64>,
     parameters: OnceLock<HashMap<u64, Vec<DebugParameter>>>,
 }
@@ -53,14 +54,15 @@ impl DebugInfo {
         Some(DebugInfo { sections, entries, parameters: OnceLock::new() })
     }
 
-    /// The parameters of the kernel whose first instruction is at an address before loading, in their order. `None` if
-    /// it has not so many as `count`, which the caller knows from elsewhere: optimisation may drop some.
+    /// The parameters, in order, of the kernel whose first instruction is at this address before
+    /// loading. `None` unless there are exactly `count` of them: optimisation may drop some, and
+    /// the caller knows the number.
     #[must_use]
     pub fn parameters(&self, entry: u64, count: usize) -> Option<&[DebugParameter]> {
         let all = self.parameters.get_or_init(|| {
             let dwarf = self.sections.borrow(|section| Reader::new(section.clone(), LittleEndian));
             let mut found = HashMap::new();
-            // Damaged debug information is none, from there on.
+            // Damaged debug information ends the list.
             let _ = read(&dwarf, &self.entries, &mut found);
             found
         });
@@ -77,7 +79,7 @@ fn read(
     let mut headers = dwarf.units();
     while let Some(header) = headers.next()? {
         let unit = UnitInfo { dwarf, unit: dwarf.unit(header)? };
-        // The function that the cursor is in, and how deep it is.
+        // The function that contains the cursor, and its depth.
         let mut inside: Option<(u64, isize)> = None;
         let mut cursor = unit.unit.entries();
         while let Some(entry) = cursor.next_dfs()? {
@@ -115,7 +117,7 @@ struct UnitInfo<'a> {
 }
 
 impl UnitInfo<'_> {
-    /// Where a function begins.
+    /// The start address of a function.
     fn address(&self, entry: &Entry) -> Option<u64> {
         self.dwarf.attr_address(&self.unit, entry.attr_value(dw::DW_AT_low_pc)?).ok()?
     }
@@ -124,7 +126,7 @@ impl UnitInfo<'_> {
         matches!(self.attribute(entry, dw::DW_AT_artificial), Some(AttributeValue::Flag(true)))
     }
 
-    /// An attribute of an entry, or of the one that it is an instance of.
+    /// An attribute of an entry, or of its abstract origin.
     fn attribute(&self, entry: &Entry, name: DwAt) -> Option<AttributeValue<Reader>> {
         entry.attr_value(name).or_else(|| match entry.attr_value(dw::DW_AT_abstract_origin)? {
             AttributeValue::UnitRef(origin) => self.unit.entry(origin).ok()?.attr_value(name),
@@ -142,7 +144,7 @@ impl UnitInfo<'_> {
         DebugParameter { name: self.name(entry), type_name: self.type_of(entry, DEEPEST) }
     }
 
-    /// Where the type of an entry is described.
+    /// The location of the description of an entry's type.
     fn type_place(&self, entry: &Entry) -> Option<UnitOffset> {
         match self.attribute(entry, dw::DW_AT_type)? {
             AttributeValue::UnitRef(place) => Some(place),
@@ -159,7 +161,7 @@ impl UnitInfo<'_> {
     /// The type that an entry describes.
     fn type_name(&self, ty: &Entry, depth: usize) -> Option<String> {
         let inner = || self.type_of(ty, depth);
-        // What has no type is `void`.
+        // An absent type is `void`.
         let or_void = || if self.type_place(ty).is_some() { inner() } else { Some("void".to_owned()) };
         let qualified = |word: &str| {
             or_void().map(|inner| match inner.ends_with(['*', '&']) {
@@ -180,7 +182,7 @@ impl UnitInfo<'_> {
         }
     }
 
-    /// Another name of a type: that of an arithmetic type or a pointer is looked through.
+    /// A typedef. Typedefs of arithmetic types and pointers are resolved.
     fn named(&self, ty: &Entry, depth: usize) -> Option<String> {
         let place = self.type_place(ty)?;
         let target = self.unit.entry(place).ok()?;
@@ -190,7 +192,7 @@ impl UnitInfo<'_> {
         }
     }
 
-    /// A vector of the compiler: `float4`.
+    /// A vector type of the compiler: `float4`.
     fn vector(&self, ty: &Entry, depth: usize) -> Option<String> {
         ty.attr_value(dw::DW_AT_GNU_vector)?;
         let element = self.type_of(ty, depth)?;

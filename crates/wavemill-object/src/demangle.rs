@@ -2,19 +2,21 @@
 
 use std::borrow::Cow;
 
-/// How deeply nested a name may be before it is left mangled.
+/// Deepest nesting of a name; deeper ones stay mangled.
 const RECURSION_LIMIT: u32 = 192;
 
-/// A mangled name is a few hundred bytes; the longest in shipped libraries are some kilobytes.
+/// Longest mangled name that is read. Most are a few hundred bytes; the longest in shipped
+/// libraries are a few kilobytes.
 const LONGEST: usize = 64 << 10;
 
-/// Bytes of the readable form of a name: in shipped libraries up to ten times those of the name.
+/// Longest readable form of a name, in bytes: in shipped libraries, it is up to ten times as long
+/// as the name.
 fn longest(name: &str) -> usize {
     LONGEST.min(4096 + 16 * name.len())
 }
 
-/// The readable form of a C++ (Itanium ABI) or Rust name, or `None` when `name`
-/// is not mangled or is malformed.
+/// The readable form of a C++ (Itanium ABI) or Rust name; `None` if `name` is not mangled or is
+/// malformed.
 ///
 /// A trailing `.kd`, which marks a kernel descriptor, is removed first.
 pub fn demangle(name: &str) -> Option<String> {
@@ -36,24 +38,26 @@ pub fn demangle(name: &str) -> Option<String> {
     Some(text.text)
 }
 
-/// What Clang (21 and later) puts in front of an OpenCL kernel's name to call the function that holds its body; the kernel
-/// itself only calls it.
+/// The prefix that Clang 21 and later give to the function that holds the body of an OpenCL kernel.
+/// The kernel itself only calls this function.
 const KERNEL_BODY: &str = "__clang_ocl_kern_imp_";
 
-/// The OpenCL kernel whose body a function is, if Clang made the function for that.
+/// The OpenCL kernel whose body this function is, if Clang made the function for that purpose.
 #[must_use]
 pub fn kernel_of_body(symbol: &str) -> Option<&str> {
     symbol.strip_prefix(KERNEL_BODY).filter(|kernel| !kernel.is_empty())
 }
 
-/// A symbol as messages spell it: `NAME.body` for the function that Clang makes of the body of an OpenCL kernel, and else
-/// as it is. [`Wanted`](crate::name::Wanted) knows this name, too.
+/// A symbol as messages spell it: `NAME.body` for the function that Clang makes from the body of an
+/// OpenCL kernel, and any other symbol unchanged. [`Wanted`](crate::name::Wanted) accepts this
+/// name, too.
 #[must_use]
 pub fn short(symbol: &str) -> Cow<'_, str> {
     kernel_of_body(symbol).map_or(Cow::Borrowed(symbol), |kernel| Cow::Owned(format!("{kernel}.body")))
 }
 
-/// What messages call a function: its readable name if it is mangled, and else its [`short`] one.
+/// The name of a function for messages: its readable name if it is mangled, its [`short`] name
+/// otherwise.
 #[must_use]
 pub fn readable(symbol: &str) -> Cow<'_, str> {
     demangle(symbol).map_or_else(|| short(symbol), Cow::Owned)
@@ -94,7 +98,7 @@ pub(crate) fn parameter_types(demangled: &str) -> Option<Vec<String>> {
     Some(types)
 }
 
-/// Stops a name whose substitutions unfold without bound.
+/// Stops demangling a name whose substitutions expand without bound.
 struct Bounded {
     text: String,
     longest: usize,
@@ -149,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_name_that_unfolds_exponentially_is_left_alone() {
-        // Each substitution names a pair of the one before.
+        // Each substitution is a pair of the previous one.
         let mut name = String::from("_Z1fI1aE");
         for _ in 0..200 {
             name.push_str("1xIS_S_E");

@@ -1,4 +1,4 @@
-//! What can be wrong with an input, in words that say what to do about it.
+//! Errors of inputs, in words that say how to fix them.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an input could not be read.
 ///
-/// Offsets are bytes from the start of the slice that was handed in, unless the
-/// message begins with another place ([`Error::Within`]).
+/// Offsets are bytes from the start of the slice that was passed in, unless the message begins with
+/// another location ([`Error::Within`]).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The input is something else than what was asked for.
+    /// The input is something other than the caller expected.
     #[error("expected {expected}, found {found}{}", Advice(.advice))]
     Foreign {
-        /// What the caller asked to read.
+        /// The structure that the caller wanted to read.
         expected: &'static str,
-        /// What the bytes look like.
+        /// A description of the bytes found.
         found: String,
-        /// What the user can do; may be empty.
+        /// A remedy for the user; may be empty.
         advice: &'static str,
     },
     /// A structure reaches past the end of the input.
@@ -32,7 +32,7 @@ pub enum Error {
         what: &'static str,
         /// Where it starts, in bytes.
         offset: u64,
-        /// How many bytes it needs.
+        /// Its size in bytes.
         needed: u64,
         /// Length of the input in bytes.
         end: u64,
@@ -44,35 +44,36 @@ pub enum Error {
         what: &'static str,
         /// Where it starts, in bytes.
         offset: u64,
-        /// What was expected and what was found.
+        /// The expectation and the finding.
         detail: String,
     },
-    /// The format is known and this part of it is not supported.
+    /// The format is known, but this part of it is not supported.
     #[error("unsupported {what}: {detail}")]
     Unsupported {
         /// The feature.
         what: &'static str,
-        /// What was found and what to do about it.
+        /// The finding and a remedy.
         detail: String,
     },
     /// Continuing would need more memory than any valid file.
     #[error("{what} of {size} bytes exceeds the limit of {limit} bytes; the file is probably damaged")]
     TooLarge {
-        /// What would be too large.
+        /// The structure that would be too large.
         what: &'static str,
         /// The size that the input states or reaches.
         size: u64,
         /// The limit.
         limit: u64,
     },
-    /// Reading on would use more memory than [`Limits`](crate::Limits) allow.
+    /// Continuing would need more memory than [`Limits`](crate::Limits) allow.
     ///
-    /// The message says nothing of the parameter: users of a program that reads files have another name for it.
+    /// The message does not mention the parameter: a program that reads files has its own name for
+    /// it.
     #[error("{what} needs {size} bytes, and the limit is {limit} bytes")]
     OverLimit {
-        /// What would be too large.
+        /// The structure that would be too large.
         what: &'static str,
-        /// The size that the input states: the limit that would do.
+        /// The size that the input states, which is the limit to set.
         size: u64,
         /// The limit that follows from [`Limits`](crate::Limits).
         limit: u64,
@@ -82,7 +83,7 @@ pub enum Error {
     /// No code object of the container fits the target.
     #[error("no code for {wanted}; the file has code for {}", Listing(.available))]
     NoMatch {
-        /// The target that was asked for.
+        /// The requested target.
         wanted: String,
         /// The entries of the container.
         available: Vec<String>,
@@ -95,12 +96,12 @@ pub enum Error {
         /// The symbols of the kernels.
         kernels: Vec<String>,
     },
-    /// Something inside of the file could not be read.
+    /// A part of the file could not be read.
     #[error("in {place}: {source}")]
     Within {
-        /// What it is and where it stands: "the offload bundle at offset 0x1000".
+        /// The part and its location: "the offload bundle at offset 0x1000".
         place: String,
-        /// What went wrong; its offsets count from the start of that place.
+        /// The error; its offsets count from the start of that part.
         source: Box<Error>,
     },
 }
@@ -111,7 +112,8 @@ impl Error {
         Error::Malformed { what, offset, detail: detail.into() }
     }
 
-    /// The field of [`Limits`](crate::Limits) to raise, and the size that it needs, if that is what is wrong.
+    /// The field of [`Limits`](crate::Limits) to raise and the size it needs, if this error is or
+    /// contains [`Error::OverLimit`].
     #[must_use]
     pub fn over_limit(&self) -> Option<(&'static str, u64)> {
         match self {
@@ -121,7 +123,7 @@ impl Error {
         }
     }
 
-    /// Says where in the file the error happened.
+    /// Adds the location in the file.
     pub(crate) fn within(self, place: impl Into<String>) -> Self {
         Error::Within { place: place.into(), source: Box::new(self) }
     }

@@ -1,19 +1,19 @@
 //! AMD GPU code objects: ELF, metadata, kernel descriptors, offload bundles.
 //!
-//! Bytes go in, structures come out, or the other way; nothing here does I/O. A file of hundreds
-//! of megabytes can be memory-mapped by the caller: only what is asked for is
-//! read, and everything that can be borrowed from the input is.
+//! Functions parse bytes to structures, or write structures to bytes; none does I/O. The caller can
+//! memory-map a file of hundreds of megabytes: the crate reads only the requested parts, and
+//! borrows from the input as much as possible.
 //!
 //! - [`Container`] finds the code objects in a file: a code object itself, an
 //!   offload bundle (plain or compressed), or a host program that carries some.
 //! - [`CodeObject`] reads one: segments, symbols, relocations, [`Metadata`],
 //!   and [`Kernel`]s with their [`KernelDescriptor`].
-//! - [`TargetId`] says which GPU code is for and which code fits a GPU.
-//! - [`DescriptorBuilder`] makes descriptors from the directives of an assembler,
-//!   [`express`] the directives from a descriptor; [`assemble_metadata`] and
-//!   [`disassemble_metadata`] do that for metadata.
-//! - [`unlink`] goes back from a file to the [`Module`](write::Module) that it was made of.
-//! - [`write`](mod@write) makes relocatable files and code objects that can be loaded.
+//! - [`TargetId`] names the GPU that code is for, and says which code fits a GPU.
+//! - [`DescriptorBuilder`] builds descriptors from the directives of an assembler, and [`express`]
+//!   turns a descriptor into directives; [`assemble_metadata`] and [`disassemble_metadata`] do the
+//!   same for metadata.
+//! - [`unlink`] goes back from a file to the [`Module`](write::Module) that it was made from.
+//! - [`write`](mod@write) writes relocatable files and loadable code objects.
 //! - [`report`] describes a file for people.
 //!
 //! No input makes this crate panic, and none makes it use memory out of
@@ -74,3 +74,8 @@ pub use metadata::{
 pub use name::is_called;
 pub use target::{Feature, Fit, Generation, PROCESSORS, Processor, ProcessorInfo, TargetId};
 pub use unlink::{GotEntry, LeftOut, Unlinked, unlink};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

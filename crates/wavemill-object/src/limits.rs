@@ -1,24 +1,27 @@
-//! How much memory an input may make us use.
+//! Limits on the memory that an input may use.
 
 /// Bounds on what an input can make this crate allocate, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Decompressed size of one offload bundle.
     pub max_decompressed: u64,
-    /// Decompressed size of one offload bundle, in proportion: 16 MiB and so many times its compressed size.
+    /// Decompressed size of one offload bundle in proportion: 16 MiB plus this multiple of its
+    /// compressed size.
     pub max_expansion: u64,
-    /// Decompressed size of all offload bundles of a file, taken together. It is also bounded in proportion to their
-    /// compressed size, as that of one bundle is.
+    /// Decompressed size of all offload bundles of a file together. It is also bounded in
+    /// proportion to their compressed size, as for a single bundle.
     pub max_decompressed_in_all: u64,
     /// Memory image of one code object.
     pub max_image: u64,
 }
 
-/// What any bundle, and all bundles of any file together, may decompress to, however small they are.
+/// Size that any bundle, and all bundles of a file together, may decompress to, however small they
+/// are.
 const ALWAYS: u64 = 16 << 20;
 
 impl Limits {
-    /// Limits under which the bundles of a file may decompress to so many bytes, taken together, however small they are.
+    /// Limits under which all bundles of a file together may decompress to this many bytes, however
+    /// small they are.
     #[must_use]
     pub fn with_decompressed(bytes: u64) -> Self {
         Limits {
@@ -34,7 +37,7 @@ impl Limits {
         self.max_decompressed.min(self.proportion(compressed))
     }
 
-    /// Bytes that all bundles of a file may decompress to, which have `compressed` bytes.
+    /// Bytes that all bundles of a file with `compressed` bytes may decompress to.
     pub(crate) fn decompressed_in_all(&self, compressed: u64) -> u64 {
         self.max_decompressed_in_all.min(self.proportion(compressed))
     }
@@ -45,9 +48,10 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// 2 GiB for a bundle and an image, several times what the largest shipped libraries need, and 128 times the compressed size: code
-    /// compresses to a tenth, or a thirtieth where bundles have much in common. Bundles are read one after the other, so
-    /// there is no other limit for the sum of them.
+    /// The limits are 2 GiB for a bundle or an image, several times what the largest shipped
+    /// libraries need, and 128 times the compressed size: code compresses to a tenth, or to a
+    /// thirtieth if bundles have much in common. Bundles are read one after the other, so their sum
+    /// has no other limit.
     fn default() -> Self {
         Limits {
             max_decompressed: 2 << 30,

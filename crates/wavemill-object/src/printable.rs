@@ -1,13 +1,14 @@
-//! Texts out of files, for people to read.
+//! Makes texts from files safe to print.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 
-/// Whether a terminal or an editor would obey a character, or hide it, instead of showing it: control characters, line and
-/// paragraph separators, controls of the writing direction, what has no width, what is assigned to nobody.
+/// Whether a terminal or an editor would interpret or hide a character instead of showing it:
+/// control characters, line and paragraph separators, controls of the writing direction, characters
+/// without width, unassigned characters.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
-    /// What has no width although it is a letter or a mark: fillers, joiners, variation selectors.
+    /// Letters and marks without width: fillers, joiners, variation selectors.
     const INVISIBLE: [char; 8] =
         ['\u{34f}', '\u{115f}', '\u{1160}', '\u{17b4}', '\u{17b5}', '\u{3164}', '\u{ffa0}', '\u{2800}'];
     const SELECTORS: [std::ops::RangeInclusive<char>; 3] =
@@ -18,12 +19,13 @@ pub fn is_hidden(c: char) -> bool {
     if INVISIBLE.contains(&c) || SELECTORS.iter().any(|range| range.contains(&c)) {
         return true;
     }
-    // The standard library knows what is printable. Behind a letter, it takes marks for what they are.
+    // The standard library knows which characters are printable. After a letter, it treats
+    // combining marks as printable.
     let text: String = ['a', c].into_iter().collect();
     text.escape_debug().nth(1) == Some('\\')
 }
 
-/// Writes `text` with what is hidden escaped, except what is `kept`.
+/// Writes `text` and escapes its hidden characters, except those that are `kept`.
 fn write(f: &mut Formatter<'_>, text: &str, kept: fn(char) -> bool) -> fmt::Result {
     let mut rest = text;
     while let Some(at) = rest.find(|c| is_hidden(c) && !kept(c)) {
@@ -38,7 +40,7 @@ fn write(f: &mut Formatter<'_>, text: &str, kept: fn(char) -> bool) -> fmt::Resu
     f.write_str(rest)
 }
 
-/// A name or another text on one line: all that is [hidden](is_hidden) is escaped, line ends too.
+/// A name or another text on one line: escapes everything [hidden](is_hidden), line ends included.
 #[derive(Clone, Copy, Debug)]
 pub struct Printable<'a>(pub &'a str);
 
@@ -51,8 +53,9 @@ impl Display for Printable<'_> {
     }
 }
 
-/// A text that a message quotes: on one line like [`Printable`], and of a long one only the beginning, and how much more
-/// there is. What users write and what files hold may be of any length, and what the message says of it stands behind it.
+/// A text that a message quotes, on one line like [`Printable`]. For a long text, prints only its
+/// beginning and the length of the rest. Users and files may provide texts of any length, and the
+/// message continues after the quotation.
 #[derive(Clone, Copy, Debug)]
 pub struct Echo<'a> {
     text: &'a str,
@@ -60,16 +63,16 @@ pub struct Echo<'a> {
 }
 
 impl<'a> Echo<'a> {
-    /// Bytes of a text that are shown.
+    /// Most bytes of a text that are shown.
     pub const LONGEST: usize = 1 << 10;
 
-    /// A text of which [`Echo::LONGEST`] bytes are shown.
+    /// Shows at most [`Echo::LONGEST`] bytes of a text.
     #[must_use]
     pub fn new(text: &'a str) -> Self {
         Echo::up_to(text, Self::LONGEST)
     }
 
-    /// A text of which so many bytes are shown.
+    /// Shows at most this many bytes of a text.
     #[must_use]
     pub fn up_to(text: &'a str, most: usize) -> Self {
         Echo { text, most }
@@ -87,21 +90,22 @@ impl Display for Echo<'_> {
     }
 }
 
-/// A message of several lines: all that is [hidden](is_hidden) is escaped, except line ends and tabs. Names in it have to
-/// be [`Printable`] or an [`Echo`] already. Of a line that is long all the same, the middle is left out, as reasons stand at
-/// the beginning or at the end; of a long message, the last lines are.
+/// A message of several lines: escapes everything [hidden](is_hidden), except line ends and tabs.
+/// Names in it must already be [`Printable`] or an [`Echo`]. Omits the middle of a line that is
+/// still too long, because reasons are at the beginning or at the end, and the last lines of a long
+/// message.
 #[derive(Clone, Copy, Debug)]
 pub struct PrintableLines<'a>(pub &'a str);
 
 impl<'a> PrintableLines<'a> {
-    /// Bytes of a line that are shown; names of C++ templates have some thousands.
+    /// Most bytes of a line that are shown; names of C++ templates have a few thousand.
     pub const LONGEST_LINE: usize = 8 << 10;
-    /// Bytes of a message that are shown.
+    /// Most bytes of a message that are shown.
     pub const LONGEST: usize = 64 << 10;
-    /// Bytes at the end of a line that are shown if it is too long.
+    /// Bytes shown from the end of a line that is too long.
     const END_OF_LINE: usize = 1 << 10;
 
-    /// The message, if nothing of it is left out; otherwise what is shown of it.
+    /// The message, if nothing of it is omitted; otherwise the part that is shown.
     #[must_use]
     pub fn bounded(self) -> Cow<'a, str> {
         let short =
@@ -110,12 +114,12 @@ impl<'a> PrintableLines<'a> {
     }
 }
 
-/// As much of the beginning of a text as fits into so many bytes.
+/// The longest beginning of a text that fits into `most` bytes.
 fn beginning(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 
-/// Writes a line without its end; of a long one, the beginning and the end.
+/// Writes a line without its end; writes only the beginning and the end of a long one.
 fn write_line(f: &mut Formatter<'_>, line: &str) -> fmt::Result {
     let kept = |c| c == '\t';
     if line.len() <= PrintableLines::LONGEST_LINE {
@@ -156,8 +160,8 @@ mod tests {
 
     #[test]
     fn what_is_hidden() {
-        // Control characters; separators; marks, embeddings, overrides and isolates of direction; no width; tags; a
-        // language-neutral filler; nobody's.
+        // Control characters; separators; marks, embeddings, overrides and isolates of direction;
+        // zero width; tags; a language-neutral filler; unassigned.
         let hidden = "\0\t\n\r\u{1b}\u{7f}\u{85}\u{9b}\u{2028}\u{2029}\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\
                       \u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\u{200b}\u{200c}\u{200d}\u{2060}\u{2064}\u{feff}\u{ad}\u{34f}\
                       \u{180e}\u{fe0f}\u{e0001}\u{e0041}\u{e0100}\u{3164}\u{115f}\u{206f}\u{fff9}\u{e000}\u{10ffff}";
@@ -185,7 +189,7 @@ mod tests {
     fn of_long_messages_the_first_lines_are_shown() {
         let lines = PrintableLines(&"\n".repeat(6_000_000)).to_string();
         assert_eq!(lines, format!("{}... (5934464 bytes more)", "\n".repeat(65_536)));
-        // Each byte may become six.
+        // Each byte may become six bytes.
         assert!(PrintableLines(&"\0".repeat(6_000_000)).to_string().len() < 400_000);
     }
 

@@ -1,4 +1,4 @@
-//! What a file is, when it is not what was expected.
+//! Identifies files that are not what the caller expected.
 
 use crate::bytes;
 use crate::error::Error;
@@ -6,7 +6,7 @@ use crate::error::Error;
 /// ELF machine of AMD GPUs.
 pub(crate) const EM_AMDGPU: u16 = 224;
 
-/// The beginnings of files that people hand over by mistake, with advice.
+/// The first bytes of files that people pass by mistake, with advice.
 const MAGICS: &[(&[u8], &str, &str)] = &[
     (b"BC\xc0\xde", "LLVM bitcode", "compile it to a code object first"),
     (b"\xde\xc0\x17\x0b", "LLVM bitcode", "compile it to a code object first"),
@@ -26,7 +26,7 @@ const MAGICS: &[(&[u8], &str, &str)] = &[
     (b"#!", "a script", ""),
 ];
 
-/// What `data` looks like, and what to do with such a file.
+/// A description of `data`, and advice on such a file.
 pub(crate) fn describe(data: &[u8]) -> (String, &'static str) {
     if data.is_empty() {
         return ("an empty file".to_owned(), "");
@@ -75,7 +75,7 @@ fn describe_elf(data: &[u8]) -> (String, &'static str) {
     (format!("a {bits} ELF file for {machine}"), "")
 }
 
-/// An error that says what `data` is instead of `expected`.
+/// An error that describes `data`, given instead of `expected`.
 pub(crate) fn foreign(expected: &'static str, data: &[u8]) -> Error {
     let (found, advice) = describe(data);
     Error::Foreign { expected, found, advice }

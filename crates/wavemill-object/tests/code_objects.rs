@@ -1,4 +1,4 @@
-//! Code objects made by the compiler are read as they were meant.
+//! Reads code objects from the compiler and checks their contents.
 
 use wavemill_object::{
     CodeObject, CodeObjectVersion, Error, Feature, Limits, RelocationKind, SymbolPlace, ValueKind,
@@ -59,7 +59,7 @@ fn metadata_agrees_with_descriptors() {
                 data.vgpr_count.unwrap().div_ceil(registers.vgpr_granule) * registers.vgpr_granule,
                 registers.vgprs
             );
-            // The metadata leaves out the registers that the hardware adds for page-fault replay.
+            // The metadata omits the registers that hardware adds for page-fault replay.
             assert!(registers.sgprs >= data.sgpr_count.unwrap(), "{place}");
             let mut end = 0;
             for arg in &data.args {
@@ -103,8 +103,8 @@ fn arguments_of_a_kernel() {
     assert!(object.kernel("block").is_none());
 }
 
-/// Version 2 gives alignments; the offsets must come out as the compiler laid
-/// the arguments out for version 3.
+/// Version 2 states alignments; the offsets must match the compiler's layout of the arguments for
+/// version 3.
 #[test]
 fn arguments_of_code_object_v2_have_offsets() {
     let (old, new) = (fixture("gfx906-v2.co"), fixture("gfx90a-v3.co"));
@@ -135,7 +135,7 @@ fn an_image_is_relocated_to_its_place() {
         let at = (address("cursor") - image.start) as usize;
         let pointer = u64::from_le_bytes(image.bytes[at..at + 8].try_into().unwrap());
         assert_eq!(pointer, BASE + address("counters") + 16 - image.start, "{name}");
-        // Constants are in place, variables without contents are 0.
+        // Constants are at their addresses, variables without contents are 0.
         let at = (address("weights") - image.start) as usize;
         let weights: Vec<_> = image.bytes[at..at + 16]
             .chunks(4)
@@ -209,7 +209,7 @@ fn arguments_in_registers() {
     assert_eq!(preloaded("scale_add"), (0, 8));
 }
 
-/// A file without section headers can be loaded, but nothing can be found in it.
+/// A file without section headers can be loaded, but it has no kernels or symbols to find.
 #[test]
 fn an_object_without_sections() {
     let mut data = fixture("gfx906-v4.co");
@@ -240,7 +240,7 @@ fn features_of_a_stripped_object() {
     assert_eq!(names, ["scale_add", "block_sum", "shuffle"]);
 }
 
-/// Metadata of a later compiler: the target in the new spelling, keys that are new.
+/// Metadata of a later compiler: the target in the new spelling, and unknown keys.
 #[test]
 fn metadata_of_later_compilers() {
     let old = "amdgcn-amd-amdhsa--gfx942";
@@ -258,7 +258,7 @@ fn metadata_of_later_compilers() {
     let extra = &object.kernels()[0].metadata.as_ref().unwrap().extra;
     assert_eq!(extra[0].0, ".new_count!");
 
-    // A target that contradicts the ELF header is a problem worth telling.
+    // A target that contradicts the ELF header is reported as a problem.
     let at = data.windows(6).rposition(|window| window == b"gfx942").unwrap();
     let at = data[..at + 6].windows(6).position(|window| window == b"gfx942").unwrap_or(at);
     data[at..at + 6].copy_from_slice(b"gfx950");

@@ -70,8 +70,7 @@ fn bundles_of_a_host_library_follow_one_another() {
     assert!(data[first.offset() as usize..].starts_with(b"CCOB"));
 }
 
-/// Without the section's name the bundles are found by their contents, and so
-/// is a code object that is embedded bare.
+/// Without the section's name, bundles and bare embedded code objects are found by their contents.
 #[test]
 fn a_search_finds_what_no_section_names() {
     let mut data = fixture("host-library.so");
@@ -90,7 +89,7 @@ fn a_search_finds_what_no_section_names() {
     let mut data = fixture("host-without-gpu-code.so");
     let host = data.len() as u64;
     let code = fixture("gfx950-v6.co");
-    // Words that only look like the beginning of a bundle do not count.
+    // Data that only looks like the beginning of a bundle does not count.
     data.extend(b"CCOB is not a bundle, nor is __CLANG_OFFLOAD_BUNDLE__");
     let start = data.len() as u64;
     data.extend(&code);
@@ -166,7 +165,7 @@ fn a_bundle_may_not_unfold_beyond_its_header_or_the_limit() {
         matches!(&error, Error::Within { source, .. } if matches!(**source, Error::OverLimit { limit: 1000, .. }))
     );
 
-    // The header tells less, or more, than there is.
+    // The header declares less, or more, than there is.
     for name in ["compressed-v2.bundle", "compressed-v3.bundle"] {
         let data = fixture(name);
         let at = if name.contains("v2") { 12 } else { 16 };
@@ -180,7 +179,7 @@ fn a_bundle_may_not_unfold_beyond_its_header_or_the_limit() {
         }
     }
 
-    // A megabyte of zeros behind a header that tells of a gigabyte.
+    // A megabyte of zeros after a header that declares a gigabyte.
     let mut bomb = b"CCOB\x01\0\x00\0".to_vec();
     bomb.extend((1u32 << 30).to_le_bytes());
     bomb.extend([0; 8]);
@@ -190,7 +189,8 @@ fn a_bundle_may_not_unfold_beyond_its_header_or_the_limit() {
     assert!(Container::parse(&bomb).unwrap().bundles()[0].open(&Limits::default()).is_err());
 }
 
-/// The limit is one for the file: behind what exceeds it, no compressed bundle is decompressed.
+/// The limit applies to the whole file: after the first excess, no compressed bundle is
+/// decompressed.
 #[test]
 fn bundles_of_a_file_share_its_limit() {
     let one = fixture("compressed-v3.bundle");
@@ -206,7 +206,7 @@ fn bundles_of_a_file_share_its_limit() {
     let tight = Limits::with_decompressed((fit as u64 + 1) * size - 1);
     assert_eq!(readable(&tight), [true, true, true, true, false, false, false, false, false, false]);
 
-    // The message says what would do.
+    // The message states the limit that would suffice.
     let report = FileReport::new(&data, &Filter::default(), &tight).unwrap();
     assert_eq!(report.bundles.iter().filter(|bundle| bundle.error.is_none()).count(), fit);
     let (over, needed) = (&report.bundles[fit], count as u64 * size);
@@ -221,7 +221,7 @@ fn bundles_of_a_file_share_its_limit() {
         )
     );
 
-    // Of bundles that are read up to an entry, only that part counts.
+    // Bundles that are read only up to an entry count only for that part.
     let selected = container.select(&target("gfx90a"), &Limits::default()).unwrap();
     let ends: Vec<u64> = selected.iter().map(|one| one.entry.offset + one.entry.size).collect();
     let parts = Limits { max_decompressed_in_all: ends[..fit].iter().sum(), ..Limits::default() };
@@ -248,7 +248,7 @@ fn tables_that_lie() {
             .map(|container| container.bundles()[0].entries(&limits).map(|entries| entries.len()))
     };
     assert_eq!(with(24, 3).unwrap().unwrap(), 3);
-    // An absurd count, offset, size, length of an id; sums that overflow.
+    // An absurd count, offset, size or id length; sums that overflow.
     for (at, value) in
         [(24, u64::MAX), (24, 1 << 40), (32, u64::MAX), (40, u64::MAX), (32, 1 << 40), (48, 1 << 40)]
     {

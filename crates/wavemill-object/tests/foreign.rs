@@ -1,11 +1,11 @@
-//! Files that are something else get an error that says so and what to do.
+//! Other files cause an error that identifies them and gives advice.
 
 use wavemill_object::report::{FileReport, Filter};
 use wavemill_object::{CodeObject, Container, Limits};
 
 use crate::support::fixture;
 
-/// What each wrong file is answered with, as a container and as a code object.
+/// The errors for a wrong file, read as a container and as a code object.
 fn answers(data: &[u8]) -> String {
     let container = FileReport::new(data, &Filter::default(), &Limits::default())
         .map(|report| report.to_string())

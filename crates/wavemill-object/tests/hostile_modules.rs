@@ -1,4 +1,4 @@
-//! No module makes the writers panic, or write what cannot be read.
+//! No module makes the writers panic, or write files that cannot be read.
 
 use std::cell::Cell;
 
@@ -12,7 +12,7 @@ use wavemill_object::{Binding, CodeObject, CodeObjectVersion, DescriptorBuilder,
 
 use crate::support::random_cases;
 
-/// Numbers around what is allowed, and far beyond.
+/// Numbers around the limits, and far beyond.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![8 => 0_u64..64, 2 => 0_u64..0x1_0000, 1 => Just(u64::MAX), 1 => Just(1 << 63), 1 => any::<u64>()]
 }
@@ -147,7 +147,7 @@ fn module() -> impl Strategy<Value = Module> {
         })
 }
 
-/// Repairs what would be refused at once, so that what lies behind the checks is reached.
+/// Repairs obvious errors, so that tests reach the code after the checks.
 fn tame(module: &mut Module) {
     let (sections, groups) = (module.sections.len(), module.groups.len());
     let symbols = module.symbols.len();
@@ -210,7 +210,7 @@ fn tame(module: &mut Module) {
     }
 }
 
-/// Every file that is written can be read again, every error says something.
+/// Every written file can be read again, and every error has a message.
 fn exercise(module: &Module) -> (bool, bool) {
     let relocatable = match write_relocatable(module) {
         Ok(bytes) => {
@@ -228,7 +228,7 @@ fn exercise(module: &Module) -> (bool, bool) {
         match link_with(module, &LinkOptions { undefined }) {
             Ok(bytes) => {
                 if let Err(error) = CodeObject::parse(&bytes) {
-                    // Notes of random bytes are none.
+                    // Notes of random bytes are not valid notes.
                     assert!(
                         module.sections.iter().any(|section| section.kind == SectionType::Note),
                         "{error}"
@@ -256,11 +256,11 @@ fn any_module() {
             Ok(())
         })
         .unwrap();
-    // Not everything is refused.
+    // Not all modules are rejected.
     assert!(written.get() > 2000 && linked.get() > 500, "{} {}", written.get(), linked.get());
 }
 
-/// A descriptor whose words are any, or few bits of them.
+/// A descriptor whose words have arbitrary bits, or only a few.
 fn descriptor() -> impl Strategy<Value = [u8; 64]> {
     let byte = prop_oneof![6 => Just(0_u8), 2 => (0_u32..8).prop_map(|bit| 1 << bit), 1 => any::<u8>()];
     let places = [0..12_usize, 44..60];
@@ -270,7 +270,7 @@ fn descriptor() -> impl Strategy<Value = [u8; 64]> {
     })
 }
 
-/// Any bytes are directives that make them again, or an error with reasons.
+/// Arbitrary bytes become directives that reproduce them, or an error with reasons.
 #[test]
 fn any_descriptor() {
     let expressed = Cell::new(0);

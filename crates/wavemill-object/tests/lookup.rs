@@ -1,10 +1,10 @@
-//! Kernels are found in files with many code objects, and no more is read for it than is needed.
+//! Finds kernels in files with many code objects, and reads no more than necessary.
 
 use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, may_define};
 
 use crate::support::{CODE_OBJECTS, fixture};
 
-/// Replaces a text by one of the same length, wherever it stands.
+/// Replaces all occurrences of a text with one of the same length.
 fn replaced(mut data: Vec<u8>, old: &[u8], new: &[u8]) -> Vec<u8> {
     assert_eq!(old.len(), new.len());
     let places: Vec<usize> = (0..=data.len() - old.len()).filter(|at| data[*at..].starts_with(old)).collect();
@@ -15,7 +15,7 @@ fn replaced(mut data: Vec<u8>, old: &[u8], new: &[u8]) -> Vec<u8> {
     data
 }
 
-/// Spoils the metadata, so that the code object cannot be read.
+/// Damages the metadata, so that the code object cannot be read.
 fn spoiled(data: Vec<u8>) -> Vec<u8> {
     let data = replaced(data, b"AMDGPU\0\0\x83", b"AMDGPU\0\0\xc1");
     assert!(CodeObject::parse(&data).is_err());
@@ -55,11 +55,11 @@ fn only_the_code_object_with_the_kernel_is_read() {
         let found = container.find_kernel(&device, name, &limits).unwrap().unwrap();
         assert_eq!((found.selected.bundle, found.kernel.as_str()), (2, "scale_add"));
         assert_eq!(found.bytes, good);
-        // It is a part of the file, not a copy.
+        // The result borrows from the file.
         assert!(file.as_ptr_range().contains(&found.bytes.as_ptr()));
     }
     assert_eq!(container.find_kernel(&device, "scale_three", &limits).unwrap(), None);
-    // What may have the kernel is read, and what is wrong with it is said.
+    // A code object that may have the kernel is read, and its error is reported.
     for name in ["scale_one", "scale_two"] {
         let error = container.find_kernel(&device, name, &limits).unwrap_err();
         assert!(error.to_string().contains("metadata"), "{error}");
@@ -69,7 +69,7 @@ fn only_the_code_object_with_the_kernel_is_read() {
     assert!(matches!(error, Error::NoMatch { .. }), "{error}");
 }
 
-/// Names that leave something out are looked for in all code objects that can have them, and nowhere else.
+/// A name that omits parts is looked up in all code objects that can have it, and nowhere else.
 #[test]
 fn names_of_the_source_are_found_among_all_code_objects() {
     let good = fixture("gfx906-v4.co");
@@ -105,7 +105,7 @@ fn kernels_are_found_in_compressed_bundles() {
     assert_eq!((found.selected.bundle, found.kernel.as_str()), (0, "block_sum"));
     let object = CodeObject::parse(&found.bytes).unwrap();
     assert!(object.kernel("block_sum").is_some());
-    // A function that is no kernel is none.
+    // A function that is not a kernel is not found.
     assert_eq!(container.find_kernel(&device, "weights", &limits).unwrap(), None);
 }
 
@@ -121,7 +121,7 @@ fn string_tables_tell_what_code_objects_have() {
         assert!(!may_define(&data, "no_such_kernel"), "{name}");
         assert!(!may_define(&data, "void ns::no_such_kernel<int>(float*)"), "{name}");
     }
-    // What cannot be told is left to the reader.
+    // If the string table cannot decide, the answer is yes.
     for data in [&b""[..], b"\x7fELF", &fixture("gfx906-v4.co")[..5000]] {
         assert!(may_define(data, "no_such_kernel"));
     }

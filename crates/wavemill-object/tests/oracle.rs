@@ -1,4 +1,4 @@
-//! The same files, read by LLVM's tools.
+//! Compares the results for the same files with LLVM's tools.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use support::{CODE_OBJECTS, fixture, path};
 fn main() -> ExitCode {
     let mut suite = Suite::from_args();
     suite.oracle_test("descriptors of the fixtures", &[Tool::LlvmObjdump], || {
-        // The tool decodes the descriptors of version 3 and later only.
+        // The tool only decodes descriptors of version 3 and later.
         CODE_OBJECTS[1..].iter().try_for_each(|name| descriptors(&path(name)))
     });
     suite.oracle_test("random descriptors", &[Tool::LlvmObjdump], random_descriptors);
@@ -31,7 +31,7 @@ fn readelf(options: &[&str], name: &str) -> Result<String, Failed> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// What the assembler's directives for a descriptor would say.
+/// The directives for a descriptor.
 fn directives(kd: &KernelDescriptor, object: &CodeObject<'_>) -> BTreeMap<&'static str, i64> {
     let processor = &object.target().processor;
     let registers = kd.registers(processor).expect("a known processor");
@@ -41,7 +41,7 @@ fn directives(kd: &KernelDescriptor, object: &CodeObject<'_>) -> BTreeMap<&'stat
         ("private_segment_fixed_size", kd.private_segment_fixed_size.into()),
         ("kernarg_size", kd.kernarg_size.into()),
         ("next_free_vgpr", registers.vgprs.into()),
-        // The tool prints what is encoded, in units of 8; Vega allocates in units of 16.
+        // The tool prints the encoded number, in units of 8; Vega allocates in units of 16.
         ("next_free_sgpr", ((one.granulated_sgpr_count() + 1) * 8).into()),
         ("float_round_mode_32", one.float_round_mode_32().into()),
         ("float_round_mode_16_64", one.float_round_mode_16_64().into()),
@@ -68,7 +68,7 @@ fn directives(kd: &KernelDescriptor, object: &CodeObject<'_>) -> BTreeMap<&'stat
         ("user_sgpr_dispatch_id", properties.dispatch_id().into()),
         ("user_sgpr_private_segment_size", properties.private_segment_size().into()),
     ]);
-    // Only version 4 hides the bit from the tool, which takes version 3 for the newest.
+    // Only version 4 hides this bit from the tool, which treats version 3 as the newest.
     if object.version() != CodeObjectVersion::V4 {
         out.insert("uses_dynamic_stack", properties.uses_dynamic_stack().into());
     }
@@ -78,7 +78,7 @@ fn directives(kd: &KernelDescriptor, object: &CodeObject<'_>) -> BTreeMap<&'stat
         out.insert("accum_offset", offset.into());
         out.insert("tg_split", kd.rsrc3_gfx90a().tg_split().into());
     }
-    // Zero is the default, and left out.
+    // Zero is the default, and the tool omits it.
     if unified && kd.kernarg_preload.length() != 0 {
         out.insert("user_sgpr_kernarg_preload_length", kd.kernarg_preload.length().into());
     }
@@ -96,7 +96,7 @@ fn directives(kd: &KernelDescriptor, object: &CodeObject<'_>) -> BTreeMap<&'stat
     out
 }
 
-/// Compares every descriptor of a file with what `llvm-objdump` makes of it.
+/// Compares every descriptor of a file with the output of `llvm-objdump`.
 fn descriptors(file: &Path) -> Result<(), Failed> {
     let data = std::fs::read(file)?;
     let object = CodeObject::parse(&data)?;
@@ -110,7 +110,7 @@ fn descriptors(file: &Path) -> Result<(), Failed> {
         let theirs: BTreeMap<_, _> = lines
             .take_while(|line| !line.contains(".end_amdhsa_kernel"))
             .filter_map(|line| line.trim().strip_prefix(".amdhsa_")?.split_once(' '))
-            // The tool cannot tell these from the counts that they are part of.
+            // The tool cannot separate these from the counts that include them.
             .filter(|(key, _)| !key.starts_with("reserve_"))
             .filter_map(|(key, value)| Some((key, value.trim().parse::<i64>().ok()?)))
             .collect();
@@ -121,7 +121,7 @@ fn descriptors(file: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Descriptors with every field filled at random; what is reserved stays 0.
+/// Descriptors with random values in every field; reserved bits stay 0.
 fn random_descriptors() -> Result<(), Failed> {
     // rsrc1 without PRIORITY, PRIV, DEBUG_MODE, BULKY, CDBG_USER and reserved bits.
     const RSRC1: u32 = 0x04af_f3ff;
@@ -167,7 +167,7 @@ fn random_descriptors() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A folder for this run that is removed at its end.
+/// A folder for this run, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -180,7 +180,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A folder that stays behind does no harm.
+        // A leftover folder does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! What `wavemill info` says about the fixtures.
+//! The output of `wavemill info` for the fixtures.
 
 use wavemill_object::report::{FileReport, Filter};
 use wavemill_object::{Limits, Result};

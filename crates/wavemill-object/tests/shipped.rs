@@ -1,9 +1,8 @@
-//! Libraries that others have shipped: every code object in them must be read,
-//! and must agree with itself.
+//! Reads shipped libraries: every code object in them must be readable and consistent.
 //!
-//! They are too large to be kept here. Unpack some into a folder, for example
-//! the Debian packages librocrand1 and librocsparse0 and the Python wheels
-//! jax-rocm7-plugin and bitsandbytes, and run
+//! They are too large for this repository. Unpack some into a folder, for example the Debian
+//! packages librocrand1 and librocsparse0 and the Python wheels jax-rocm7-plugin and bitsandbytes,
+//! and run
 //!
 //! ```text
 //! WAVEMILL_SHIPPED=folder cargo test --release -p wavemill-object --test suite shipped:: -- --ignored --nocapture
@@ -16,7 +15,7 @@ use wavemill_object::{
     CodeObject, Container, Generation, Kernel, Limits, Processor, ValueKind, is_called, may_define,
 };
 
-/// Files below a folder, in order of their names. Links are not followed.
+/// All files in a folder and its subfolders, sorted by name. Does not follow links.
 fn files(folder: &Path, out: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()).collect();
     entries.sort_by_key(|entry| entry.file_name());
@@ -30,7 +29,7 @@ fn files(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// What is wrong with a kernel, if anything.
+/// The contradictions of a kernel.
 fn contradictions(object: &CodeObject<'_>, kernel: &Kernel) -> Vec<String> {
     let mut out = Vec::new();
     let mut check = |what: &str, fine: bool| {
@@ -67,7 +66,7 @@ fn contradictions(object: &CodeObject<'_>, kernel: &Kernel) -> Vec<String> {
         check("unknown keys of an argument", arg.extra.is_empty());
     }
     check("arguments past the end", end <= kernel.kernarg_size());
-    // Keys that concern later generations only.
+    // Keys of later generations only.
     const LATER: [&str; 2] = [".workgroup_processor_mode", ".gfx1250_revision"];
     for (key, _) in &data.extra {
         check(&format!("unknown key {key}"), LATER.contains(&key.as_str()));
@@ -86,7 +85,7 @@ fn shipped_libraries() {
     let mut wrong = Vec::new();
     for path in paths {
         let file = File::open(&path).unwrap();
-        // SAFETY: nobody changes the file while the test runs.
+        // SAFETY: the file does not change while the test runs.
         let data = unsafe { memmap2::Mmap::map(&file).unwrap() };
         let container = match Container::parse(&data) {
             Ok(container) => container,
@@ -125,7 +124,7 @@ fn shipped_libraries() {
                 objects += 1;
                 kernels += object.kernels().len();
                 let place = format!("{place}: {}", entry.id);
-                // A kernel is found by the names that people call it.
+                // A kernel is found by its usual names.
                 for kernel in object.kernels() {
                     let called = kernel.demangled_name();
                     for name in [Some(&kernel.name), called.as_ref()].into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Code objects, containers and reports. One binary: what it links is there once.
+//! Tests of code objects, containers and reports in a single binary, to link only once.
 
 mod code_objects;
 mod containers;

@@ -12,7 +12,7 @@ use crate::unfinished::Unfinished;
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can go wrong on the way from a file to a finished launch.
+/// Errors between opening a file and finishing a launch.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -149,7 +149,7 @@ pub enum ArgumentError {
         /// Arguments given.
         found: usize,
     },
-    /// The size of a value is not that of its parameter.
+    /// The size of a value differs from the size of its parameter.
     #[error("argument {index}{} is {found} bytes, but the parameter has {expected}", Named(.name))]
     Size {
         /// Number of the argument, from 0.
@@ -161,7 +161,7 @@ pub enum ArgumentError {
         /// Bytes given.
         found: usize,
     },
-    /// The kind of a value is not that of its parameter.
+    /// The kind of a value differs from the kind of its parameter.
     #[error("argument {index}{} is {found}, but the parameter is {expected}", Named(.name))]
     Kind {
         /// Number of the argument, from 0.

@@ -12,8 +12,8 @@ use crate::module::Kernel;
 use crate::report::text;
 use crate::source::SourceLocation;
 
-/// Most lines about waves in a short report. A wave, or a group of waves that do the same, takes two
-/// or three.
+/// Most lines about waves in a short report. A wave, or a group of waves that do the same, takes
+/// two or three.
 pub(crate) const LISTED: usize = 6;
 /// The limit of a full report.
 pub(crate) const LISTED_IN_FULL: usize = 40;

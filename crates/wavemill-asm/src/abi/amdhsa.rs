@@ -103,8 +103,8 @@ impl KernelAbi for Amdhsa {
             return Err(format!("a descriptor has {} bytes, found {}", KernelDescriptor::SIZE, bytes.len()));
         };
         let settings = express(bytes, id).map_err(|reasons| reasons.to_string())?;
-        let told = settings.iter().filter(|setting| !setting.is_default(id));
-        Ok(told.map(ToString::to_string).collect())
+        let written = settings.iter().filter(|setting| !setting.is_default(id));
+        Ok(written.map(ToString::to_string).collect())
     }
 
     fn code_distance(&self, bytes: &[u8]) -> Option<i64> {

@@ -1,5 +1,6 @@
-//! What the assembler and the writer of sources ask of the convention by which kernels are described: they know nothing else
-//! of descriptors. Each convention is a file here, which implements [`KernelAbi`].
+//! The interface between the assembler, the writer of sources and the convention that describes
+//! kernels. They know nothing else about descriptors. Each file here has one convention, which
+//! implements [`KernelAbi`].
 
 mod amdhsa;
 
@@ -10,10 +11,11 @@ use wavemill_object::{CodeObjectVersion, MetadataError, RelocationKind, TargetId
 
 pub(crate) use amdhsa::Amdhsa;
 
-/// All conventions. The directive of the first one names the target of sources that have none yet.
+/// All conventions. Sources without a target name theirs with the directive of the first
+/// convention.
 pub(crate) const ALL: [&dyn KernelAbi; 1] = [&Amdhsa];
 
-/// The directives by which a source describes its target and its kernels.
+/// The directives that describe the target and the kernels of a source.
 #[derive(Debug)]
 pub(crate) struct Directives {
     /// Names the target.
@@ -24,7 +26,7 @@ pub(crate) struct Directives {
     pub(crate) kernel: &'static str,
     /// Ends it.
     pub(crate) end_kernel: &'static str,
-    /// What all directives within the block begin with.
+    /// The prefix of all directives within the block.
     pub(crate) setting_prefix: &'static str,
     /// Begins metadata.
     pub(crate) metadata: &'static str,
@@ -33,7 +35,7 @@ pub(crate) struct Directives {
 }
 
 impl Directives {
-    /// All of them, but for those within the block of a kernel.
+    /// All directives except those within the block of a kernel.
     pub(crate) fn names(&self) -> [&'static str; 6] {
         [self.target, self.version, self.kernel, self.end_kernel, self.metadata, self.end_metadata]
     }
@@ -44,49 +46,49 @@ pub(crate) fn is_directive(name: &str) -> bool {
     ALL.iter().any(|abi| abi.directives().names().contains(&name) || abi.setting(name).is_some())
 }
 
-/// The field of a descriptor that leads to the code of its kernel.
+/// The field of a descriptor that refers to the code of its kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CodeField {
-    /// Where it is, in bytes from the start of the descriptor.
+    /// Its offset in the descriptor, in bytes.
     pub(crate) offset: u64,
     /// The relocation that fills it in.
     pub(crate) kind: RelocationKind,
     pub(crate) addend: i64,
 }
 
-/// Why values make no descriptor.
+/// Why values do not make a descriptor.
 #[derive(Debug)]
 pub(crate) struct DescriptorProblem {
     pub(crate) message: String,
-    /// The setting that is missing, if that is why.
+    /// The missing setting, if that is the reason.
     pub(crate) missing: Option<&'static str>,
 }
 
-/// A descriptor that is being made.
+/// A descriptor under construction.
 pub(crate) trait DescriptorMaker {
-    /// Gives a setting its value.
+    /// Sets a setting.
     ///
     /// # Errors
-    /// What is wrong with the setting or the value.
+    /// The error in the setting or the value.
     fn set(&mut self, name: &str, value: i64) -> Result<(), String>;
 
-    /// The bytes, without the field that leads to the code.
+    /// The bytes, without the field that refers to the code.
     ///
     /// # Errors
-    /// Settings that are missing, and those that contradict one another.
+    /// Missing and contradictory settings.
     fn finish(&self) -> Result<Vec<u8>, Vec<DescriptorProblem>>;
 }
 
-/// Kernels of an old format, whose code begins with what describes it.
+/// Kernels of an old format, whose code begins with a header.
 #[derive(Debug)]
 pub(crate) struct LegacyKernel {
-    /// Bytes in front of the code.
+    /// The size of the header in bytes.
     pub(crate) size: u64,
-    /// What a source says of such a kernel.
+    /// The remark on such a kernel in a written source.
     pub(crate) remark: &'static str,
 }
 
-/// A convention by which kernels are described.
+/// A convention for describing kernels.
 pub(crate) trait KernelAbi: Debug + Sync {
     /// Its directives.
     fn directives(&self) -> &'static Directives;
@@ -103,22 +105,22 @@ pub(crate) trait KernelAbi: Debug + Sync {
     /// The numbers of versions, for messages.
     fn version_numbers(&self) -> &'static str;
 
-    /// The number of a version; the least one where sources cannot ask for it.
+    /// The number of a version. An error if sources cannot request the version.
     ///
     /// # Errors
-    /// That least number.
+    /// The lowest number that sources can request.
     fn version_number(&self, version: CodeObjectVersion) -> Result<u32, u32>;
 
-    /// The directive within the block of a kernel that has this name.
+    /// The directive with this name within the block of a kernel.
     fn setting(&self, name: &str) -> Option<&'static str>;
 
-    /// The names of all of these.
+    /// The names of all such directives.
     fn settings(&self) -> Vec<&'static str>;
 
-    /// Bytes of a descriptor, and its alignment.
+    /// The size of a descriptor in bytes, which is also its alignment.
     fn descriptor_size(&self) -> u64;
 
-    /// The field that leads to the code.
+    /// The field that refers to the code.
     fn code_field(&self) -> CodeField;
 
     /// The symbol of the descriptor of a kernel.
@@ -133,7 +135,7 @@ pub(crate) trait KernelAbi: Debug + Sync {
     /// There are no descriptors for the target.
     fn describe(&self, id: &TargetId) -> Result<Box<dyn DescriptorMaker>, String>;
 
-    /// The settings that a descriptor is made from, each as a line of its block, without those that hold anyway.
+    /// The settings that make a descriptor, each as a line of its block. Defaults are omitted.
     ///
     /// # Errors
     /// Why no settings make it.
@@ -145,18 +147,18 @@ pub(crate) trait KernelAbi: Debug + Sync {
     /// Kernels of an old format.
     fn legacy_kernel(&self) -> &'static LegacyKernel;
 
-    /// The note that the text of metadata stands for.
+    /// The note for the text of metadata.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// The error in the text.
     fn assemble_metadata(&self, text: &str) -> Result<Vec<u8>, MetadataError>;
 
-    /// Puts the note into a module.
+    /// Adds the note to a module.
     ///
     /// # Errors
     /// Why it does not fit.
     fn add_metadata(&self, module: &mut Module, note: &[u8]) -> Result<(), String>;
 
-    /// The text of a note; `None` if none stands for exactly these bytes.
+    /// The text of a note; `None` if no text gives exactly these bytes.
     fn disassemble_metadata(&self, note: &[u8]) -> Option<String>;
 }

@@ -1,24 +1,24 @@
-//! What a call of a macro gives its parameters, as LLVM reads it: values end with a comma, or with a blank that is not beside
-//! an operator.
+//! The arguments of a macro call, parsed as LLVM does: a value ends at a comma, or at a blank that
+//! is not next to an operator.
 
 use super::expand::Parameter;
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::{Cursor, begins_name, continues_name};
 
-/// A value, and the parameter that it names, by its index.
+/// A value, and the index of the parameter that it names.
 #[derive(Debug)]
 pub(super) struct Argument {
     pub(super) parameter: Option<usize>,
     pub(super) value: String,
 }
 
-/// The operators that a value goes on before and behind, longest first. A lone `.` is one, too.
+/// The operators that continue a value on either side, longest first. A lone `.` is one, too.
 const OPERATORS: [&str; 20] = [
     "==", "||", "&&", "!=", "<=", "<<", "<>", ">=", ">>", "+", "-", "~", "/", "*", "=", "|", "^", "&", "!",
     "<",
 ];
 
-/// Reads the values of a call up to the end of the line; `parameters` are those of the macro `name`.
+/// Reads the values of a call up to the end of the line. `parameters` belong to the macro `name`.
 pub(super) fn of_call(
     cursor: &mut Cursor<'_>,
     name: &str,
@@ -31,7 +31,7 @@ pub(super) fn of_call(
         let parameter = parameter_name(cursor, name, parameters)?;
         if named && parameter.is_none() {
             let end = cursor.text().trim_end().len();
-            return Err(Diagnostic::new(start..end, "values without name stand before those with one"));
+            return Err(Diagnostic::new(start..end, "values without a name must come before named values"));
         }
         named |= parameter.is_some();
         let rest = parameters.get(parameter.unwrap_or(all.len())).is_some_and(|parameter| parameter.rest);
@@ -39,7 +39,12 @@ pub(super) fn of_call(
         all.push(Argument { parameter, value });
         cursor.eat(",");
         if all.len() > parameters.len() {
-            let message = format!("the macro `{name}` takes {} values, found more", parameters.len());
+            let most = match parameters.len() {
+                0 => "no values".to_owned(),
+                1 => "one value".to_owned(),
+                several => format!("{several} values"),
+            };
+            let message = format!("the macro `{name}` accepts {most}, found more");
             return Err(Diagnostic::new(start..cursor.end().max(start), message));
         }
     }
@@ -53,14 +58,14 @@ pub(super) fn of_list(cursor: &mut Cursor<'_>) -> Result<Vec<String>, Fail> {
         cursor.eat(",");
         all.push(value(cursor)?);
     }
-    // Nothing stands behind the last comma.
+    // An empty value after the last comma does not count.
     while all.last().is_some_and(String::is_empty) {
         all.pop();
     }
     Ok(all)
 }
 
-/// Reads `name =`, if that comes next.
+/// Reads `name =`, if it comes next.
 fn parameter_name(
     cursor: &mut Cursor<'_>,
     name: &str,
@@ -108,7 +113,7 @@ pub(super) fn value(cursor: &mut Cursor<'_>) -> Result<String, Fail> {
     loop {
         let rest = text.get(at..).unwrap_or_default();
         if rest.starts_with('=') && !rest.starts_with("==") {
-            let message = "a value goes on here: what stands before `=` is the name of no parameter";
+            let message = "unexpected `=`: the text before it is not a parameter name";
             return Err(Diagnostic::new(at..at + 1, message));
         }
         if open.is_empty() {
@@ -132,7 +137,7 @@ pub(super) fn value(cursor: &mut Cursor<'_>) -> Result<String, Fail> {
         }
         let length = token(rest).map_err(|message| Diagnostic::new(at..at + 1, message))?;
         let token = rest.get(..length).unwrap_or_default();
-        // Quotes hold blanks and commas together, and are no part of the value.
+        // Quotes keep blanks and commas together, and are not part of the value.
         let content = token.strip_prefix('"').and_then(|token| token.strip_suffix('"'));
         value.push_str(content.unwrap_or(token));
         at += length;
@@ -155,13 +160,14 @@ fn operator(rest: &str) -> Option<&str> {
     rest.get(..length)
 }
 
-/// The bytes of the name or number that comes next.
+/// The length of the next name or number, in bytes.
 fn word(rest: &str) -> usize {
     let continues = |byte: &u8| continues_name(*byte) || *byte == b'@';
     rest.bytes().take_while(continues).count()
 }
 
-/// The bytes of what comes next, which is not empty: a name or number, something between quotes, or one character.
+/// The length of the next token, in bytes; the rest must not be empty. A token is a name or number,
+/// a quoted text, or one character.
 fn token(rest: &str) -> Result<usize, &'static str> {
     let bytes = rest.as_bytes();
     let quote = match bytes {

@@ -1,4 +1,4 @@
-//! `.if` and its kin: lines that are left out.
+//! `.if` and related directives: lines that are skipped.
 
 use super::expand::Frame;
 use super::{Assembler, Place, line};
@@ -10,23 +10,23 @@ use crate::syntax::Cursor;
 pub(super) struct Conditional {
     /// Whether the lines of the branch are to be read.
     active: bool,
-    /// Whether the lines around it are.
+    /// Whether the enclosing lines are to be read.
     outside: bool,
     /// Whether one of its branches has been read.
     taken: bool,
-    /// Whether `.else` has come.
+    /// Whether `.else` was read.
     last: bool,
-    /// Where it stands, for the message if it is not ended.
+    /// Its position, for the message if it has no end.
     pub(super) place: Place,
 }
 
-/// Whether lines are being left out by one of these.
+/// Whether one of these skips the current line.
 pub(super) fn skipping(open: &[Conditional]) -> bool {
     open.last().is_some_and(|open| !(open.active && open.outside))
 }
 
 impl Assembler<'_> {
-    /// Handles conditionals, and lines that they leave out: true if there is nothing more to do.
+    /// Handles conditionals, and the lines that they skip. Returns true if nothing is left to do.
     pub(super) fn skipped(&mut self, cursor: &mut Cursor<'_>, _frame: &mut Frame<'_>) -> Result<bool, Fail> {
         let skipping = self.expansion.skipping();
         let start = cursor.at();
@@ -35,27 +35,28 @@ impl Assembler<'_> {
         match name {
             ".if" | ".ifdef" | ".ifndef" | ".ifnotdef" | ".ifeq" | ".ifne" | ".ifgt" | ".ifge" | ".iflt"
             | ".ifle" | ".ifb" | ".ifnb" | ".ifc" | ".ifnc" | ".ifeqs" | ".ifnes" => {
-                // What is left out need not make sense.
+                // Skipped lines need not be valid.
                 let condition = if skipping { Ok(false) } else { self.condition(name, cursor) };
                 let holds = matches!(condition, Ok(true));
                 self.expansion.conditionals.push(Conditional {
                     active: holds,
                     outside: !skipping,
-                    // No branch of a wrong condition is read: one error is reported, and not what follows from it.
+                    // If a condition is invalid, no branch is read: this reports one error, without
+                    // its consequences.
                     taken: holds || condition.is_err(),
                     last: false,
                     place: self.place(cursor.text(), span),
                 });
                 condition?;
                 if !skipping && matches!(name, ".ifeqs" | ".ifnes") {
-                    self.tell_blank();
+                    self.observe_blank();
                 }
             }
             ".elseif" => {
                 let (taken, outside) = match self.expansion.conditionals.last() {
-                    None => return Err(Diagnostic::new(span, "there is no `.if` that this would belong to")),
+                    None => return Err(Diagnostic::new(span, "there is no `.if` for this `.elseif`")),
                     Some(open) if open.last => {
-                        return Err(Diagnostic::new(span, "`.elseif` stands behind `.else`"));
+                        return Err(Diagnostic::new(span, "`.elseif` after `.else`"));
                     }
                     Some(open) => (open.taken, open.outside),
                 };
@@ -68,7 +69,7 @@ impl Assembler<'_> {
                 condition?;
             }
             ".else" => match self.expansion.conditionals.last_mut() {
-                None => return Err(Diagnostic::new(span, "there is no `.if` that this would belong to")),
+                None => return Err(Diagnostic::new(span, "there is no `.if` for this `.else`")),
                 Some(open) if open.last => return Err(Diagnostic::new(span, "this is the second `.else`")),
                 Some(open) => {
                     (open.active, open.taken, open.last) = (!open.taken, true, true);
@@ -77,7 +78,7 @@ impl Assembler<'_> {
             },
             ".endif" => {
                 if self.expansion.conditionals.pop().is_none() {
-                    return Err(Diagnostic::new(span, "there is no `.if` that this would end"));
+                    return Err(Diagnostic::new(span, "there is no `.if` for this `.endif`"));
                 }
                 self.end(cursor)?;
             }
@@ -129,9 +130,9 @@ impl Assembler<'_> {
     pub(super) fn text(&mut self, cursor: &mut Cursor<'_>) -> Result<Vec<u8>, Fail> {
         let start = cursor.at();
         if cursor.peek() != Some(b'"') {
-            let fail = cursor.expected("a string between quotes");
+            let fail = cursor.expected("a quoted string");
             let rest = cursor.rest().trim_end();
-            // What is one word can only have been meant to be all of it.
+            // A single word must be the whole operand.
             return Err(
                 match rest.is_empty()
                     || rest.contains(|found: char| found == '"' || found == ',' || found.is_whitespace())

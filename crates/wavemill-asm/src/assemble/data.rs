@@ -1,4 +1,4 @@
-//! Directives that put bytes into a section.
+//! Directives that emit bytes into a section.
 
 use wavemill_object::write::{MAX_ALIGN, SectionFlags};
 
@@ -6,7 +6,7 @@ use super::{Assembler, DataDirective, Pending, PendingKind, leb128};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Cursor, Expression, Number, expression, number};
 
-/// The value of a float that has a name. LLVM sets all bits of what is no number.
+/// The value of a float that has a name. LLVM sets all bits of a NaN.
 fn no_number(name: &str) -> Option<f64> {
     let is = |known: &str| name.eq_ignore_ascii_case(known);
     if is("nan") {
@@ -16,9 +16,10 @@ fn no_number(name: &str) -> Option<f64> {
     }
 }
 
-/// The bytes of a float of 32 bits, which is written so without its sign; `None` for numbers beyond them.
+/// The bytes of a 32-bit float, which `written` spells without its sign; `None` for numbers out of
+/// range.
 pub(super) fn single(value: f64, written: &str) -> Option<Vec<u8>> {
-    // By way of 64 bits a decimal number would be rounded twice.
+    // Via 64 bits, a decimal number would be rounded twice.
     let nearest = written.parse().map_or(value as f32, |nearest: f32| nearest.copysign(value as f32));
     match nearest {
         _ if value.is_nan() => {
@@ -30,32 +31,32 @@ pub(super) fn single(value: f64, written: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// The bytes of a float of 64 bits.
+/// The bytes of a 64-bit float.
 pub(super) fn double(value: f64, _written: &str) -> Option<Vec<u8>> {
     Some(value.to_le_bytes().to_vec())
 }
 
-/// What is wrong with an address below the one that its section has come to.
+/// The error for an address below the current one in its section.
 pub(super) fn not_ahead(span: Span, here: u64) -> Fail {
-    Diagnostic::new(span, format!("expected an address of this section from {here:#x} on"))
+    Diagnostic::new(span, format!("expected an address in this section, at or after {here:#x}"))
 }
 
-/// What is wrong with a number that `bits` cannot hold.
+/// The error for a number that does not fit `bits`.
 pub(super) fn does_not_fit(span: Span, number: i64, bits: u32) -> Fail {
     let half = 1i64 << (bits - 1);
     let message = format!("expected a number from {} to {}, found {number}", -half, 2 * half - 1);
     Diagnostic::new(span, message).note(format!("the field has {bits} bits"))
 }
 
-/// The number, if it fits into so many bytes with a sign or without.
+/// The number, if it fits this many bytes, signed or unsigned.
 fn fitting(value: i64, bytes: u64, span: Span) -> Result<i64, Fail> {
     let bits = 8 * bytes.min(8) as u32;
-    // Of no bytes none is lost.
+    // Zero bytes lose nothing.
     let fits = matches!(bits, 0 | 64) || (-(1i64 << (bits - 1))..1i64 << bits).contains(&value);
     if fits { Ok(value) } else { Err(does_not_fit(span, value, bits)) }
 }
 
-/// Reads a float, and gives its bytes.
+/// Reads a float and returns its bytes.
 pub(super) fn float(
     cursor: &mut Cursor<'_>,
     encode: impl Fn(f64, &str) -> Option<Vec<u8>>,
@@ -66,7 +67,7 @@ pub(super) fn float(
     let digits = cursor.at();
     let value = match number(cursor)? {
         Some(Number::Float(value)) => value,
-        // Floats are decimal behind a 0, too.
+        // Floats are decimal after a 0, too.
         Some(Number::Int(_)) => {
             let text = cursor.text().get(digits..cursor.end()).unwrap_or_default();
             text.parse().map_err(|_| {
@@ -88,11 +89,12 @@ pub(super) fn float(
         },
     };
     let written = cursor.text().get(digits..cursor.end()).unwrap_or_default();
-    encode(if minus { -value } else { value }, written)
-        .ok_or_else(|| Diagnostic::new(start..cursor.end(), "the number is beyond floats of 32 bits"))
+    encode(if minus { -value } else { value }, written).ok_or_else(|| {
+        Diagnostic::new(start..cursor.end(), "the number is out of range for floats of 32 bits")
+    })
 }
 
-/// Reads a number of 128 bits.
+/// Reads a 128-bit number.
 pub(super) fn octa(cursor: &mut Cursor<'_>) -> Result<u128, Fail> {
     let (span, text) = cursor.token();
     let lower = text.to_ascii_lowercase();
@@ -105,23 +107,24 @@ pub(super) fn octa(cursor: &mut Cursor<'_>) -> Result<u128, Fail> {
     let all_digits = digits.iter().all(u8::is_ascii_alphanumeric);
     let value = std::str::from_utf8(digits).ok().filter(|_| all_digits);
     let value = value.and_then(|digits| u128::from_str_radix(digits, radix).ok());
-    let value = value.ok_or_else(|| cursor.expected("a number of 128 bits"))?;
+    let value = value.ok_or_else(|| cursor.expected("a 128-bit number"))?;
     cursor.go_to(span.end);
     Ok(value)
 }
 
-/// How often a value that only the end of the source decides may be repeated: each waits on its own.
+/// The most repetitions of a value that only the end of the source determines: each waits on its
+/// own.
 const MOST_WAITING: u64 = 1 << 20;
 
-/// How many bytes or units a directive makes.
+/// How many bytes or units a directive emits.
 enum Count {
     Known(i64),
-    /// The number depends on what comes later; this is what the reading takes it for.
+    /// The number depends on later text; this reading uses this value.
     Later(u64),
 }
 
 impl Assembler<'_> {
-    /// Directives for data and space; false for others.
+    /// Handles directives for data and space; false for others.
     pub(super) fn data_directive(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
         if name == ".incbin" {
             self.binary_file(cursor)?;
@@ -188,7 +191,7 @@ impl Assembler<'_> {
         }
     }
 
-    /// `.octa`: numbers of 16 bytes.
+    /// `.octa`: 16-byte numbers.
     fn octas(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         if cursor.is_done() {
             return Ok(());
@@ -220,7 +223,7 @@ impl Assembler<'_> {
         self.end(cursor)?;
         let bytes = (self.options.include)(&file).map_err(|message| Diagnostic::new(named, message))?.bytes;
         let rest = usize::try_from(skipped).ok().and_then(|skipped| bytes.get(skipped..)).unwrap_or_default();
-        // Bytes behind the end of the file are left out, as LLVM does.
+        // A count beyond the end of the file is cut, as in LLVM.
         let count = count.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX).min(rest.len());
         self.put(cursor, start, rest.get(..count).unwrap_or_default())
     }
@@ -272,7 +275,7 @@ impl Assembler<'_> {
             if zero {
                 bytes.push(0);
             }
-            // What stands side by side is one string.
+            // Adjacent strings are one string.
             while !zero && cursor.peek() == Some(b'"') {
                 bytes.extend(self.text(cursor)?);
             }
@@ -283,14 +286,14 @@ impl Assembler<'_> {
         }
     }
 
-    /// A number of so many bytes, with a sign or without, that is known here.
+    /// A number known here that fits this many bytes, signed or unsigned.
     fn fitting(&mut self, cursor: &mut Cursor<'_>, bytes: u64) -> Result<i64, Fail> {
         let start = cursor.at();
         let value = self.absolute(cursor)?;
         fitting(value, bytes, start..cursor.end())
     }
 
-    /// A number of bytes that is known here.
+    /// A number of bytes, known here.
     fn count(&mut self, cursor: &mut Cursor<'_>, what: &str) -> Result<u64, Fail> {
         let start = cursor.at();
         let value = self.absolute(cursor)?;
@@ -298,7 +301,7 @@ impl Assembler<'_> {
             .map_err(|_| Diagnostic::new(start..cursor.end(), format!("expected {what}, found {value}")))
     }
 
-    /// A number of bytes or units, which may depend on what comes later.
+    /// A number of bytes or units, which may depend on later text.
     fn count_or_later(&mut self, cursor: &mut Cursor<'_>) -> Result<Count, Fail> {
         let start = cursor.at();
         let mut value = expression(cursor, &self.symbols)?;
@@ -336,7 +339,7 @@ impl Assembler<'_> {
             .map_err(|message| Diagnostic::new(start..cursor.end(), message))
     }
 
-    /// `.ds.w count`: zeros for so many values.
+    /// `.ds.w count`: zeros for `count` values.
     fn room(&mut self, cursor: &mut Cursor<'_>, size: u64) -> Result<(), Fail> {
         let start = cursor.at();
         let count = self.absolute(cursor)?;
@@ -346,7 +349,7 @@ impl Assembler<'_> {
             self.warn_here(
                 cursor,
                 span,
-                format!("expected a number of values, found {count}: this has no effect"),
+                format!("expected a number of values, found {count}: the directive has no effect"),
             );
             return Ok(());
         };
@@ -377,7 +380,7 @@ impl Assembler<'_> {
             .map_err(|message| Diagnostic::new(start..cursor.end(), message))
     }
 
-    /// A value, so many times, that the end of the source decides.
+    /// Emits a repeated value that only the end of the source determines.
     fn repeated_later(
         &mut self,
         count: u64,
@@ -392,7 +395,7 @@ impl Assembler<'_> {
             );
             return Err(Diagnostic::new(span, message));
         }
-        // `.` is the address of the first one in all of them.
+        // `.` is the address of the first repetition in all of them.
         let value = self.symbols.anchor(value, (self.sections.current, self.sections.offset()));
         let expression = self.symbols.bound(value);
         for _ in 0..count {
@@ -411,22 +414,23 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// Warns of a part of the statement being read.
+    /// Warns about a part of the current statement.
     fn warn_here(&mut self, cursor: &Cursor<'_>, span: Span, message: String) {
         self.warn(self.position.line, cursor.text(), *Diagnostic::new(span, message));
     }
 
-    /// The size of what `.fill` repeats, as LLVM has it; `None` if there is nothing to repeat.
+    /// The size of the unit that `.fill` repeats, as in LLVM; `None` if there is nothing to repeat.
     fn fill_size(&mut self, cursor: &Cursor<'_>, size: i64, span: Span) -> Option<u64> {
         match u64::try_from(size) {
             Ok(size @ 0..=8) => Some(size),
             Ok(_) => {
-                let message = format!("expected a size from 0 to 8, found {size}: 8 is taken");
+                let message = format!("expected a size from 0 to 8, found {size}: using 8");
                 self.warn_here(cursor, span, message);
                 Some(8)
             }
             Err(_) => {
-                let message = format!("expected a size from 0 to 8, found {size}: this has no effect");
+                let message =
+                    format!("expected a size from 0 to 8, found {size}: the directive has no effect");
                 self.warn_here(cursor, span, message);
                 None
             }
@@ -444,7 +448,7 @@ impl Assembler<'_> {
         let size_span = size_start..cursor.end();
         let has_value = cursor.eat(",");
         let at = cursor.at();
-        // The value has four bytes at most; of what is not repeated any number does.
+        // The value has at most four bytes. Without a unit to repeat, any number is accepted.
         let bytes = u64::try_from(size).map_or(8, |size| size.min(4));
         let value = if has_value { self.fitting(cursor, bytes)? } else { 0 };
         self.end(cursor)?;
@@ -455,23 +459,24 @@ impl Assembler<'_> {
         }
         let count = match counted {
             Count::Known(number) => u64::try_from(number).unwrap_or_else(|_| {
-                let message = format!("expected a number of repetitions, found {number}: this has no effect");
+                let message =
+                    format!("expected a number of repetitions, found {number}: the directive has no effect");
                 self.warn_here(cursor, count_span, message);
                 0
             }),
             Count::Later(count) => count,
         };
-        // LLVM repeats four bytes of a value where it knows how often, and eight elsewhere.
+        // LLVM repeats four bytes of a value where the count is known, and eight elsewhere.
         if matches!(counted, Count::Later(_)) && size > 4 && u32::try_from(value).is_err() {
             let message = format!("expected a value from 0 to 4294967295, found {value}");
             return Err(Diagnostic::new(at..cursor.end(), message)
-                .note("how often it is repeated depends on what comes later, and the value has four bytes"));
+                .note("the number of repetitions depends on later lines, so the value has only four bytes"));
         }
         let total = count.checked_mul(size).filter(|total| *total <= super::sections::LARGEST);
         let Some(total) = total else {
             return Err(Diagnostic::new(span, "the section would grow beyond 4 GiB"));
         };
-        // The value has four bytes; what is longer is filled with zeros.
+        // The value has four bytes; a larger unit is filled with zeros.
         let mut unit = [0; 8];
         for (byte, value) in unit.iter_mut().zip(value.to_le_bytes()).take(if size > 4 { 4 } else { 8 }) {
             *byte = value;
@@ -497,14 +502,14 @@ impl Assembler<'_> {
         self.sections.emit_fill(count, fill as u8).map_err(|message| Diagnostic::new(span, message))
     }
 
-    /// `. = place`, behind its `=`.
+    /// `. = place`, after its `=`.
     pub(super) fn move_place(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         let (span, count) = self.room_up_to(cursor)?;
         self.end(cursor)?;
         self.sections.emit_fill(count, 0).map_err(|message| Diagnostic::new(span, message))
     }
 
-    /// Reads a place of this section, and counts the bytes up to it.
+    /// Reads an address of this section, and counts the bytes up to it.
     fn room_up_to(&mut self, cursor: &mut Cursor<'_>) -> Result<(Span, u64), Fail> {
         let start = cursor.at();
         let mut place = expression(cursor, &self.symbols)?;
@@ -559,14 +564,15 @@ impl Assembler<'_> {
         }
     }
 
-    /// `.p2align 8, fill, most`: `power` says that the first number is an exponent, `unit` how many bytes the fill has.
+    /// `.p2align 8, fill, most`. `power`: the first number is an exponent. `unit`: the size of the
+    /// fill value in bytes.
     fn align(&mut self, cursor: &mut Cursor<'_>, power: bool, unit: u64) -> Result<(), Fail> {
         let start = cursor.at();
         if cursor.is_done() && power && unit == 1 {
             self.warn_here(
                 cursor,
                 0..start,
-                "expected an alignment, found none: this has no effect".to_owned(),
+                "expected an alignment, found none: the directive has no effect".to_owned(),
             );
             return Ok(());
         }
@@ -574,7 +580,7 @@ impl Assembler<'_> {
         let span = start..cursor.end();
         let align = match power {
             true => 1u64.checked_shl(value.min(64) as u32).unwrap_or(0),
-            // An alignment to 0 bytes aligns nothing.
+            // An alignment to 0 bytes has no effect.
             false => value.max(1),
         };
         if !align.is_power_of_two() || align > MAX_ALIGN {
@@ -591,9 +597,9 @@ impl Assembler<'_> {
             }
             if cursor.eat(",") {
                 let at = cursor.at();
-                most = self.count(cursor, "the most bytes to skip")?;
+                most = self.count(cursor, "the maximum number of bytes to skip")?;
                 if most == 0 {
-                    let message = "expected the most bytes to skip, found 0: nothing could be aligned";
+                    let message = "expected a maximum of at least 1 byte to skip, found 0";
                     return Err(Diagnostic::new(at..cursor.end(), message));
                 }
             }
@@ -609,7 +615,7 @@ impl Assembler<'_> {
         let wrong = |message| Diagnostic::new(span.clone(), message);
         match (fill, unit) {
             (None, _) if code => {
-                // Words, behind what completes the last one.
+                // Words, after bytes that complete the last word.
                 self.sections.append_fill(padding % 4, &[0]).map_err(wrong)?;
                 let filler = self.target.set.family().filler().to_le_bytes();
                 self.sections.append_fill(padding / 4, &filler).map_err(wrong)
@@ -618,8 +624,9 @@ impl Assembler<'_> {
             (Some(value), 1) => self.sections.emit_fill(padding, value as u8).map_err(wrong),
             (Some(value), unit) => {
                 if !padding.is_multiple_of(unit) {
-                    let message =
-                        format!("{padding} bytes are to be skipped, which {unit} at a time cannot fill");
+                    let message = format!(
+                        "the padding has {padding} bytes, which is not a multiple of the {unit}-byte fill value"
+                    );
                     return Err(wrong(message));
                 }
                 let pattern = value.to_le_bytes();

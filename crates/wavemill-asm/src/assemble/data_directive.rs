@@ -1,53 +1,54 @@
-//! Which directives put data into a section, and of which sizes: for who assembles them, and for who prints them otherwise.
+//! Which directives emit data into a section, and its sizes: for the assembler, and for programs
+//! that print directives in another form.
 
 /// A directive for data or space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataDirective {
-    /// Integers of so many bytes: `.long`.
+    /// Integers of this many bytes: `.long`.
     Integers(u8),
-    /// An integer of so many bytes, as often as the first operand says: `.dcb.l`.
+    /// An integer of this many bytes, repeated as often as the first operand says: `.dcb.l`.
     RepeatedIntegers(u8),
     /// Floats: `.float` and `.double`.
     Floats {
-        /// Of 64 bits, not 32.
+        /// 64 bits, not 32.
         double: bool,
     },
-    /// A float, as often as the first operand says: `.dcb.s`.
+    /// A float, repeated as often as the first operand says: `.dcb.s`.
     RepeatedFloats {
-        /// Of 64 bits, not 32.
+        /// 64 bits, not 32.
         double: bool,
     },
-    /// Zeros for as many values, of so many bytes each: `.ds.l`.
+    /// Zeros for a number of values, each of this many bytes: `.ds.l`.
     Room(u8),
     /// Integers of 128 bits: `.octa`.
     Octas,
-    /// Numbers of as many bytes as they need: `.uleb128` and `.sleb128`.
+    /// Numbers of variable length: `.uleb128` and `.sleb128`.
     Leb128 {
         /// With a sign.
         signed: bool,
     },
     /// Strings: `.ascii` and `.asciz`.
     Strings {
-        /// With a zero byte behind each.
+        /// With a zero byte after each.
         zero: bool,
     },
-    /// So many bytes: `.zero`.
+    /// A number of bytes: `.zero`.
     Space,
-    /// A value of a size, so many times: `.fill`.
+    /// A repeated value of a given size: `.fill`.
     Fill,
-    /// Space up to a place: `.org`.
+    /// Space up to an address: `.org`.
     Org,
     /// An alignment: `.balign` and `.p2align`.
     Align {
         /// Whether it is written as an exponent.
         power: bool,
-        /// The bytes of the value that fills the space.
+        /// The size of the value that fills the space, in bytes.
         unit: u8,
     },
 }
 
 impl DataDirective {
-    /// The directive of that name, with its point; `None` for others.
+    /// The directive with this name, including its dot; `None` for others.
     ///
     /// ```
     /// use wavemill_asm::DataDirective;

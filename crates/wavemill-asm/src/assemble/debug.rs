@@ -1,4 +1,4 @@
-//! What a source says for debuggers: where its code comes from, and where it keeps registers.
+//! Debug information of a source: where its code comes from, and where it keeps registers.
 
 use super::frames::Frames;
 use super::lines::Lines;

@@ -1,6 +1,6 @@
 //! The names of directives.
 
-/// The directives that suggestions are made from, beside those of the ABI.
+/// The directives that suggestions come from, besides the directives of the ABI.
 pub(super) const DIRECTIVES: &[&str] = &[
     ".2byte",
     ".4byte",
@@ -102,7 +102,8 @@ pub(super) const DIRECTIVES: &[&str] = &[
     ".zero",
 ];
 
-/// Directives of LLVM that are not here; what they ask for has no place in a module, or nobody has needed it.
+/// LLVM directives that are not supported: a module cannot hold their result, or no source has
+/// needed them.
 pub(super) const MISSING: &[&str] = &[
     ".align32",
     ".altmacro",
@@ -134,7 +135,7 @@ mod tests {
     use super::{DIRECTIVES, MISSING};
     use crate::{InstructionSet, Options, assemble};
 
-    /// What is suggested must exist.
+    /// Every suggested directive must exist.
     #[test]
     fn every_directive_that_is_suggested_is_known() {
         let own = InstructionSet::default().abi().expect("sources without a target have an ABI");
@@ -150,16 +151,16 @@ mod tests {
         assert!(assemble(".no_such_directive", &Options::default()).is_err());
     }
 
-    /// What is missing is said to be, and README has the same list.
+    /// Missing directives are reported as missing, and docs/assembler.md has the same list.
     #[test]
     fn every_directive_that_is_missing_is_listed() {
-        let readme = include_str!("../../../../README.md");
+        let page = include_str!("../../../../docs/assembler.md");
         for directive in MISSING {
             assert!(!DIRECTIVES.contains(directive), "{directive}");
             let reports = assemble(directive, &Options::default()).expect_err(directive);
-            let message = format!("`{directive}` is a directive of LLVM that Wavemill does not have");
+            let message = format!("`{directive}` is an LLVM directive that Wavemill does not support");
             assert_eq!(reports[0].diagnostic.message, message);
-            assert!(readme.contains(&format!("`{directive}`")), "{directive}");
+            assert!(page.contains(&format!("`{directive}`")), "{directive}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Lines that come from elsewhere: macros, repetitions, included files.
+//! Lines from macros, repetitions and included files.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::syntax::{Cursor, source_text};
 #[derive(Debug)]
 pub(super) struct Frame<'t> {
     rest: &'t str,
-    /// The number of the next line; `None` where all lines count as one of an outer frame.
+    /// The number of the next line; `None` where all lines count as one line of an outer frame.
     next: Option<usize>,
 }
 
@@ -23,7 +23,7 @@ impl<'t> Frame<'t> {
         Frame { rest: text, next: Some(1) }
     }
 
-    /// Lines that a line of a source makes.
+    /// Lines that a line of a source generates.
     fn made(text: &'t str) -> Frame<'t> {
         Frame { rest: text, next: None }
     }
@@ -43,7 +43,7 @@ impl<'t> Frame<'t> {
         Some(line)
     }
 
-    /// The number of the line that was read last.
+    /// The number of the line read last.
     pub(super) fn line(&self) -> Option<usize> {
         self.next.map(|next| next - 1)
     }
@@ -59,47 +59,48 @@ pub(super) struct Macro {
     calls: Cell<u64>,
 }
 
-/// What a macro takes.
+/// A parameter of a macro.
 #[derive(Clone, Debug)]
 pub(super) struct Parameter {
     pub(super) name: String,
     default: Option<String>,
     required: bool,
-    /// Takes all that is left.
+    /// Whether it receives all remaining arguments.
     pub(super) rest: bool,
 }
 
-/// The numbers that a body can have.
+/// The numbers that a body can use.
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
-    /// `\+`: how often the macro has been called, or the repetition been made.
+    /// `\+`: how many times the macro was called, or the body repeated.
     own: u64,
-    /// `\@`: how many macros have been called; repetitions have none.
+    /// `\@`: how many macros were called. Repetitions do not have it.
     calls: Option<u64>,
 }
 
-/// How a macro or repetition has ended.
+/// How a macro or repetition ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
-    /// With its last line.
+    /// After its last line.
     End,
     /// By `.exitm`.
     Exit,
 }
 
-/// How deep macros, repetitions and included files may nest.
+/// The maximum nesting of macros, repetitions and included files.
 const DEPTH: u32 = 20;
-/// How many lines may be made in all, and how many bytes they may have.
+/// The most lines that may be generated in total, and the most bytes.
 const MOST_LINES: u64 = 1_000_000;
 const MOST_BYTES: u64 = 1 << 27;
-/// How long a line may be that macros make: each macro that calls another can make it longer many times.
+/// The longest line that macros may generate: each macro that calls another can multiply the
+/// length.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// What `.endr` ends.
+/// The directives that `.endr` ends.
 const REPETITIONS: &[&str] = &[".rept", ".rep", ".irp", ".irpc"];
 
 impl Assembler<'_> {
-    /// Directives that make lines; false for others.
+    /// Handles directives that generate lines; false for others.
     pub(super) fn expanding_directive(
         &mut self,
         name: &str,
@@ -109,22 +110,22 @@ impl Assembler<'_> {
         match name {
             ".macro" => {
                 self.define_macro(cursor, frame)?;
-                // LLVM sees an empty line behind it.
+                // LLVM sees an empty line after it.
                 self.position.blank = true;
-                self.tell_other("", self.here());
+                self.observe_other("", self.here());
             }
             ".purgem" => {
                 let start = cursor.at();
                 let name = self.symbol_name(cursor)?;
                 if self.expansion.macros.remove(&name).is_none() {
-                    let message = format!("expected the name of a macro; `{name}` is none");
+                    let message = format!("there is no macro `{name}`");
                     return Err(Diagnostic::new(start..cursor.end(), message));
                 }
             }
             ".rept" | ".rep" => {
                 let start = cursor.at();
                 let count = self.absolute(cursor).and_then(|count| self.end(cursor).map(|()| count));
-                // The lines of a wrong repetition belong to it all the same.
+                // The lines of an invalid repetition still belong to it.
                 let body = self.body(frame, REPETITIONS, ".endr");
                 let (count, body) = (count?, body?);
                 let count = u64::try_from(count).map_err(|_| {
@@ -158,7 +159,8 @@ impl Assembler<'_> {
             }
             ".endr" | ".endm" | ".endmacro" => {
                 let end = cursor.end();
-                let message = format!("there is nothing that this `{name}` would end");
+                let block = if name == ".endr" { "repetition" } else { "macro" };
+                let message = format!("there is no {block} for this `{name}`");
                 return Err(Diagnostic::new(end.saturating_sub(name.len())..end, message));
             }
             ".exitm" => {
@@ -166,7 +168,7 @@ impl Assembler<'_> {
                 if self.expansion.nesting == 0 {
                     return Err(Diagnostic::new(
                         0..cursor.end(),
-                        "there is no macro or repetition that this would end",
+                        "there is no macro or repetition for this `.exitm`",
                     ));
                 }
                 self.expansion.exiting = true;
@@ -178,15 +180,15 @@ impl Assembler<'_> {
                 let file = (self.options.include)(&file)
                     .map_err(|message| Diagnostic::new(start..cursor.end(), message))?;
                 let commented = self.position.commented;
-                self.tell_blank();
+                self.observe_blank();
                 self.include(&file, start..cursor.end())?;
-                // And another behind its last line.
+                // And another after its last line.
                 self.position.commented = commented;
-                self.tell_blank();
+                self.observe_blank();
             }
             ".end" => self.ended = true,
             ".err" => {
-                return Err(Diagnostic::new(0..cursor.text().len(), "the source says that this is an error"));
+                return Err(Diagnostic::new(0..cursor.text().len(), "the source reports an error here"));
             }
             ".print" => {
                 let start = cursor.at();
@@ -196,13 +198,13 @@ impl Assembler<'_> {
                 let text = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
                 let text = &source_text::bytes(text.unwrap_or(quoted));
                 let inclusion = self.position.inclusion.clone();
-                self.tell(Event::Print { line: self.position.line, inclusion: inclusion.as_ref(), text });
+                self.observe(Event::Print { line: self.position.line, inclusion: inclusion.as_ref(), text });
             }
             ".error" | ".warning" => {
                 let message = if cursor.is_done() {
                     format!(
-                        "the source says that this is {}",
-                        if name == ".error" { "an error" } else { "doubtful" }
+                        "the source reports {} here",
+                        if name == ".error" { "an error" } else { "a warning" }
                     )
                 } else {
                     String::from_utf8_lossy(&self.text(cursor)?).into_owned()
@@ -238,7 +240,7 @@ impl Assembler<'_> {
         Ok((parameter, values))
     }
 
-    /// The lines up to the one that ends a block, which may have others in it.
+    /// The lines up to the end of a block, which may contain other blocks.
     fn body(&mut self, frame: &mut Frame<'_>, begins: &[&str], ends: &str) -> Result<String, Fail> {
         let mut body = String::new();
         let mut depth = 1;
@@ -267,7 +269,7 @@ impl Assembler<'_> {
         Err(Diagnostic::new(0..0, format!("expected `{ends}`, found the end of the file")))
     }
 
-    /// Tells of what stands behind the word that ends a block.
+    /// Reports text after the word that ends a block.
     fn end_of_block(&mut self, text: &str, word: &str, frame: &Frame<'_>) {
         let text = self.target.set.family().line_syntax().without_comment(text);
         let mut cursor = Cursor::new(text);
@@ -281,7 +283,7 @@ impl Assembler<'_> {
         }
     }
 
-    /// Counts what macros and repetitions make, which must end.
+    /// Counts what macros and repetitions generate, to limit it.
     fn count_made(&mut self, lines: u64, bytes: u64, start: usize) -> Result<(), Fail> {
         self.expansion.made += lines;
         self.expansion.made_bytes += bytes;
@@ -291,7 +293,7 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// Reads lines that the current one makes.
+    /// Reads lines that the current line generates.
     fn make(&mut self, text: &str, origin: Option<String>, start: usize) -> Result<After, Fail> {
         let lines = 1 + text.bytes().filter(|byte| *byte == b'\n').count() as u64;
         self.count_made(lines, text.len() as u64, start)?;
@@ -311,7 +313,7 @@ impl Assembler<'_> {
         self.position.origin = before;
         self.expansion.nesting -= 1;
         if std::mem::take(&mut self.expansion.exiting) {
-            // The blocks that it leaves end with it.
+            // The blocks that it leaves end too.
             self.expansion.conditionals.truncate(open);
             return Ok(After::Exit);
         }
@@ -340,11 +342,10 @@ impl Assembler<'_> {
                 .flat_map(|inner| inner.chain())
                 .any(|outer| outer.path == file.path);
             let message = match again {
-                true => format!(
-                    "`{}` includes itself again and again: files nest {DEPTH} deep at most",
-                    file.path
-                ),
-                false => format!("files include one another more than {DEPTH} deep"),
+                true => {
+                    format!("`{}` includes itself repeatedly: files nest at most {DEPTH} deep", file.path)
+                }
+                false => format!("files nest at most {DEPTH} deep"),
             };
             return Err(Diagnostic::new(start..end, message));
         }
@@ -380,11 +381,11 @@ impl Assembler<'_> {
                 default = Some(arguments::value(cursor)?);
             }
             let wrong = if parameters.iter().any(|known| known.name == parameter) {
-                Some(format!("the macro has a parameter `{parameter}` already"))
+                Some(format!("the macro already has a parameter `{parameter}`"))
             } else {
                 let last = parameters.last().filter(|last| last.rest);
                 last.map(|last| {
-                    format!("`{}` takes all that is left, so that nothing can follow it", last.name)
+                    format!("`{}` receives all remaining values, so nothing can follow it", last.name)
                 })
             };
             if let Some(message) = wrong {
@@ -400,14 +401,13 @@ impl Assembler<'_> {
     fn define_macro(&mut self, cursor: &mut Cursor<'_>, frame: &mut Frame<'_>) -> Result<(), Fail> {
         let start = cursor.at();
         let head = self.macro_head(cursor);
-        // The lines of a wrong macro belong to it all the same.
+        // The lines of an invalid macro still belong to it.
         let body = self.body(frame, &[".macro"], ".endm");
         let ((name, parameters), body) = (head?, body?);
         if self.expansion.macros.contains_key(&name) {
             let message = format!("the macro `{name}` is defined a second time");
-            return Err(
-                Diagnostic::new(start..start + name.len(), message).note("`.purgem` forgets the first")
-            );
+            return Err(Diagnostic::new(start..start + name.len(), message)
+                .note("`.purgem` removes the first definition"));
         }
         self.expansion
             .macros
@@ -428,7 +428,7 @@ impl Assembler<'_> {
         for (at, argument) in
             arguments::of_call(cursor, &definition.name, parameters)?.into_iter().enumerate()
         {
-            // A value without a single character is none.
+            // An empty value does not count as one.
             if let Some(value) = given.get_mut(argument.parameter.unwrap_or(at))
                 && !argument.value.is_empty()
             {
@@ -488,7 +488,7 @@ impl Assembler<'_> {
                 .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.'))
                 .count();
             let word = rest.get(..length).unwrap_or_default();
-            // The longest name that there is: `\name.x` may be the parameter `name` and `.x`.
+            // The longest matching name: `\name.x` may be the parameter `name` and `.x`.
             let found = values
                 .iter()
                 .filter(|(name, _)| word.starts_with(name))
@@ -507,7 +507,7 @@ impl Assembler<'_> {
                 None => made.push("\\"),
             }
             if made.text.len() - made.line > LONGEST_LINE {
-                let message = format!("this makes a line of more than {LONGEST_LINE} bytes");
+                let message = format!("this expands to a line of more than {LONGEST_LINE} bytes");
                 return Err(Diagnostic::new(start..start, message));
             }
             if made.text.len() as u64 > room {
@@ -519,10 +519,10 @@ impl Assembler<'_> {
     }
 }
 
-/// Lines as they are made.
+/// Generated lines.
 struct Made {
     text: String,
-    /// Where the last of them begins.
+    /// The start of the last line.
     line: usize,
 }
 
@@ -536,6 +536,7 @@ impl Made {
 }
 
 fn too_much(start: usize) -> Fail {
-    let message = format!("macros and repetitions make more than {MOST_LINES} lines or {MOST_BYTES} bytes");
+    let message =
+        format!("macros and repetitions expand to more than {MOST_LINES} lines or {MOST_BYTES} bytes");
     Diagnostic::new(start..start, message)
 }

@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Fail};
 use crate::family::Field;
 
 impl Assembler<'_> {
-    /// Fills a field in; bits around it stay.
+    /// Fills in a field without changing the bits around it.
     pub(super) fn patch_bits(&mut self, pending: &Pending, field: Field, value: i64) {
         let offset = pending.offset + u64::from(field.byte);
         let bytes = usize::from(field.bits).div_ceil(8);
@@ -25,7 +25,7 @@ impl Assembler<'_> {
         }
     }
 
-    /// How far a label is from the start of its section.
+    /// The distance of a label from the start of its section.
     pub(super) fn place_of_label(
         &mut self,
         pending: &Pending,
@@ -63,7 +63,8 @@ impl Assembler<'_> {
         }
     }
 
-    /// The distance to a label, in units from `bias` bytes behind the start of the instruction.
+    /// The distance to a label in units, counted from `bias` bytes after the start of the
+    /// instruction.
     pub(super) fn distance(
         &mut self,
         pending: &Pending,
@@ -90,7 +91,7 @@ impl Assembler<'_> {
         let (Some(reference), None) = (&value.plus, &value.minus) else {
             return Err(Diagnostic::new(span, "expected a label"));
         };
-        // Another file may replace what is not local.
+        // Another file may replace symbols that are not local.
         let local = self.symbols.all.get(reference.symbol).is_none_or(super::symbols::Symbol::is_local);
         match self.symbols.place(reference.symbol) {
             Some((section, offset)) if section == pending.section && local => {
@@ -100,20 +101,24 @@ impl Assembler<'_> {
                     return Err(Diagnostic::new(
                         span,
                         format!(
-                            "a branch goes to a word of the code; this address is not a multiple of {unit}"
+                            "expected a branch target at a multiple of {unit} bytes from here, found {bytes} bytes"
                         ),
                     ));
                 }
                 if !reach.contains(&(bytes / unit)) {
                     return Err(Diagnostic::new(
                         span,
-                        format!("the label is {} dwords away; a branch reaches {most}", bytes / unit),
+                        format!(
+                            "the label is {} dwords away; a branch reaches {} to {most}",
+                            bytes / unit,
+                            -most - 1
+                        ),
                     ));
                 }
                 self.patch_bits(pending, field, bytes / unit);
             }
             _ => {
-                // What LLVM leaves in a field that the linker fills in.
+                // LLVM leaves this value in a field that the linker fills in.
                 self.patch_bits(pending, field, -1);
                 needs.push(Need {
                     section: pending.section,

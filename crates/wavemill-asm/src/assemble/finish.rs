@@ -1,4 +1,4 @@
-//! The end of a source: what waited for symbols is filled in, and the module put together.
+//! The end of a source: fills in what waited for symbols, and builds the module.
 
 use std::collections::HashMap;
 
@@ -60,7 +60,7 @@ impl Assembler<'_> {
             self.describe(&kernel, &mut needs);
         }
         let Some(id) = self.target.id.clone() else {
-            // Instructions and kernels have said so already.
+            // Instructions and kernels have reported it already.
             if self.messages.reports.is_empty() {
                 self.report("", *no_target(0..0));
             }
@@ -99,14 +99,14 @@ impl Assembler<'_> {
         }
     }
 
-    /// Blocks that the source has not ended.
+    /// Reports blocks without an end.
     fn unclosed(&mut self) {
         for conditional in std::mem::take(&mut self.expansion.conditionals) {
             let message = "expected `.endif` for this `.if`, found the end of the file";
             let span = conditional.place.span.clone();
             self.report_at(&conditional.place, *Diagnostic::new(span, message));
         }
-        // A kernel with other lines in it has been reported.
+        // A kernel with foreign lines has been reported already.
         if let Some(kernel) = self.kernels.open.take().filter(|kernel| !kernel.strayed) {
             let end = kernel.abi.directives().end_kernel;
             let message = format!("expected `{end}`, found the end of the file");
@@ -129,7 +129,8 @@ impl Assembler<'_> {
         }
     }
 
-    /// Fails where a statement uses `1f` or `1b` for which there is no label: without a layout nothing else can be wrong.
+    /// Fails if a statement uses `1f` or `1b` without a label for it. Without a layout no other
+    /// error is possible.
     fn named_labels(&mut self, pending: &Pending) -> Result<(), Fail> {
         let span = pending.place.span.clone();
         let here = (pending.section, pending.offset);
@@ -142,7 +143,7 @@ impl Assembler<'_> {
 
     fn fill_in(&mut self, pending: &Pending, needs: &mut Vec<Need>) -> Result<(), Fail> {
         let span = pending.place.span.clone();
-        // `.` in an operand is the place of the instruction.
+        // `.` in an operand is the address of the instruction.
         let here = (pending.section, pending.offset);
         let value = self.symbols.evaluate_bound(&pending.expression, here, &span)?;
         if let Some(message) = self.symbols.missing_label(&value) {
@@ -161,7 +162,7 @@ impl Assembler<'_> {
                 }
                 Some(number) => {
                     let bits = field.bits;
-                    Err(Diagnostic::new(span, format!("expected a number of {bits} bits, found {number}")))
+                    Err(Diagnostic::new(span, format!("expected a {bits}-bit number, found {number}")))
                 }
                 None => Err(Diagnostic::new(span, "expected a number, found the address of a label")),
             },
@@ -177,7 +178,8 @@ impl Assembler<'_> {
         }
     }
 
-    /// A field of `size` bytes at `offset`; `relative`: a plain symbol is a distance from the field.
+    /// Fills in a field of `size` bytes at `offset`. `relative`: a plain symbol is a distance from
+    /// the field.
     fn data(
         &mut self,
         pending: &Pending,
@@ -190,7 +192,7 @@ impl Assembler<'_> {
         let span = pending.place.span.clone();
         let zeros = self.sections.all.get(pending.section).is_some_and(|section| section.zeros);
         if zeros && self.symbols.number_of(value) != Some(0) {
-            return Err(Diagnostic::new(span, "the section takes zeros only"));
+            return Err(Diagnostic::new(span, "the section accepts only zeros"));
         }
         if let Some(number) = self.symbols.number_of(value) {
             let bits = 8 * u32::from(size);
@@ -206,7 +208,7 @@ impl Assembler<'_> {
         let mut addend = value.constant;
         let mut distance = relative;
         if let Some(minus) = &value.minus {
-            // From a place of this section: so many bytes from the field.
+            // Relative to an address of this section, so relative to the field with an addend.
             match self.symbols.place(minus.symbol) {
                 Some((section, from)) if section == pending.section => {
                     addend = addend.wrapping_add(offset as i64).wrapping_sub(from as i64);
@@ -232,14 +234,14 @@ impl Assembler<'_> {
             (None, 4, false) => RelocationKind::Abs32,
             (None, 8, false) => RelocationKind::Abs64,
             (Some(name), ..) => {
-                let fail = Diagnostic::new(span, format!("`@{name}` is no relocation of {size} bytes"));
+                let fail = Diagnostic::new(span, format!("`@{name}` is not a relocation of {size} bytes"));
                 return Err(fail.note(
                     "relocations are rel32@lo, rel32@hi, abs32@lo, abs32@hi, gotpcrel32@lo, gotpcrel32@hi, gotpcrel, rel64 and abs64",
                 ));
             }
-            (None, ..) => return wrong("an address has 32 or 64 bits"),
+            (None, ..) => return wrong("an address needs 32 or 64 bits"),
         };
-        // The distance to what no other file can replace is known.
+        // The distance to a symbol that no other file can replace is known.
         if kind == RelocationKind::Rel32
             && self.symbols.all.get(plus.symbol).is_some_and(super::symbols::Symbol::is_local)
             && let Some((section, place)) = self.symbols.place(plus.symbol)
@@ -247,7 +249,7 @@ impl Assembler<'_> {
         {
             let distance = (place as i64).wrapping_add(addend).wrapping_sub(offset as i64);
             let Ok(distance) = i32::try_from(distance) else {
-                return wrong("the address is too far away for a distance of 32 bits");
+                return wrong("the address is too far away for a 32-bit distance");
             };
             self.patch(pending, offset, &distance.to_le_bytes());
             return Ok(());
@@ -267,7 +269,7 @@ impl Assembler<'_> {
                 return self.report_at(&kernel.place, *fail);
             }
         };
-        // What is wrong with a directive is told once: it is not missing, too.
+        // An invalid directive is reported once. It does not count as missing too.
         let mut tried = kernel.tried.clone();
         for (name, value, place) in &kernel.settings {
             let span = place.span.clone();
@@ -294,17 +296,17 @@ impl Assembler<'_> {
                 }
             }
             Err(problems) => {
-                let told = |problem: &DescriptorProblem| {
+                let reported = |problem: &DescriptorProblem| {
                     problem.missing.is_some_and(|name| kernel.strayed || tried.contains(&name))
                 };
-                for problem in problems.into_iter().filter(|problem| !told(problem)) {
+                for problem in problems.into_iter().filter(|problem| !reported(problem)) {
                     let fail = Diagnostic::new(kernel.place.span.clone(), problem.message);
                     self.report_at(&kernel.place, *fail);
                 }
             }
         }
         let code = self.symbols.id(&kernel.name);
-        // The distance from the descriptor to the code is fixed, so that no other code may take its place.
+        // The distance from the descriptor to the code is fixed, so other code must not replace it.
         let (binding, visibility) = (self.symbols.all[code].binding, self.symbols.all[code].visibility);
         self.symbols.all[code].visibility = visibility.or(Some(Visibility::Protected));
         let name = abi.descriptor_symbol(&kernel.name);
@@ -341,7 +343,7 @@ impl Assembler<'_> {
             }
             module.add_section(section.finish());
         }
-        // The name of a section is its start, unless a symbol has it.
+        // The name of a section means its start, unless a symbol has the name.
         for symbol in &mut self.symbols.all {
             if symbol.meaning.is_none()
                 && !symbol.used
@@ -369,7 +371,7 @@ impl Assembler<'_> {
                 visibility: Visibility::Default,
             });
         }
-        // Of each symbol of the source, the one of the module.
+        // Maps each symbol of the source to its symbol of the module.
         let mut numbers: Vec<Option<SymbolId>> = Vec::with_capacity(self.symbols.all.len());
         for index in 0..self.symbols.all.len() {
             let symbol = self.symbol(index, needed.get(index).copied().unwrap_or(false));
@@ -420,7 +422,7 @@ impl Assembler<'_> {
             self.report("", *Diagnostic::new(0..0, message));
         }
         self.address_table(module, &numbers);
-        // Last of all, because symbols are found by their names up to here.
+        // This comes last, because symbols are looked up by name until here.
         for (symbol, number) in self.symbols.all.iter_mut().zip(numbers) {
             if let Some(named) = number.and_then(|id| module.symbols.get_mut(id.0)) {
                 named.name = std::mem::take(&mut symbol.name).into_string();
@@ -434,7 +436,7 @@ impl Assembler<'_> {
         let indices = module.symbol_indices();
         let mut bytes = Vec::new();
         for name in names {
-            // Symbols that are not in the file have no address that could matter.
+            // Symbols that are not in the file have no address to record.
             let id = number(numbers, self.symbols.id(&name));
             if let Some(&index) = id.and_then(|id| indices.get(id.0)) {
                 leb128::unsigned(&mut bytes, index.into());
@@ -445,8 +447,9 @@ impl Assembler<'_> {
         module.add_section(table);
     }
 
-    /// The section and offset of what a relocation refers to, if the section's symbol takes the place of its own: that of
-    /// local symbols, unless the section is merged, where parts move.
+    /// The section and offset that a relocation refers to, if it can use the section's symbol
+    /// instead of its own. It can for local symbols, unless the section is merged, which moves its
+    /// parts.
     fn section_stands_for(&self, module: &Module, need: &Need) -> Option<(usize, u64)> {
         let symbol = self.symbols.all.get(need.symbol)?;
         let local = symbol.is_local();
@@ -457,7 +460,7 @@ impl Assembler<'_> {
         (local && !merged).then_some((section, offset))
     }
 
-    /// The symbol of the file, still without name, if it is to be in it.
+    /// The symbol of the file, still without a name, if the file needs it.
     fn symbol(&mut self, index: usize, needed: bool) -> Option<Symbol> {
         let here = (0, 0);
         let symbol = self.symbols.all.get(index)?;
@@ -510,12 +513,12 @@ impl Assembler<'_> {
     }
 }
 
-/// The symbol of the module that a symbol of the source has become.
+/// The symbol of the module for a symbol of the source.
 fn number(numbers: &[Option<SymbolId>], symbol: usize) -> Option<SymbolId> {
     numbers.get(symbol).copied().flatten()
 }
 
-/// Nobody has said what the source is for.
+/// The error if the source has no target.
 pub(super) fn no_target(span: Span) -> Fail {
     let [abi, ..] = abi::ALL;
     let (directive, example) = (abi.directives().target, abi.example_target());
@@ -523,8 +526,8 @@ pub(super) fn no_target(span: Span) -> Fail {
         .note(format!("name one with `{directive} \"{example}\"`, or on the command line"))
 }
 
-/// Whether LLVM makes a plain symbol in a literal a distance from the literal: it does, but in differences and where the
-/// text asks for an address.
+/// Whether LLVM makes a plain symbol in a literal a distance from the literal. It does, except in
+/// differences and where the text requests an address.
 fn is_relative(expression: &Expression) -> bool {
     match expression {
         Expression::Symbol { relocation, .. } => {

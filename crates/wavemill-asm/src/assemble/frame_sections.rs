@@ -1,5 +1,6 @@
-//! Call frame information: `.debug_frame` for debuggers (DWARF 5, section 6.4, version 4 of its entries), and `.eh_frame` for
-//! exceptions (LSB Core, "Exception Frames"), which a source gets that does not say `.cfi_sections .debug_frame`, as from LLVM.
+//! Call frame information: `.debug_frame` for debuggers (DWARF 5, section 6.4, version 4 of its
+//! entries), and `.eh_frame` for exceptions (LSB Core, "Exception Frames"). As in LLVM, a source
+//! gets `.eh_frame` unless it says `.cfi_sections .debug_frame`.
 
 use gimli::constants as dw;
 use wavemill_object::write::SectionFlags;
@@ -13,16 +14,17 @@ use crate::syntax::{Binary, Expression};
 /// The register column of the caller's program counter (AMDGPUUsage, "Register Identifier").
 const PROGRAM_COUNTER: u64 = 16;
 
-/// How a pointer is written in `.eh_frame`: its size, whether it is a distance from itself, and whether it leads to another
-/// pointer.
+/// How a pointer is encoded in `.eh_frame`: its size, whether it is relative to its own address,
+/// and whether it points to another pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PointerEncoding(u8);
 
 impl PointerEncoding {
-    /// How functions are referred to.
+    /// The encoding of references to functions.
     const FUNCTION: PointerEncoding = PointerEncoding(dw::DW_EH_PE_pcrel.0 | dw::DW_EH_PE_sdata4.0);
 
-    /// The encoding with this number; `None` for numbers of no fixed size, or from another base.
+    /// The encoding with this number; `None` for numbers without a fixed size, or with another
+    /// base.
     pub(super) fn new(number: i64) -> Option<PointerEncoding> {
         let encoding = PointerEncoding(u8::try_from(number).ok()?);
         let based = dw::DwEhPe(encoding.0 & 0x70);
@@ -35,19 +37,20 @@ impl PointerEncoding {
             dw::DW_EH_PE_udata2 | dw::DW_EH_PE_sdata2 => Some(2),
             dw::DW_EH_PE_udata4 | dw::DW_EH_PE_sdata4 => Some(4),
             dw::DW_EH_PE_absptr | dw::DW_EH_PE_udata8 | dw::DW_EH_PE_sdata8 => Some(8),
-            // A pointer with sign.
+            // A signed pointer.
             dw::DwEhPe(0x8) => Some(8),
             _ => None,
         }
     }
 }
 
-/// A section of frames in the making.
+/// A section of frames under construction.
 struct Table {
-    /// `.eh_frame`, not `.debug_frame`.
+    /// Whether it is `.eh_frame`, not `.debug_frame`.
     exceptions: bool,
     bytes: Vec<u8>,
-    /// Fields that wait for symbols: where, how many bytes, the symbol, whether it is a distance, and the frame.
+    /// Fields that wait for symbols: offset, size in bytes, symbol, whether it is a distance, and
+    /// the frame.
     fields: Vec<(u64, u8, Expression, bool, usize)>,
 }
 
@@ -57,13 +60,14 @@ impl Table {
         self.bytes.resize(self.bytes.len() + usize::from(size), 0);
     }
 
-    /// A pointer as its encoding says.
+    /// Appends a pointer in an encoding.
     fn pointer(&mut self, encoding: PointerEncoding, value: Expression, frame: usize) {
         let relative = encoding.0 & dw::DW_EH_PE_pcrel.0 != 0;
         self.field(encoding.size().unwrap_or(8), value, relative, frame);
     }
 
-    /// Ends the entry that begins at `start`: no operations up to a multiple of `align`, and its length.
+    /// Ends the entry that begins at `start`: pads it to a multiple of `align`, and fills in its
+    /// length.
     fn end_entry(&mut self, start: usize, align: usize) {
         self.bytes.resize(self.bytes.len().next_multiple_of(align), dw::DW_CFA_nop.0);
         let length = (self.bytes.len() - start - 4) as u32;
@@ -72,13 +76,13 @@ impl Table {
         }
     }
 
-    /// What frames have in common.
+    /// Appends the common information entry of a frame.
     fn common(&mut self, frame: &Frame, number: usize) {
         let start = self.bytes.len();
         let column = frame.return_column.unwrap_or(PROGRAM_COUNTER);
         self.bytes.extend([0; 4]);
         if self.exceptions {
-            // The mark of such an entry, version 1, and which data there is.
+            // The mark of such an entry, version 1, and the kinds of data present.
             self.bytes.extend([0, 0, 0, 0, 1, b'z']);
             let letters = [
                 (frame.personality.is_some(), b'P'),
@@ -89,7 +93,8 @@ impl Table {
             self.bytes.extend(letters.iter().filter(|(there, _)| *there).map(|(_, letter)| *letter));
             self.bytes.push(0);
         } else {
-            // The mark of such an entry, version 4, nothing that goes beyond it, addresses of eight bytes without segments.
+            // The mark of such an entry, version 4, no augmentation, 8-byte addresses without
+            // segments.
             self.bytes.extend([0xFF, 0xFF, 0xFF, 0xFF, 4, 0, 8, 0]);
         }
         leb128::unsigned(&mut self.bytes, STEP);
@@ -98,7 +103,7 @@ impl Table {
             leb128::unsigned(&mut self.bytes, column);
             return self.end_entry(start, 8);
         }
-        // Version 1 has a byte for it, which has been looked at.
+        // Version 1 has one byte for the column, which has been checked.
         self.bytes.push(column as u8);
         let pointer = frame.personality.as_ref().map_or(0, |(encoding, _)| 1 + encoding.size().unwrap_or(8));
         self.bytes.push(pointer + u8::from(frame.data.is_some()) + 1);
@@ -111,7 +116,7 @@ impl Table {
         self.end_entry(start, 4);
     }
 
-    /// A frame whose common entry is at `common` in a section of which there were `base` bytes before.
+    /// Appends a frame. Its common entry is at `common`; the section already had `base` bytes.
     fn frame(
         &mut self,
         frame: &Frame,
@@ -127,7 +132,7 @@ impl Table {
         if self.exceptions {
             self.bytes.extend(((start + 4 - common) as u32).to_le_bytes());
             self.pointer(PointerEncoding::FUNCTION, function, number);
-            // Sections are not longer than that.
+            // Sections are not longer than 32 bits can express.
             self.bytes.extend((length as u32).to_le_bytes());
             self.bytes.push(frame.data.as_ref().map_or(0, |(encoding, _)| encoding.size().unwrap_or(8)));
             if let Some((encoding, symbol)) = &frame.data {
@@ -151,7 +156,8 @@ impl Table {
 }
 
 impl Frame {
-    /// What decides which common entry a frame has, and the order in which LLVM writes frames.
+    /// The key that decides which common entry a frame uses, and the order in which LLVM writes
+    /// frames.
     fn key(&self) -> impl Ord + use<'_> {
         let encoding =
             |pointer: &Option<(PointerEncoding, String)>| pointer.as_ref().map(|(encoding, _)| encoding.0);
@@ -194,10 +200,10 @@ impl Assembler<'_> {
         let exceptions = name == ".eh_frame";
         let wide = |frame: &&Frame| frame.return_column.is_some_and(|column| column > 255);
         if let Some(frame) = frames.iter().find(wide).filter(|_| exceptions) {
-            let message = "`.eh_frame` has a byte for `.cfi_return_column`: expected a register up to 255";
+            let message = "expected a register up to 255: `.eh_frame` holds `.cfi_return_column` in one byte";
             let fail = Diagnostic::new(frame.place.span.clone(), message);
             return self
-                .report_at(&frame.place, *fail.note("`.cfi_sections .debug_frame` has room for more"));
+                .report_at(&frame.place, *fail.note("`.cfi_sections .debug_frame` allows larger numbers"));
         }
         let section = self.sections.section_named(name);
         self.sections.current = section;
@@ -209,7 +215,7 @@ impl Assembler<'_> {
         let mut table = Table { exceptions, bytes: Vec::new(), fields: Vec::new() };
         let mut common: Option<(usize, usize)> = None;
         for (number, frame) in frames.iter().enumerate() {
-            // Debuggers are content with one.
+            // One common entry is enough for debuggers.
             let same =
                 |of: usize| !exceptions || frames.get(of).is_some_and(|other| other.key() == frame.key());
             let at = match common {
@@ -241,7 +247,7 @@ impl Assembler<'_> {
     }
 }
 
-/// So many steps further in the code.
+/// Advances the location by this many steps.
 fn advance(body: &mut Vec<u8>, steps: u64) {
     match (steps, u8::try_from(steps), u16::try_from(steps), u32::try_from(steps)) {
         (0, ..) => {}
@@ -252,7 +258,7 @@ fn advance(body: &mut Vec<u8>, steps: u64) {
             body.extend(steps.to_le_bytes());
         }
         (.., steps) => {
-            // Sections are not so long that it would not fit.
+            // Sections are short enough that the steps fit.
             body.push(dw::DW_CFA_advance_loc4.0);
             body.extend(steps.unwrap_or(u32::MAX).to_le_bytes());
         }

@@ -1,5 +1,6 @@
-//! `.cfi_*`: how a debugger finds the frame of the caller, and what exceptions run. [`frame_sections`](super::frame_sections)
-//! makes call frame information of it (DWARF 5, section 6.4).
+//! `.cfi_*`: how a debugger finds the caller's frame, and what exceptions run.
+//! [`frame_sections`](super::frame_sections) turns it into call frame information (DWARF 5, section
+//! 6.4).
 
 use gimli::constants as dw;
 
@@ -8,16 +9,16 @@ use super::{Assembler, Place, leb128};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::Cursor;
 
-/// Bytes by which offsets of saved registers are counted (AMDGPUUsage, "Call Frame Information").
+/// Unit for the offsets of saved registers, in bytes (AMDGPUUsage, "Call Frame Information").
 pub(super) const DATA_ALIGN: i64 = 4;
 /// `DW_CFA_LLVM_def_aspace_cfa`: a frame address in an address space (AMDGPUUsage and "DWARF Extensions For Heterogeneous
 /// Debugging").
 const DEF_ASPACE_CFA: u8 = 0x30;
 
-/// What a source says of frames.
+/// The frames of a source.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
-    /// `.cfi_sections`, if there is one: whether `.eh_frame` and `.debug_frame` are wanted.
+    /// `.cfi_sections`, if present: whether it requests `.eh_frame` and `.debug_frame`.
     pub(super) sections: Option<(bool, bool)>,
     pub(super) open: Option<Frame>,
     pub(super) all: Vec<Frame>,
@@ -30,26 +31,26 @@ pub(super) struct Frame {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) place: Place,
-    /// The instructions, and the places in the section from which on they hold.
+    /// The instructions, each with the offset in the section from which it applies.
     pub(super) instructions: Vec<(u64, Vec<u8>)>,
-    /// The distance of the frame's address from its register, as far as the directives have said.
+    /// The distance of the frame's address from its register, according to the directives so far.
     distance: i64,
-    /// Without the instructions that every frame begins with: there are none here.
+    /// Whether the frame omits the instructions that other frames begin with.
     pub(super) simple: bool,
     /// The register column of the caller's program counter, if it is not the usual one.
     pub(super) return_column: Option<u64>,
-    /// What exceptions run, and the data that it reads.
+    /// The personality routine, and the data that it reads.
     pub(super) personality: Option<(PointerEncoding, String)>,
     pub(super) data: Option<(PointerEncoding, String)>,
-    /// The frame of a signal handler.
+    /// Whether this is the frame of a signal handler.
     pub(super) signal: bool,
 }
 
-/// Said of directives in another section than that of their frame.
-const ELSEWHERE: &str = "the frame has begun in another section";
+/// The message for directives in a section other than the section of their frame.
+const ELSEWHERE: &str = "the frame began in another section";
 
 impl Assembler<'_> {
-    /// Directives about frames; false for others.
+    /// Handles directives about frames; false for others.
     pub(super) fn frame_directive(
         &mut self,
         name: &str,
@@ -80,7 +81,7 @@ impl Assembler<'_> {
                     Err(Diagnostic::new(span, ELSEWHERE))
                 };
                 let here = self.sections.offset();
-                // What is wrong with a line does not end the frame.
+                // An invalid line does not end the frame.
                 let code = code.map(|code| frame.instructions.push((here, code)));
                 self.debug.frames.open = Some(frame);
                 code?;
@@ -140,11 +141,11 @@ impl Assembler<'_> {
     fn column(&mut self, cursor: &mut Cursor<'_>) -> Result<u64, Fail> {
         let start = cursor.at();
         if !matches!(cursor.peek(), Some(b'0'..=b'9')) {
-            return Err(cursor.expected("the number of a register in DWARF"));
+            return Err(cursor.expected("a DWARF register number"));
         }
         let value = self.absolute(cursor)?;
         u64::try_from(value).ok().filter(|value| *value <= u32::MAX.into()).ok_or_else(|| {
-            Diagnostic::new(start..cursor.end(), format!("expected the number of a register, found {value}"))
+            Diagnostic::new(start..cursor.end(), format!("expected a DWARF register number, found {value}"))
         })
     }
 
@@ -153,7 +154,7 @@ impl Assembler<'_> {
         u64::try_from(value).map_err(|_| {
             Diagnostic::new(
                 span.clone(),
-                format!("the distance from the register is {value}; none below 0 can be said"),
+                format!("the distance from the register is {value}; it must be at least 0"),
             )
         })
     }
@@ -259,13 +260,13 @@ impl Assembler<'_> {
             _ => {
                 let message = format!("`.cfi_{word}` is not implemented");
                 return Err(Diagnostic::new(span, message)
-                    .note("`.cfi_escape` takes the bytes of any call frame instruction"));
+                    .note("`.cfi_escape` accepts the bytes of any call frame instruction"));
             }
         }
         Ok(code)
     }
 
-    /// `encoding, symbol`; the encoding 0xff says that there is no symbol.
+    /// `encoding, symbol`; the encoding 0xff means that there is no symbol.
     fn frame_symbol(&mut self, cursor: &mut Cursor<'_>) -> Result<Option<(PointerEncoding, String)>, Fail> {
         let start = cursor.at();
         let value = self.absolute(cursor)?;
@@ -273,9 +274,9 @@ impl Assembler<'_> {
             return Ok(None);
         }
         let encoding = PointerEncoding::new(value).ok_or_else(|| {
-            let message = format!("expected the encoding of a pointer, found {value}");
+            let message = format!("expected a pointer encoding, found {value}");
             Diagnostic::new(start..cursor.end(), message)
-                .note("its low four bits say the size (0, 2 to 4, 8, 10 to 12), 0x10 that it is a distance, 0x80 that it is indirect")
+                .note("the low four bits give the size (0, 2 to 4, 8, 10 to 12); 0x10 means relative, 0x80 means indirect")
         })?;
         cursor.expect(",")?;
         Ok(Some((encoding, self.symbol_name(cursor)?)))
@@ -303,7 +304,7 @@ impl Assembler<'_> {
     }
 }
 
-/// An opcode with the register in it, if it has room.
+/// An opcode that contains the register, if it fits.
 fn short(opcode: dw::DwCfa, register: u64) -> Option<dw::DwCfa> {
     (register < 64).then_some(dw::DwCfa(opcode.0 | register as u8))
 }

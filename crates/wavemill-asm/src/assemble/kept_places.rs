@@ -1,12 +1,12 @@
-//! Places that are kept until the end of the source: each field that waits for a symbol has one, so that they take little
-//! memory, and those of a line share its text.
+//! Positions that are kept until the end of the source. Each field that waits for a symbol has one,
+//! so they are small, and positions in the same line share its text.
 
 use std::sync::Arc;
 
 use super::{Inclusion, Place};
 use crate::diagnostic::Span;
 
-/// A place that is kept: a part of a line.
+/// A kept position: a part of a line.
 #[derive(Clone, Debug)]
 pub(super) struct KeptPlace {
     /// The index of the line.
@@ -14,10 +14,10 @@ pub(super) struct KeptPlace {
     pub(super) span: Span,
 }
 
-/// The lines that places are kept of.
+/// The lines that contain kept positions.
 #[derive(Debug, Default)]
 pub(super) struct KeptPlaces {
-    /// The texts of the lines, one behind the other.
+    /// The texts of the lines, concatenated.
     texts: String,
     lines: Vec<Line>,
 }
@@ -26,9 +26,9 @@ pub(super) struct KeptPlaces {
 struct Line {
     /// Its number.
     number: usize,
-    /// Where its text begins. It ends where that of the next line begins.
+    /// Where its text begins. It ends where the text of the next line begins.
     text: usize,
-    /// What most lines have nothing of.
+    /// Details that most lines do not have.
     more: Option<Box<More>>,
 }
 
@@ -39,7 +39,8 @@ struct More {
     inclusion: Option<Arc<Inclusion>>,
 }
 
-/// A line as it is read: its number, the text that messages show, the characters before that, and where it comes from.
+/// A line as read: its number, the text that messages show, the number of characters before that
+/// text, and its origin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReadLine<'a> {
     pub(super) number: usize,
@@ -64,7 +65,7 @@ impl KeptPlaces {
         KeptPlace { line: self.lines.len() - 1, span }
     }
 
-    /// Keeps a place.
+    /// Keeps a position.
     pub(super) fn keep(&mut self, place: &Place) -> KeptPlace {
         let line = ReadLine {
             number: place.line,
@@ -76,7 +77,7 @@ impl KeptPlaces {
         self.keep_part(line, place.span.clone())
     }
 
-    /// A place that has been kept here.
+    /// The position for one kept here.
     pub(super) fn place(&self, kept: &KeptPlace) -> Place {
         let Some(read) = self.read_line(kept.line) else { return Place::NONE };
         Place {
@@ -89,7 +90,7 @@ impl KeptPlaces {
         }
     }
 
-    /// The line of an index.
+    /// The line with an index.
     fn read_line(&self, index: usize) -> Option<ReadLine<'_>> {
         let line = self.lines.get(index)?;
         let end = self.lines.get(index.wrapping_add(1)).map_or(self.texts.len(), |next| next.text);
@@ -105,7 +106,7 @@ impl KeptPlaces {
 }
 
 impl ReadLine<'_> {
-    /// Whether both are the same line, and the same part of it is shown.
+    /// Whether both are the same line, with the same part shown.
     fn is(&self, other: ReadLine<'_>) -> bool {
         let same_file = match (self.inclusion, other.inclusion) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
@@ -137,7 +138,7 @@ mod tests {
             origin: origin.map(str::to_owned),
             inclusion: inclusion.clone(),
         };
-        // Each is another line than the one before it.
+        // Each differs from the line before it.
         let different = [
             place(1, "s_branch a", 0, None, &None),
             place(2, "s_branch a", 0, None, &None),

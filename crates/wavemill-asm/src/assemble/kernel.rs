@@ -1,4 +1,4 @@
-//! What a source says of its target and of its kernels, by the directives of the ABI.
+//! The directives of the ABI that describe the target and the kernels of a source.
 
 use wavemill_object::TargetId;
 
@@ -9,44 +9,42 @@ use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::instruction_set::InstructionSet;
 use crate::syntax::{Cursor, Expression, closest, expression, source_text};
 
-/// A kernel descriptor, whose values may depend on symbols that come later.
+/// A kernel descriptor, whose values may depend on later symbols.
 #[derive(Debug)]
 pub(super) struct Kernel {
-    /// What describes it.
+    /// The ABI that describes it.
     pub(super) abi: &'static dyn KernelAbi,
     pub(super) name: String,
     pub(super) place: Place,
-    /// The section that it goes into.
+    /// The section that holds it.
     pub(super) section: usize,
     pub(super) offset: u64,
     pub(super) settings: Vec<(String, Expression, Place)>,
-    /// The directives that the source has tried to write.
+    /// The directives that the source contains, valid or not.
     pub(super) tried: Vec<&'static str>,
-    /// Whether the first line of the block is wrong, which has been told: nothing is made of the others.
+    /// Whether the first line of the block is invalid, which has been reported. The other lines are
+    /// then ignored.
     wrong: bool,
-    /// Whether a line of the block is none of its directives, which has been told.
+    /// Whether a line of the block is not one of its directives, which has been reported.
     pub(super) strayed: bool,
 }
 
-/// There are no rows for the processor.
+/// The error if there are no rows for the processor.
 pub(super) fn unknown_processor(id: &TargetId, span: Span) -> Fail {
     let names: Vec<&str> = InstructionSet::processors().collect();
-    let message = format!("the tables have no instructions of {}", id.processor.name());
-    Diagnostic::new(span, message).note(format!("they have those of {}", names.join(", ")))
+    let message = format!("Wavemill has no instruction table for {}", id.processor.name());
+    Diagnostic::new(span, message).note(format!("it has tables for {}", names.join(", ")))
 }
 
-/// A directive of an ABI, in a source for a processor that has none.
+/// The error for a directive of an ABI in a source for a processor without an ABI.
 fn no_abi(set: InstructionSet, name: &str, span: Span) -> Fail {
-    let message =
-        format!("expected a directive that {set} has, found `{name}`, which describes kernels by an ABI");
+    let message = format!("`{name}` describes kernels of an ABI; {set} has no ABI");
     let names: Vec<&str> = InstructionSet::processors().collect();
-    Diagnostic::new(span, message).note(format!(
-        "no ABI describes kernels of {set}: leave the directive out, or assemble for one of {}",
-        names.join(", ")
-    ))
+    Diagnostic::new(span, message)
+        .note(format!("omit the directive, or assemble for one of {}", names.join(", ")))
 }
 
-/// Metadata that is being read.
+/// Metadata under construction.
 #[derive(Debug)]
 pub(super) struct Metadata {
     abi: &'static dyn KernelAbi,
@@ -62,7 +60,7 @@ impl Metadata {
     }
 }
 
-/// The note that metadata stands for.
+/// The note made from metadata.
 #[derive(Debug)]
 pub(super) struct MetadataNote {
     pub(super) abi: &'static dyn KernelAbi,
@@ -73,18 +71,19 @@ pub(super) struct MetadataNote {
 #[derive(Debug, Default)]
 pub(super) struct Kernels {
     pub(super) done: Vec<Kernel>,
-    /// The one whose directives are being read.
+    /// The kernel whose directives are being read.
     pub(super) open: Option<Kernel>,
     pub(super) metadata: Option<Metadata>,
     pub(super) metadata_note: Option<MetadataNote>,
-    /// VGPRs and SGPRs that the symbols which count them have been raised to.
+    /// The VGPR and SGPR counts that the counter symbols were raised to.
     pub(super) next_free: [u16; 2],
-    /// Which of them the source has set: these are symbols of its own, too.
+    /// Which of the counters the source has set: these are also symbols of the source.
     pub(super) own_next_free: [bool; 2],
 }
 
 impl Assembler<'_> {
-    /// Symbols that say what is assembled for (AMDGPUUsage, "Code Object V3 and Above Predefined Symbols").
+    /// Sets the symbols that describe the processor (AMDGPUUsage, "Code Object V3 and Above
+    /// Predefined Symbols").
     pub(super) fn set_processor_symbols(&mut self) {
         let Some(id) = &self.target.id else { return };
         let family = self.target.set.family();
@@ -94,8 +93,8 @@ impl Assembler<'_> {
         }
     }
 
-    /// Raises the symbols that tell how many registers the instructions since the beginning have named, or since the source
-    /// has set them (AMDGPUUsage, ".amdgcn.next_free_vgpr").
+    /// Raises the symbols that count the registers named by instructions, since the start or since
+    /// the source set them (AMDGPUUsage, ".amdgcn.next_free_vgpr").
     pub(super) fn count_registers(&mut self) {
         let ends = self.target.parser.register_ends();
         let names = self.target.set.family().register_counters();
@@ -115,7 +114,7 @@ impl Assembler<'_> {
         }
     }
 
-    /// Directives about the source, its target and its kernels; false for others.
+    /// Handles directives about the source, its target and its kernels; false for others.
     pub(super) fn target_directive(
         &mut self,
         name: &str,
@@ -123,13 +122,13 @@ impl Assembler<'_> {
         cursor: &mut Cursor<'_>,
     ) -> Result<bool, Fail> {
         match name {
-            // What compilers say of themselves, and of sources for debuggers.
+            // Compilers write these to identify themselves, or for debuggers.
             ".ident" => {
                 let mut text = self.text(cursor)?;
                 self.end(cursor)?;
                 text.push(0);
                 if !std::mem::replace(&mut self.identified, true) {
-                    // A string of nothing comes first.
+                    // An empty string comes first.
                     text.insert(0, 0);
                 }
                 let before = self.sections.current;
@@ -153,7 +152,7 @@ impl Assembler<'_> {
         Ok(true)
     }
 
-    /// Directives by which an ABI describes the target and its kernels; false for others.
+    /// Handles the ABI's directives for the target and its kernels; false for others.
     fn abi_directive(
         &mut self,
         abi: &'static dyn KernelAbi,
@@ -179,7 +178,7 @@ impl Assembler<'_> {
                 let name = self.symbol_name(cursor);
                 let place = self.place(cursor.text(), start..cursor.end());
                 let name = name.and_then(|name| self.end(cursor).map(|()| name));
-                // The lines behind a wrong one are those of a kernel all the same.
+                // The lines after an invalid one still belong to a kernel.
                 self.kernels.open = Some(Kernel {
                     abi,
                     name: name.as_deref().unwrap_or_default().to_owned(),
@@ -197,27 +196,24 @@ impl Assembler<'_> {
                 }
             }
             _ if name == known.end_kernel => {
-                let message = format!("there is no `{}` that this would end", known.kernel);
+                let message = format!("there is no `{}` for this `{name}`", known.kernel);
                 return Err(Diagnostic::new(start..start + name.len(), message));
             }
             _ if name == known.metadata => {
                 self.end(cursor)?;
                 if self.kernels.metadata_note.is_some() {
-                    return Err(Diagnostic::new(
-                        start..start + name.len(),
-                        "this is the second metadata of the file",
-                    ));
+                    return Err(Diagnostic::new(start..start + name.len(), "the file already has metadata"));
                 }
                 let place = self.place("", 0..0);
                 self.kernels.metadata = Some(Metadata { abi, place, lines: String::new() });
             }
             _ if name == known.end_metadata => {
-                let message = format!("there is no `{}` that this would end", known.metadata);
+                let message = format!("there is no `{}` for this `{name}`", known.metadata);
                 return Err(Diagnostic::new(start..start + name.len(), message));
             }
             _ if abi.setting(name).is_some() => {
                 let (first, last) = (known.kernel, known.end_kernel);
-                let message = format!("`{name}` stands between `{first} NAME` and `{last}`");
+                let message = format!("`{name}` is only valid between `{first} NAME` and `{last}`");
                 return Err(Diagnostic::new(start..start + name.len(), message));
             }
             _ => return Ok(false),
@@ -232,16 +228,16 @@ impl Assembler<'_> {
         let span = start..cursor.end();
         let Some(id) = TargetId::parse(&text) else {
             let example = abi.example_target();
-            let message = format!("`{text}` is no target; expected one such as `{example}`");
+            let message = format!("expected a target such as `{example}`, found `{text}`");
             return Err(Diagnostic::new(span, message));
         };
         let Some(set) = InstructionSet::of(&id) else {
             return Err(unknown_processor(&id, span));
         };
-        if let Some(asked) = &self.options.target
-            && asked.processor != id.processor
+        if let Some(requested) = &self.options.target
+            && requested.processor != id.processor
         {
-            let message = format!("the source is for {id}, and {asked} was asked for");
+            let message = format!("the source is for {id}, but {requested} was requested");
             return Err(Diagnostic::new(span, message));
         }
         self.target.id = Some(id);
@@ -265,7 +261,7 @@ impl Assembler<'_> {
         if name == known.end_kernel {
             self.end(cursor)?;
             if let Some(mut kernel) = self.kernels.open.take().filter(|kernel| !kernel.wrong) {
-                // The bytes are known when all symbols are.
+                // The bytes are known only when all symbols are.
                 self.symbols.end_fragment(self.sections.current);
                 let size = abi.descriptor_size();
                 let padding = (size - self.sections.offset() % size) % size;
@@ -310,15 +306,15 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// The source has tried to write this directive of the kernel.
+    /// Records that the source contains this directive of the kernel.
     fn tries(&mut self, name: &str) {
         if let Some(kernel) = &mut self.kernels.open {
             kernel.tried.extend(kernel.abi.setting(name));
         }
     }
 
-    /// A line within the block of a kernel that is none of its directives. Perhaps the block has no end: the first such line is
-    /// reported.
+    /// Handles a line in the block of a kernel that is not one of its directives. The block may
+    /// lack its end, so only the first such line is reported.
     pub(super) fn stray(&mut self, word: &str, span: Span) -> Result<(), Fail> {
         let Some(abi) = self.kernels.open.as_ref().map(|kernel| kernel.abi) else { return Ok(()) };
         if let Some(name) = abi.setting(&format!(".{word}")) {
@@ -332,12 +328,11 @@ impl Assembler<'_> {
         }
         let (first, last) = (abi.directives().kernel, abi.directives().end_kernel);
         let message = format!("expected a directive of `{first}`, or `{last}`, found `{word}`");
-        Err(Diagnostic::new(span, message).note(
-            "between these two stands what the kernel needs; code and data stand before or behind them",
-        ))
+        Err(Diagnostic::new(span, message)
+            .note("only kernel directives go between these two; code and data go before or after them"))
     }
 
-    /// Something needs a target, and none has been named, which is told once.
+    /// Reports, once, that something needs a target and none was named.
     pub(super) fn without_target(&mut self, span: Span) -> Result<(), Fail> {
         match std::mem::replace(&mut self.target.missing_reported, true) {
             false => Err(super::finish::no_target(span)),
@@ -347,7 +342,7 @@ impl Assembler<'_> {
 
     /// A line of metadata: YAML, which has comments of its own.
     pub(super) fn metadata_line(&mut self, text: &str) {
-        self.tell_other(text, self.here());
+        self.observe_other(text, self.here());
         if let Some((at, byte)) = source_text::first(text) {
             let message = format!("expected metadata in UTF-8, found the byte {byte:#04x}");
             return self.report(text, *Diagnostic::new(at..at + 3, message));

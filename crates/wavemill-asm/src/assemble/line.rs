@@ -1,9 +1,9 @@
-//! Lines of a source: what is a comment, a label, a statement.
+//! Splits lines of a source: comments, labels, statements.
 
 use crate::syntax::{LineSyntax, source_text};
 
-/// A source without its `/* */` comments, which become blanks: places stay what they are. `Err` with the place of a comment
-/// that does not end.
+/// A source with its `/* */` comments replaced by blanks, so that offsets stay the same. `Err`
+/// gives the position of a comment without an end.
 pub(super) fn without_block_comments<'s>(
     source: &'s str,
     syntax: &LineSyntax,
@@ -14,7 +14,7 @@ pub(super) fn without_block_comments<'s>(
     let mut plain = String::with_capacity(source.len());
     let mut rest = source;
     loop {
-        // A line comment or a string may have what looks like a start.
+        // A line comment or a string may contain what looks like a start.
         let Some(start) = rest.find("/*") else {
             plain.push_str(rest);
             return Ok(plain.into());
@@ -41,21 +41,22 @@ pub(super) fn without_block_comments<'s>(
     }
 }
 
-/// The bytes of a string between quotes, with its escapes undone; the number of bytes of the text that it takes.
+/// The bytes of a quoted string, with escapes resolved, and its length in the text in bytes.
 pub(super) fn string(text: &str) -> Result<(Vec<u8>, usize), String> {
     let bytes = text.as_bytes();
     if bytes.first() != Some(&b'"') {
-        return Err("expected a string between quotes".to_owned());
+        return Err("expected a quoted string".to_owned());
     }
     let mut value = Vec::new();
     let mut at = 1;
     loop {
-        let byte = *bytes.get(at).ok_or("expected a `\"` that ends the string, found the end of the line")?;
+        let byte =
+            *bytes.get(at).ok_or("expected `\"` at the end of the string, found the end of the line")?;
         at += 1;
         match byte {
             b'"' => return Ok((value, at)),
             b'\\' => {
-                let escape = *bytes.get(at).ok_or("expected a character behind `\\`")?;
+                let escape = *bytes.get(at).ok_or("expected a character after `\\`")?;
                 at += 1;
                 value.push(match escape {
                     b'n' => b'\n',
@@ -75,7 +76,7 @@ pub(super) fn string(text: &str) -> Result<(Vec<u8>, usize), String> {
                                 _ => break,
                             }
                         }
-                        u8::try_from(number).map_err(|_| "octal escapes go to \\377".to_owned())?
+                        u8::try_from(number).map_err(|_| "expected an octal escape up to \\377".to_owned())?
                     }
                     b'x' | b'X' => {
                         let digits = bytes.get(at..).unwrap_or_default();
@@ -84,14 +85,14 @@ pub(super) fn string(text: &str) -> Result<(Vec<u8>, usize), String> {
                             text.get(at..at + length).and_then(|digits| u64::from_str_radix(digits, 16).ok());
                         at += length;
                         // The last two digits count.
-                        number.ok_or("expected hexadecimal digits behind `\\x`")? as u8
+                        number.ok_or("expected hexadecimal digits after `\\x`")? as u8
                     }
-                    other => return Err(format!("`\\{}` is no escape", char::from(other))),
+                    other => return Err(format!("`\\{}` is not an escape", char::from(other))),
                 });
             }
             _ if byte.is_ascii() => value.push(byte),
             _ => {
-                // A character, or one that stands for a byte.
+                // A character, or a stand-in for a byte.
                 let behind = bytes.get(at..).unwrap_or_default();
                 let end = at + behind.iter().take_while(|byte| **byte & 0xC0 == 0x80).count();
                 value.extend(source_text::bytes(text.get(at - 1..end).unwrap_or_default()));

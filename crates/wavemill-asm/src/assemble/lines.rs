@@ -1,5 +1,5 @@
-//! `.file` and `.loc`: where code comes from. They become the line table (`.debug_line`; DWARF 5, section 6.2), of version 4,
-//! or 5 if the source has a file 0.
+//! `.file` and `.loc`: where code comes from. They become the line table (`.debug_line`; DWARF 5,
+//! section 6.2) in version 4, or 5 if the source has a file 0.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,33 +9,35 @@ use super::{Assembler, Pending, PendingKind, leb128};
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::{Cursor, Expression};
 
-/// Instructions are made of words: addresses advance in steps of this.
+/// Instructions consist of words: addresses advance in steps of this size.
 pub(super) const STEP: u64 = 4;
-/// The least that a special opcode adds to the line, how many lines it can tell apart, and the first special opcode.
+/// The least that a special opcode adds to the line, how many line increments it can express, and
+/// the first special opcode.
 const LINE_BASE: i64 = -5;
 const LINE_RANGE: u64 = 14;
 const OPCODE_BASE: u64 = 13;
 /// The most steps that a special opcode adds to the address.
 const MOST_STEPS: u64 = (255 - OPCODE_BASE) / LINE_RANGE;
-/// How many operands each opcode below [`OPCODE_BASE`] has, from 1.
+/// The operand count of each opcode below [`OPCODE_BASE`], from 1.
 const OPERANDS: [u8; 12] = [0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1];
 
-/// What a source says of the lines of another.
+/// The line information of a source.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// File 0 of version 5: the source that was compiled, and the folder that it was compiled in.
+    /// File 0 of version 5: the compiled source, and the folder of the compilation.
     root: Option<(Vec<u8>, File)>,
     folders: Vec<Vec<u8>>,
     files: BTreeMap<u32, File>,
-    /// The line of the last `.file`.
+    /// The line of the last `.file` directive.
     named_at: usize,
-    /// A `.loc` behind which no byte has come.
+    /// A `.loc` that no byte has followed yet.
     waiting: Option<Row>,
     not_statement: bool,
-    /// The rows of each section, which have addresses in ascending order; and where those of a section are.
+    /// The rows of each section, in ascending order of address, and the index of each section's
+    /// rows.
     sequences: Vec<(usize, Vec<(u64, Row)>)>,
     sequence_of: HashMap<usize, usize>,
-    /// `.file` without a number.
+    /// The names from `.file` without a number.
     pub(super) names: Vec<String>,
 }
 
@@ -47,7 +49,7 @@ struct File {
     source: Option<Vec<u8>>,
 }
 
-/// A row of the table: what `.loc` says.
+/// A row of the table: the contents of a `.loc`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     file: u32,
@@ -62,7 +64,7 @@ struct Row {
 }
 
 impl Lines {
-    /// The number of a folder: 0 for the one that the source was compiled in.
+    /// The number of a folder: 0 for the folder of the compilation.
     fn folder(&mut self, name: Vec<u8>) -> u64 {
         if name.is_empty() || self.root.as_ref().is_some_and(|(folder, _)| *folder == name) {
             return 0;
@@ -74,12 +76,12 @@ impl Lines {
         }) as u64
     }
 
-    /// What follows is in another section.
+    /// The following bytes are in another section.
     pub(super) fn leave_section(&mut self) {
         self.waiting = None;
     }
 
-    /// A byte is about to be put at this place: it is what the last `.loc` is about.
+    /// Associates the last `.loc` with the byte about to be emitted here.
     pub(super) fn mark(&mut self, section: usize, offset: u64) {
         let Some(row) = self.waiting.take() else { return };
         let index = *self.sequence_of.entry(section).or_insert_with(|| {
@@ -102,7 +104,7 @@ impl Assembler<'_> {
             return Ok(());
         }
         let start = cursor.at();
-        let number = self.number_of_32_bits(cursor, "the number of a file, or its name")?;
+        let number = self.number_of_32_bits(cursor, "a file number or a file name")?;
         let span = start..cursor.end();
         let first = self.text(cursor)?;
         let (folder, name) = match cursor.peek() {
@@ -114,7 +116,7 @@ impl Assembler<'_> {
             if cursor.eat_name("md5") {
                 let (at, text) = cursor.token();
                 let sum = text.strip_prefix("0x").and_then(|digits| u128::from_str_radix(digits, 16).ok());
-                let sum = sum.ok_or_else(|| cursor.expected("a number of 128 bits, such as 0x0123"))?;
+                let sum = sum.ok_or_else(|| cursor.expected("a 128-bit number such as 0x0123"))?;
                 md5 = Some(sum.to_be_bytes());
                 cursor.go_to(at.end);
             } else if cursor.eat_name("source") {
@@ -127,7 +129,7 @@ impl Assembler<'_> {
             self.debug.lines.root = Some((folder, File { name, folder: 0, md5, source }));
             return Ok(());
         }
-        // A name with a folder in it is as good as two.
+        // A name that includes a folder is split into both.
         let (folder, name) = match name.iter().rposition(|byte| *byte == b'/') {
             Some(slash) if folder.is_empty() && slash > 0 && slash + 1 < name.len() => {
                 let (folder, name) = name.split_at(slash);
@@ -140,7 +142,7 @@ impl Assembler<'_> {
         let file = File { name, folder, md5, source };
         match self.debug.lines.files.insert(number, file.clone()) {
             Some(before) if before != file => {
-                Err(Diagnostic::new(span, format!("file {number} has been given another name before")))
+                Err(Diagnostic::new(span, format!("file {number} already has another name")))
             }
             _ => Ok(()),
         }
@@ -156,22 +158,21 @@ impl Assembler<'_> {
     /// `.loc file line column flags`.
     pub(super) fn location(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         let start = cursor.at();
-        let file = self.number_of_32_bits(cursor, "the number of a file")?;
+        let file = self.number_of_32_bits(cursor, "a file number")?;
         let known =
             self.debug.lines.files.contains_key(&file) || file == 0 && self.debug.lines.root.is_some();
         if !known {
-            let fail =
-                Diagnostic::new(start..cursor.end(), format!("no `.file` has given file {file} a name"));
+            let fail = Diagnostic::new(start..cursor.end(), format!("no `.file` names file {file}"));
             return Err(fail);
         }
         let mut row = Row { file, statement: !self.debug.lines.not_statement, ..Row::default() };
         let number = |cursor: &mut Cursor<'_>| matches!(cursor.peek(), Some(b'0'..=b'9' | b'-'));
         if number(cursor) {
-            row.line = self.number_of_32_bits(cursor, "a line")?;
+            row.line = self.number_of_32_bits(cursor, "a line number")?;
         }
         if number(cursor) {
             let at = cursor.at();
-            let column = self.number_of_32_bits(cursor, "a column")?;
+            let column = self.number_of_32_bits(cursor, "a column number")?;
             row.column = u16::try_from(column).map_err(|_| {
                 Diagnostic::new(at..cursor.end(), format!("expected a column up to 65535, found {column}"))
             })?;
@@ -196,18 +197,21 @@ impl Assembler<'_> {
                 }
                 "isa" => {
                     cursor.name();
-                    row.isa = self.number_of_32_bits(cursor, "the number of an instruction set")?;
+                    row.isa = self.number_of_32_bits(cursor, "an instruction set number")?;
                     continue;
                 }
                 "discriminator" => {
                     cursor.name();
-                    row.discriminator = self.number_of_32_bits(cursor, "a number of 32 bits")?;
+                    row.discriminator = self.number_of_32_bits(cursor, "a 32-bit number")?;
                     continue;
                 }
                 "view" => {
                     let (span, _) = cursor.token();
-                    return Err(Diagnostic::new(span, "`view` is GNU's: LLVM's line tables have no views")
-                        .note("leave it out, with the number or name behind it"));
+                    return Err(Diagnostic::new(
+                        span,
+                        "`view` is a GNU extension; LLVM's line tables have no views",
+                    )
+                    .note("omit it, with the number or name after it"));
                 }
                 _ => {
                     return Err(cursor.expected(
@@ -217,7 +221,7 @@ impl Assembler<'_> {
             }
             cursor.name();
         }
-        // Two in a row are about the same place.
+        // Two in a row are for the same address.
         self.mark_line();
         self.debug.lines.not_statement = !row.statement;
         self.debug.lines.waiting = Some(row);
@@ -234,17 +238,18 @@ impl Assembler<'_> {
         let last = lines.files.last_key_value().map_or(0, |(number, _)| *number);
         if let Some(missing) = (1..=last).find(|number| !lines.files.contains_key(number)) {
             let message =
-                format!("file {last} has a name, and file {missing} has none: `.file` counts from 1");
+                format!("file {last} has a name, but file {missing} does not: `.file` counts from 1");
             self.position.line = lines.named_at;
             self.report("", *Diagnostic::new(0..0, message));
             return;
         }
         let files = || lines.root.iter().map(|(_, root)| root).chain(lines.files.values());
         if files().any(|file| file.md5.is_some()) && files().any(|file| file.md5.is_none()) {
-            let message = "some files have an MD5 sum and some have none: the line table has none of them";
+            let message = "some files have no MD5 sum, so the line table omits all MD5 sums";
             self.warn(0, "", *Diagnostic::new(0..0, message));
         } else if lines.root.is_none() && files().any(|file| file.md5.is_some() || file.source.is_some()) {
-            let message = "MD5 sums and texts of files are left out: line tables without a file 0 have no room for them";
+            let message =
+                "MD5 sums and source texts are omitted: only line tables with a file 0 can hold them";
             self.warn(0, "", *Diagnostic::new(0..0, message));
         }
         let section = self.sections.section_named(".debug_line");
@@ -256,12 +261,12 @@ impl Assembler<'_> {
         table.bytes.extend([0; 4]);
         table.bytes.extend(version.to_le_bytes());
         if version == 5 {
-            // Bytes of an address, and of a segment selector.
+            // The sizes of an address and of a segment selector, in bytes.
             table.bytes.extend([8, 0]);
         }
         let header = table.bytes.len();
         table.bytes.extend([0; 4]);
-        // One operation for each instruction; a row begins a statement if nothing else is said.
+        // One operation per instruction; a row begins a statement by default.
         table.bytes.extend([STEP as u8, 1, 1, LINE_BASE as u8, LINE_RANGE as u8, OPCODE_BASE as u8]);
         table.bytes.extend(OPERANDS);
         match &lines.root {
@@ -300,18 +305,18 @@ impl Assembler<'_> {
     }
 }
 
-/// What a field of the table refers to.
+/// The target of a reference in the table.
 enum Where {
-    /// A place in a section.
+    /// An offset in a section.
     Place(usize, u64),
-    /// A place in the section of strings.
+    /// An offset in the section of strings.
     String(u64),
 }
 
-/// The line table in the making.
+/// The line table under construction.
 struct Table {
     bytes: Vec<u8>,
-    /// Fields that relocations fill in: where, how many bytes, to what.
+    /// Fields that relocations fill in: offset, size in bytes, target.
     references: Vec<(u64, u8, Where)>,
     strings: Strings,
 }
@@ -357,7 +362,7 @@ impl Table {
         self.reference(4, Where::String(at));
     }
 
-    /// Folders and files of version 4: strings one after the other.
+    /// Folders and files of version 4: consecutive strings.
     fn old_names(&mut self, lines: &Lines) {
         for folder in &lines.folders {
             self.bytes.extend(folder);
@@ -368,13 +373,13 @@ impl Table {
             self.bytes.extend(&file.name);
             self.bytes.push(0);
             self.uleb(file.folder);
-            // Neither time nor size is known.
+            // Time and size are unknown.
             self.bytes.extend([0, 0]);
         }
         self.bytes.push(0);
     }
 
-    /// Folders and files of version 5: tables that say of what their rows are made.
+    /// Folders and files of version 5: tables that describe the format of their rows.
     fn names(&mut self, folder: &[u8], root: &File, lines: &Lines) {
         let files: Vec<&File> = std::iter::once(root).chain(lines.files.values()).collect();
         let sums = files.iter().all(|file| file.md5.is_some());
@@ -418,7 +423,7 @@ impl Table {
         self.bytes.push(opcode.0);
     }
 
-    /// An opcode with a length in front of it.
+    /// An opcode preceded by its length.
     fn extended(&mut self, opcode: dw::DwLne, operands: u64) {
         self.bytes.push(0);
         self.uleb(1 + operands);
@@ -438,7 +443,7 @@ impl Table {
                 self.opcode(dw::DW_LNS_set_column);
                 self.uleb(row.column.into());
             }
-            // Every row but the one it is said of has none.
+            // A discriminator applies to one row only.
             if row.discriminator != 0 {
                 let value = row.discriminator.into();
                 self.extended(dw::DW_LNE_set_discriminator, leb128::unsigned_size(value));
@@ -480,7 +485,8 @@ impl Table {
         self.extended(dw::DW_LNE_end_sequence, 0);
     }
 
-    /// Adds to line and address, and appends the row: with the shortest opcodes, as LLVM chooses them.
+    /// Advances line and address, and appends the row with the shortest opcodes, chosen as LLVM
+    /// does.
     fn advance(&mut self, lines: i64, steps: u64) {
         let special = |lines: i64, steps: u64| {
             let line = u64::try_from(lines - LINE_BASE).ok().filter(|line| *line < LINE_RANGE)?;

@@ -1,4 +1,4 @@
-//! What linking finds wrong, told of the statements that ask for it.
+//! Assigns link errors to the statements that cause them.
 
 use wavemill_object::write::{Definition, LinkProblem, Module, Place as ModulePlace};
 
@@ -14,22 +14,23 @@ use crate::syntax::{LOWER_CASE, closest};
 pub(super) struct Reference {
     /// The index of the section, in the module as in the source.
     pub(super) section: usize,
-    /// Where the word is in it, in bytes.
+    /// The offset of the word in the section, in bytes.
     pub(super) offset: u64,
-    /// The statement, and what stands for the word there.
+    /// The statement, and the expression for the word there.
     pub(super) place: KeptPlace,
 }
 
 impl Reference {
-    /// What references are sorted by.
+    /// The sort key of references.
     pub(super) fn key(&self) -> (usize, u64) {
         (self.section, self.offset)
     }
 }
 
 impl Assembled {
-    /// What keeps the module from being linked, each with the statement that asks for it, in the order of the source: of a
-    /// symbol that nobody defines, every statement that uses it. Line 0 stands for what no statement asks for.
+    /// The problems that prevent linking, each with the statement that causes it, in source order.
+    /// For an undefined symbol, every statement that uses it is reported. Line 0 means that no
+    /// statement causes the problem.
     pub fn link_reports(&self, problems: &[LinkProblem]) -> Vec<Report> {
         let mut reports = Vec::new();
         let undefined = |name: &str| {
@@ -50,7 +51,7 @@ impl Assembled {
                 | LinkProblem::Absolute { place, symbol, .. }
                 | LinkProblem::OutOfRange { place, symbol, .. }
                 | LinkProblem::Unsupported { place, symbol, .. } => {
-                    // What is wrong with an address that nobody has follows from that.
+                    // A problem with the address of an undefined symbol is only a consequence.
                     if undefined(symbol) {
                         continue;
                     }
@@ -75,7 +76,7 @@ impl Assembled {
             report.diagnostic.notes.push(LOWER_CASE.to_owned());
         }
         let span = report.diagnostic.span.clone();
-        // Where the symbol stands in the expression, if it is written there once.
+        // The position of the symbol in the expression, if it occurs there exactly once.
         let written = report.text.get(span.clone()).unwrap_or_default();
         let mut found = written.match_indices(symbol).map(|(at, _)| span.start + at);
         let diagnostic = Box::new(report.diagnostic);
@@ -103,7 +104,7 @@ impl Assembled {
     }
 }
 
-/// A symbol that the module defines and whose name is near.
+/// A symbol that the module defines and that has a similar name.
 fn similar(symbol: &str, module: &Module) -> Option<String> {
     let defined = module
         .symbols

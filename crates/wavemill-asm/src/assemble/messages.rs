@@ -1,10 +1,10 @@
-//! What is said of a source: errors and warnings.
+//! The messages about a source: errors and warnings.
 
 use super::position::Position;
 use super::report::Report;
-use super::symbols::Table;
+use super::symbols::{self, Table};
 
-/// Warnings beyond these are left out.
+/// Further warnings are dropped.
 const MOST_WARNINGS: usize = 1000;
 
 /// Errors and warnings.
@@ -12,55 +12,58 @@ const MOST_WARNINGS: usize = 1000;
 pub(super) struct Messages {
     pub(super) reports: Vec<Report>,
     pub(super) warnings: Vec<Report>,
-    /// The symbol that the statement being read needs the value of, which it has not yet.
+    /// The symbol whose value the current statement needs but that has none yet.
     pub(super) awaited: Option<String>,
-    /// Reports of such statements, by their numbers, and the symbols.
+    /// The indices of reports about such statements, with the symbols.
     awaiting: Vec<(usize, String)>,
-    /// Errors beyond these are left out.
+    /// Further errors are dropped.
     most: usize,
 }
 
 impl Messages {
-    /// None yet, and at most so many errors.
+    /// No messages yet, and this limit of errors.
     pub(super) fn at_most(most: usize) -> Messages {
         Messages { reports: Vec::new(), warnings: Vec::new(), awaited: None, awaiting: Vec::new(), most }
     }
 
-    /// Whether no more errors are taken.
+    /// Whether further errors are dropped.
     pub(super) fn are_full(&self) -> bool {
         self.reports.len() >= self.most
     }
 
-    /// One more error, unless there are enough.
+    /// Adds an error, up to the limit.
     pub(super) fn error(&mut self, report: Report) {
         if !self.are_full() {
             self.reports.push(report);
         }
     }
 
-    /// The last error says that the rest of the source is not read.
+    /// Notes in the last error that the rest of the source is not read.
     pub(super) fn end_here(&mut self) {
         let most = self.most;
         if let Some(last) = self.reports.last_mut() {
-            last.diagnostic.notes.push(format!("after {most} errors the rest of the source is not read"));
+            last.diagnostic
+                .notes
+                .push(format!("stopped after {most} errors: the rest of the source is not read"));
         }
     }
 
-    /// One more warning, unless there are enough.
+    /// Adds a warning, up to the limit.
     pub(super) fn warning(&mut self, report: Report) {
         if self.warnings.len() < MOST_WARNINGS {
             self.warnings.push(report);
         }
     }
 
-    /// The last error is one of a statement that needed the awaited symbol, if one was awaited.
+    /// If a symbol was awaited, the last error is about a statement that needed it.
     pub(super) fn statement_failed(&mut self) {
         let awaited = self.awaited.take().zip(self.reports.len().checked_sub(1));
         self.awaiting.extend(awaited.map(|(symbol, report)| (report, symbol)));
     }
 
-    /// Says in the reports of statements that needed the value of a symbol too early that this line defines it.
-    pub(super) fn tell_of_definitions(&mut self, symbols: &Table, position: &Position) {
+    /// Adds a note to reports about statements that needed the value of a symbol too early: this
+    /// line defines it.
+    pub(super) fn note_definitions(&mut self, symbols: &Table, position: &Position) {
         if self.awaiting.is_empty() {
             return;
         }
@@ -70,14 +73,15 @@ impl Messages {
         self.awaiting.retain(|(report, name)| {
             let defined = symbols.get(name).is_some_and(|symbol| symbol.meaning.is_some());
             if let Some(report) = reports.get_mut(*report).filter(|_| defined) {
-                let note = format!("`{name}` gets its value in line {line}{file}; it is needed before");
+                let name = symbols::shown(name);
+                let note = format!("`{name}` gets its value later, in line {line}{file}");
                 report.diagnostic.notes.push(note);
             }
             !defined
         });
     }
 
-    /// In the order of the lines.
+    /// Errors and warnings in line order.
     pub(super) fn sorted(mut self) -> (Vec<Report>, Vec<Report>) {
         self.reports.sort_by_cached_key(Report::order);
         self.warnings.sort_by_cached_key(Report::order);

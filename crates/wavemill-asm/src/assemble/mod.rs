@@ -1,7 +1,8 @@
-//! The assembler: sources become modules.
+//! The assembler: turns sources into modules.
 //!
-//! A source is read once, line by line. Sections grow as they are read, so the place of every label is known at once; what
-//! depends on symbols that come later is filled in at the end, by itself or by a relocation.
+//! A source is read once, line by line. Sections grow as they are read, so the address of every
+//! label is known at once. Values that depend on later symbols are filled in at the end, directly
+//! or by a relocation.
 
 mod arguments;
 mod conditional;
@@ -62,10 +63,10 @@ use sections::Sections;
 use symbols::{Meaning, Table};
 pub use values::{float_bits, leb128, octas};
 
-/// Assembles `source`: text, or bytes. Strings and comments may have bytes that are not UTF-8.
+/// Assembles `source`: text, or bytes. Strings and comments may contain bytes that are not UTF-8.
 ///
 /// # Errors
-/// Everything that is wrong with the source, in the order of its lines.
+/// All errors in the source, in line order.
 ///
 /// ```
 /// use wavemill_asm::{Options, assemble};
@@ -87,8 +88,8 @@ pub fn assemble<S: AsRef<[u8]> + ?Sized>(source: &S, options: &Options<'_>) -> R
     assemble_with(source, options, &mut |_| {}).finished()
 }
 
-/// Reads the string between quotes that `text` begins with: its bytes, with the escapes undone, and how many bytes of the text
-/// it takes. `None` if none is there.
+/// Reads the quoted string at the start of `text`. Returns its bytes with escapes resolved, and its
+/// length in the text in bytes. `None` if there is no such string.
 ///
 /// ```
 /// assert_eq!(wavemill_asm::quoted(r#""a\n", 1"#), Some((b"a\n".to_vec(), 5)));
@@ -98,26 +99,26 @@ pub fn quoted(text: &str) -> Option<(Vec<u8>, usize)> {
     line::string(text).ok()
 }
 
-/// What came of a source.
+/// The result of assembling a source.
 #[derive(Debug)]
 pub struct Assembled {
-    /// The module: without what is wrong in the source, if something is. `None` if no target was named.
+    /// The module. If there are errors, it lacks the parts at fault. `None` if no target was named.
     pub module: Option<Module>,
-    /// Everything that is wrong, in the order of the lines.
+    /// All errors, in line order.
     pub reports: Vec<Report>,
-    /// What is accepted, and should be known all the same: what `.warning` says, and what has been left out.
+    /// Warnings: the text of `.warning`, and omissions worth knowing about.
     pub warnings: Vec<Report>,
-    /// The statements whose words only linking can fill in, by section and offset.
+    /// The statements with words that only linking can fill in, by section and offset.
     references: Vec<linking::Reference>,
-    /// Where they are.
+    /// Their positions.
     places: KeptPlaces,
 }
 
 impl Assembled {
-    /// The module of a source that is right.
+    /// The module, if the source has no errors.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The errors.
     pub fn finished(self) -> Result<Module, Vec<Report>> {
         match self.module {
             Some(module) if self.reports.is_empty() => Ok(module),
@@ -126,7 +127,7 @@ impl Assembled {
     }
 }
 
-/// Assembles `source`, reports every line to `observer` on the way, and goes on after errors.
+/// Assembles `source`, reports every line to `observer` on the way, and continues after errors.
 pub fn assemble_with<S: AsRef<[u8]> + ?Sized>(
     source: &S,
     options: &Options<'_>,
@@ -144,18 +145,18 @@ pub fn assemble_with<S: AsRef<[u8]> + ?Sized>(
     }
 }
 
-/// What a source is for, and the parser of its instructions.
+/// The target of a source, and the parser of its instructions.
 struct SourceTarget {
-    /// `None` if neither the options nor the source have named one.
+    /// `None` if neither the options nor the source name one.
     id: Option<TargetId>,
     set: InstructionSet,
     parser: Box<dyn InstructionParser>,
-    /// Whether it has been reported that there is none.
+    /// Whether a missing target has been reported.
     missing_reported: bool,
 }
 
-/// One reading of a source. What it knows is in a few parts, which know nothing of each other; statements and directives,
-/// which need several of them, are methods of the whole.
+/// One reading of a source. Its state is split into parts that do not know each other. Statements
+/// and directives, which need several of them, are methods of the whole.
 struct Assembler<'a> {
     options: &'a Options<'a>,
     observer: &'a mut dyn FnMut(Event<'_>),
@@ -169,7 +170,7 @@ struct Assembler<'a> {
     kernels: Kernels,
     debug: DebugInformation,
     pending: AllPending,
-    /// Where what is pending stands in the source.
+    /// The source positions of everything pending.
     places: KeptPlaces,
     relaxation: Relaxation,
     /// Whether the source has named itself with `.ident`.
@@ -197,7 +198,7 @@ impl<'a> Assembler<'a> {
             target: SourceTarget { id, set, parser: set.family().parser(set), missing_reported: false },
             version: options.version,
             position: Position::default(),
-            messages: Messages::at_most(options.most_mistakes),
+            messages: Messages::at_most(options.max_errors),
             expansion: Expansion::default(),
             sections: Sections::default(),
             symbols,
@@ -211,7 +212,7 @@ impl<'a> Assembler<'a> {
         };
         if let (Some(asked), None) = (&options.target, &assembler.target.id) {
             assembler.report("", *kernel::unknown_processor(asked, 0..0));
-            // Nothing could be said of the lines.
+            // The lines cannot be processed.
             assembler.ended = true;
         }
         assembler.set_processor_symbols();
@@ -262,7 +263,7 @@ impl<'a> Assembler<'a> {
                 self.report(text, *fail);
                 self.messages.statement_failed();
             } else {
-                self.messages.tell_of_definitions(&self.symbols, &self.position);
+                self.messages.note_definitions(&self.symbols, &self.position);
             }
         }
     }
@@ -273,15 +274,15 @@ mod tests {
     use super::{Options, assemble};
 
     #[test]
-    fn reading_ends_after_many_mistakes() {
+    fn reading_ends_after_many_errors() {
         let target = "gfx906".parse().expect("a target");
         let source = "v_mov_b33 v1, v2\n".repeat(2000);
         let options = Options { target: Some(target), ..Options::default() };
-        let reports = assemble(&source, &options).expect_err("mistakes");
+        let reports = assemble(&source, &options).expect_err("errors");
         assert_eq!((reports.len(), reports[999].line), (1000, 1000));
         let note = |n: usize| reports[n].diagnostic.notes.iter().any(|note| note.contains("is not read"));
         assert_eq!((note(998), note(999)), (false, true));
-        let all = Options { most_mistakes: usize::MAX, ..options };
-        assert_eq!(assemble(&source, &all).expect_err("mistakes").len(), 2000);
+        let all = Options { max_errors: usize::MAX, ..options };
+        assert_eq!(assemble(&source, &all).expect_err("errors").len(), 2000);
     }
 }

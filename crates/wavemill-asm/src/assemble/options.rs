@@ -1,4 +1,4 @@
-//! What a source is assembled for.
+//! The options of the assembler.
 
 use std::fmt;
 
@@ -6,46 +6,51 @@ use wavemill_object::{CodeObjectVersion, TargetId};
 
 use super::IncludedFile;
 
-/// Errors that a person may want to read.
-const MOST_MISTAKES: usize = 1000;
+/// The default limit of errors, as many as a person may want to read.
+const MAX_ERRORS: usize = 1000;
 
-/// What a source can compute with while it is read (`.if`, `.rept`, `.balign`): whether the distances between labels of a
-/// section are numbers there.
+/// Whether a source can compute with the distance between labels of a section while it is read
+/// (`.if`, `.rept`, `.balign`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Distances {
-    /// All are.
+    /// Every distance is known.
     #[default]
     All,
-    /// Those are that have nothing between them whose size other assemblers leave open: alignments, `.org`, and what depends
-    /// on labels. So it is for `llvm-mc` where it writes objects.
+    /// A distance is known if nothing between the labels has a size that other assemblers leave
+    /// open: alignments, `.org`, and anything that depends on labels. `llvm-mc` does this when it
+    /// writes objects.
     Fixed,
-    /// None is, and nothing is laid out: what is wrong with an address or a field that waits for one is no error. So it is for
-    /// `llvm-mc` where it writes text.
+    /// No distance is known, and nothing is laid out. Invalid addresses, and errors in fields that
+    /// wait for addresses, are not reported. `llvm-mc` does this when it writes text.
     Unknown,
 }
 
 impl Distances {
-    /// Whether sections are laid out, so that fields and sizes that wait for addresses get their values.
+    /// Whether sections are laid out, so that fields and sizes that wait for addresses get their
+    /// values.
     pub(super) fn lay_out(self) -> bool {
         self != Distances::Unknown
     }
 }
 
-/// What a source is assembled for.
+/// The options of the assembler.
 #[derive(Clone)]
 pub struct Options<'a> {
-    /// The processor and its features, unless the source says another with `.amdgcn_target`. `None`: the source must say.
+    /// The processor and its features, unless the source names another with `.amdgcn_target`.
+    /// `None`: the source must name one.
     pub target: Option<TargetId>,
-    /// The version of the code object format, unless the source says another.
+    /// The version of the code object format, unless the source names another.
     pub version: CodeObjectVersion,
-    /// Finds a file that the source includes (`.include`, `.incbin`); the error says why there is none.
+    /// Finds a file that the source includes (`.include`, `.incbin`). The error says why it is not
+    /// available.
     pub include: &'a dyn Fn(&str) -> Result<IncludedFile, String>,
     /// Symbols that are set before the source is read.
     pub symbols: &'a [(&'a str, i64)],
-    /// Errors after which no more of the source is read, which the last report says then; 1000 by default.
-    pub most_mistakes: usize,
-    /// Which distances between labels are numbers while the source is read; all by default. Where they are not all, the
-    /// 16-bit constants of instructions must be known, too.
+    /// After this many errors, the rest of the source is not read, and the last report says so.
+    /// 1000 by default.
+    pub max_errors: usize,
+    /// Which distances between labels are known while the source is read; all by default. With the
+    /// other settings, the 16-bit constants of instructions must be known, too.
     pub distances: Distances,
 }
 
@@ -63,9 +68,9 @@ impl Default for Options<'_> {
         Options {
             target: None,
             version: CodeObjectVersion::V6,
-            include: &|name| Err(format!("`{name}` cannot be included here: the source stands alone")),
+            include: &|name| Err(format!("`{name}` cannot be included: no include function is set")),
             symbols: &[],
-            most_mistakes: MOST_MISTAKES,
+            max_errors: MAX_ERRORS,
             distances: Distances::All,
         }
     }

@@ -1,14 +1,14 @@
-//! What waits for symbols that come later.
+//! Fields that wait for later symbols.
 
 use super::kept_places::KeptPlace;
 use super::symbols::Bound;
 use crate::family::Field;
 
-/// Pieces have so many fields.
+/// The number of fields in a piece.
 const PIECE: usize = 1024;
 
-/// All fields that symbols decide, in the order of the source. They are kept in pieces: however many there are, none is
-/// moved, and the memory of those that have been filled in is free for what comes then.
+/// All fields that symbols decide, in source order. They are stored in pieces, so fields never
+/// move, and the memory of completed pieces is free for later work.
 #[derive(Debug, Default)]
 pub(super) struct AllPending {
     pieces: Vec<Vec<Pending>>,
@@ -50,7 +50,7 @@ pub(super) struct Pending {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PendingKind {
-    /// So many bytes of data.
+    /// This many bytes of data.
     Data(u8),
     /// A field of an instruction.
     Instruction(Field),

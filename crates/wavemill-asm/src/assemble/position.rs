@@ -1,4 +1,4 @@
-//! Where the assembler reads.
+//! The current position of the assembler.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use super::quote;
 use super::report::{Inclusion, Place};
 use crate::diagnostic::Span;
 
-/// The line being read: its number and where it comes from.
+/// The current line: its number and origin.
 #[derive(Debug, Default)]
 pub(super) struct Position {
     pub(super) line: usize,
-    /// Whether it has nothing in it.
+    /// Whether the line is empty.
     pub(super) blank: bool,
-    /// Whether a comment stands at the end of it.
+    /// Whether the line ends with a comment.
     pub(super) commented: bool,
-    /// The macro or repetition that has made it.
+    /// The macro or repetition that generated it.
     pub(super) origin: Option<String>,
-    /// The file that it is in, if that is an included one.
+    /// The included file that contains it, if any.
     pub(super) inclusion: Option<Arc<Inclusion>>,
     counted: Cell<quote::Counted>,
 }
 
 impl Position {
-    /// Another line begins.
+    /// Moves to another line.
     pub(super) fn next_line(&mut self, number: Option<usize>, text: &str) {
         self.counted.set(quote::Counted::default());
         if let Some(number) = number {
@@ -40,7 +40,7 @@ impl Position {
         Place { line: self.line, text: text.to_owned(), cut, span, origin, inclusion }
     }
 
-    /// A part of this line that is kept until the end.
+    /// A part of this line, kept until the end.
     pub(super) fn keep(&self, places: &mut KeptPlaces, text: &str, span: Span) -> KeptPlace {
         let (text, cut, span) = quote::part(text, span, &self.counted);
         let (origin, inclusion) = (self.origin.as_ref(), self.inclusion.as_ref());

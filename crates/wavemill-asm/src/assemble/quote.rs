@@ -1,5 +1,5 @@
-//! What messages show of a line: all of it, or of a long one the part around what is wrong. Lines can have millions of bytes,
-//! and a place is kept for each of their symbols.
+//! The part of a line that messages show: all of it, or for a long line the part around the error.
+//! Lines can have millions of bytes, and a position is kept for each of their symbols.
 
 use std::cell::Cell;
 
@@ -7,14 +7,15 @@ use crate::diagnostic::{Diagnostic, Span};
 
 /// Lines up to this many bytes are shown whole.
 const LONGEST: usize = 1000;
-/// What is shown of a longer one before and behind the part that is wrong, and of that part.
+/// How much of a longer line is shown on either side of the error, and of the error itself.
 const BESIDE: usize = 200;
 const INSIDE: usize = 500;
 
-/// How many characters stand before a place of a line, counted once: a line may have as many symbols as it has characters.
+/// Counts the characters before a position of a line incrementally: a line may have as many symbols
+/// as characters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
-    /// The line, by its place in memory and its length.
+    /// The line, by address and length.
     line: (usize, usize),
     at: usize,
     characters: usize,
@@ -33,7 +34,8 @@ impl Counted {
     }
 }
 
-/// What is shown of `text` for a message about `span`, how many characters stand before it, and where `span` is in it.
+/// The part of `text` to show for a message about `span`, the number of characters before it, and
+/// `span` within it.
 pub(super) fn part<'t>(text: &'t str, span: Span, counted: &Cell<Counted>) -> (&'t str, usize, Span) {
     if text.len() <= LONGEST {
         return (text, 0, span);
@@ -49,12 +51,13 @@ pub(super) fn part<'t>(text: &'t str, span: Span, counted: &Cell<Counted>) -> (&
     (shown, cut, moved(span.start)..moved(span.end))
 }
 
-/// What is shown of `text` for a diagnostic, how many characters stand before it, and the diagnostic with its places in it.
+/// The part of `text` to show for a diagnostic, the number of characters before it, and the
+/// diagnostic moved into it.
 pub(super) fn around(text: &str, mut diagnostic: Diagnostic) -> (String, usize, Diagnostic) {
     let whole = diagnostic.span.clone();
     let (shown, cut, span) = part(text, whole.clone(), &Cell::default());
     if shown.len() != text.len() {
-        // What is to be changed may stand elsewhere.
+        // The fix may be elsewhere.
         let removed = whole.start.min(text.len()).saturating_sub(span.start);
         diagnostic.fix = diagnostic.fix.and_then(|mut fix| {
             fix.span = fix.span.start.checked_sub(removed)?..fix.span.end.checked_sub(removed)?;
@@ -65,7 +68,7 @@ pub(super) fn around(text: &str, mut diagnostic: Diagnostic) -> (String, usize, 
     (shown.to_owned(), cut, diagnostic)
 }
 
-/// The last place up to `at` where a character begins.
+/// The last character boundary up to `at`.
 fn boundary(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
@@ -90,7 +93,7 @@ mod tests {
         assert_eq!(cut + before, 5000);
         let fixed = diagnostic.fix.and_then(|fix| fix.applied(&shown)).unwrap_or_default();
         assert_eq!(fixed, shown.replace("wrong", "right"));
-        // A change elsewhere is not shown, and what is wrong may be longer than what is shown.
+        // A fix elsewhere is not shown, and the error may be longer than the part shown.
         let diagnostic = *Diagnostic::new(1..14_000, "?").fix_at(14_000..14_001, "");
         let (shown, cut, diagnostic) = around(&text, diagnostic);
         assert!(shown.len() < LONGEST && cut == 0 && diagnostic.fix.is_none());

@@ -1,35 +1,39 @@
-//! Statements whose size depends on what comes later: `.uleb128` and `.sleb128` of distances that are not known yet,
-//! `.fill`, `.zero`, `.skip` and `.space` of so many bytes, and `.org` to such places.
+//! Statements whose size depends on later text: `.uleb128` and `.sleb128` of unknown distances,
+//! `.fill`, `.zero`, `.skip` and `.space` with unknown counts, and `.org` to an unknown address.
 //!
-//! Everything behind such a statement moves with its size, so the source is read again with other sizes until they fit.
-//! Those of numbers never shrink, as for LLVM; what is larger than it has to be is padded.
+//! Everything after such a statement moves with its size, so the source is read again with other
+//! sizes until they fit. Sizes of numbers never shrink, as in LLVM; a number with a size larger
+//! than needed is padded.
 
 use super::data::not_ahead;
 use super::{Assembler, Event, Place, leb128};
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::Expression;
 
-/// How often any source may be read.
+/// The number of readings that any source may have.
 const PASSES: usize = 50;
-/// What all readings may make together, in bytes: small sources can make much. A line that a macro or a repetition makes
-/// counts as so many; beyond the readings that any source may have, each line does.
+/// The most that all readings may generate together, in bytes, because small sources can generate
+/// much. A line from a macro or a repetition counts as `LINE` bytes. After `PASSES` readings, every
+/// line does.
 const MOST_BYTES: u64 = 2 << 30;
 const LINE: u64 = 1024;
 
-/// What earlier readings of a source have found out, and what this one finds.
+/// The results of earlier readings of a source, and of this one.
 #[derive(Debug)]
 pub(super) struct Relaxation {
     pass: usize,
-    /// What earlier readings have made, in bytes.
+    /// What earlier readings generated, in bytes.
     made: u64,
-    /// The lines that earlier readings have read.
+    /// The number of lines that earlier readings read.
     lines: u64,
-    /// The size of each statement, in the order of the source; the least for those behind.
+    /// The size of each statement, in source order. Later statements use the least size.
     sizes: Vec<u64>,
     met: Vec<Late>,
-    /// The events that earlier readings told of: those before the first of the statements, which are always the same.
-    told: u64,
-    /// The events of this reading, and whether those behind the first statement may be told of, because sizes are final.
+    /// The events that earlier readings reported: events before the first such statement, which
+    /// never change.
+    reported: u64,
+    /// The events of this reading, and whether events after the first such statement may be
+    /// reported, because sizes are final.
     events: u64,
     last: bool,
 }
@@ -39,7 +43,7 @@ pub(super) struct Relaxation {
 struct Late {
     section: usize,
     offset: u64,
-    /// The bytes of a number, or how often a unit is repeated.
+    /// The bytes of a number, or the repetitions of a unit.
     size: u64,
     kind: LateKind,
     expression: Expression,
@@ -48,11 +52,11 @@ struct Late {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LateKind {
-    /// A number of as many bytes as it needs.
+    /// A variable-length number.
     Number { signed: bool },
-    /// Something that is repeated as often as the expression says.
+    /// Repetitions whose count is the expression.
     Repetitions,
-    /// What is between the statement and a place.
+    /// The space between the statement and an address.
     Room,
 }
 
@@ -65,7 +69,7 @@ impl LateKind {
         }
     }
 
-    /// The size that a value needs, in place of the one it has had.
+    /// The size that a value needs, given its previous size.
     fn size(self, value: i64, before: u64) -> u64 {
         match self {
             LateKind::Number { signed } => before.max(encoded(signed, value).len() as u64),
@@ -92,7 +96,7 @@ impl Default for Relaxation {
             lines: 0,
             sizes: Vec::new(),
             met: Vec::new(),
-            told: 0,
+            reported: 0,
             events: 0,
             last: false,
         }
@@ -100,26 +104,26 @@ impl Default for Relaxation {
 }
 
 impl Relaxation {
-    /// The first reading; `only`: the sizes do not matter, so that there is no other.
+    /// The first reading. With `only`, sizes do not matter, so there is no other reading.
     pub(super) fn first(only: bool) -> Relaxation {
         Relaxation { last: only, ..Relaxation::default() }
     }
 
-    /// Whether the next event is to be told of.
-    pub(super) fn tells(&mut self) -> bool {
+    /// Whether the next event is to be reported.
+    pub(super) fn reports(&mut self) -> bool {
         self.events += 1;
-        self.events > self.told && (self.met.is_empty() || self.last)
+        self.events > self.reported && (self.met.is_empty() || self.last)
     }
 }
 
 impl Assembler<'_> {
-    pub(super) fn tell(&mut self, event: Event<'_>) {
-        if self.relaxation.tells() {
+    pub(super) fn observe(&mut self, event: Event<'_>) {
+        if self.relaxation.reports() {
             (self.observer)(event);
         }
     }
 
-    /// Leaves room for a number that is not known yet.
+    /// Reserves bytes for a number that is not known yet.
     pub(super) fn number_for_later(
         &mut self,
         expression: Expression,
@@ -128,18 +132,18 @@ impl Assembler<'_> {
     ) -> Result<(), Fail> {
         let span = place.span.clone();
         let size = self.late(expression, LateKind::Number { signed }, place);
-        // An instruction has no more bytes than a number.
+        // This is more than any number needs.
         let room = [0; 16];
         let room = room.get(..size as usize).unwrap_or_default();
         self.emit(room).map_err(|message| Diagnostic::new(span, message))
     }
 
-    /// How often something is repeated that is not known yet.
+    /// The count of repetitions, which is not known yet.
     pub(super) fn repetitions_for_later(&mut self, expression: Expression, place: Place) -> u64 {
         self.late(expression, LateKind::Repetitions, place)
     }
 
-    /// How many bytes there are up to a place that is not known yet.
+    /// The number of bytes up to an address that is not known yet.
     pub(super) fn room_for_later(&mut self, target: Expression, place: Place) -> u64 {
         self.late(target, LateKind::Room, place)
     }
@@ -148,17 +152,17 @@ impl Assembler<'_> {
     fn late(&mut self, expression: Expression, kind: LateKind, place: Place) -> u64 {
         let relaxation = &mut self.relaxation;
         if relaxation.met.is_empty() && relaxation.pass == 1 {
-            relaxation.told = relaxation.events;
+            relaxation.reported = relaxation.events;
         }
         let size = relaxation.sizes.get(relaxation.met.len()).copied().unwrap_or(kind.least());
         let (section, offset) = (self.sections.current, self.sections.offset());
-        // `.` is the place of the statement.
+        // `.` is the address of the statement.
         let expression = self.symbols.anchor(expression, (section, offset));
         self.relaxation.met.push(Late { section, offset, size, kind, expression, place });
         size
     }
 
-    /// What the source has to be read again with; `None` if all statements have found their sizes.
+    /// The state for the next reading; `None` if all statements have their final sizes.
     pub(super) fn next_reading(&mut self) -> Option<Relaxation> {
         if self.relaxation.met.is_empty() || self.relaxation.last {
             return None;
@@ -166,7 +170,7 @@ impl Assembler<'_> {
         let met = std::mem::take(&mut self.relaxation.met);
         let mut sizes = Vec::with_capacity(met.len());
         for late in &met {
-            // What is wrong with it is told at the end.
+            // Errors in it are reported at the end.
             let value = self.later_value(late);
             sizes.push(
                 value.map_or(late.size.max(late.kind.least()), |value| late.kind.size(value, late.size)),
@@ -182,11 +186,11 @@ impl Assembler<'_> {
                 made + section.bytes.len() as u64
             });
         let lines = self.relaxation.lines + self.position.line as u64;
-        // Sizes that depend on one another in a row settle one after the other.
+        // Sizes that depend on one another in a chain settle one per reading.
         let enough = pass >= PASSES && (pass > 2 * met.len() || lines.saturating_mul(LINE) >= MOST_BYTES);
         let last = !moved || enough || made >= MOST_BYTES;
-        let told = self.relaxation.told;
-        Some(Relaxation { pass, made, lines, sizes, told, last, ..Relaxation::default() })
+        let reported = self.relaxation.reported;
+        Some(Relaxation { pass, made, lines, sizes, reported, last, ..Relaxation::default() })
     }
 
     fn later_value(&mut self, late: &Late) -> Result<i64, Fail> {
@@ -201,16 +205,16 @@ impl Assembler<'_> {
             let note = match late.kind {
                 LateKind::Room => return not_ahead(span.clone(), late.offset),
                 LateKind::Number { .. } => {
-                    "how many bytes the number takes depends on it, so that no linker could fill it in"
+                    "the size of the number depends on it, so a linker cannot fill it in"
                 }
-                LateKind::Repetitions => "where everything behind stands depends on it",
+                LateKind::Repetitions => "the addresses of everything after it depend on it",
             };
             let message = "expected a number, or the distance between two addresses of one section";
             Diagnostic::new(span, message).note(note)
         })
     }
 
-    /// Fills the numbers in, and tells of sizes that are none.
+    /// Fills in the numbers, and reports invalid sizes.
     pub(super) fn finish_numbers(&mut self) {
         let met = std::mem::take(&mut self.relaxation.met);
         for late in met.into_iter().filter(|_| self.options.distances.lay_out()) {
@@ -231,7 +235,7 @@ impl Assembler<'_> {
                 Ok(count) if count == late.size => Ok(()),
                 Ok(_) => {
                     let message = format!(
-                        "the number changes with every one of {readings} readings of the source, which move the addresses that it depends on"
+                        "the number still changes after {readings} readings of the source: each one moves the addresses that it depends on"
                     );
                     Err(Diagnostic::new(span, message)
                         .note("is the statement itself between these addresses?"))
@@ -241,10 +245,10 @@ impl Assembler<'_> {
         let mut bytes = encoded(signed, value);
         if bytes.len() as u64 > late.size {
             let message =
-                format!("the size of the number changes with every one of {readings} readings of the source");
+                format!("the size of the number still changes after {readings} readings of the source");
             return Err(Diagnostic::new(span, message));
         }
-        // More bytes say the same: those of the sign.
+        // Further bytes repeat the sign and do not change the value.
         let negative = signed && value < 0;
         while (bytes.len() as u64) < late.size {
             if let Some(last) = bytes.last_mut() {
@@ -256,7 +260,7 @@ impl Assembler<'_> {
             Some(field) => field.copy_from_slice(&bytes),
             None if value == 0 => {}
             None => {
-                return Err(Diagnostic::new(span, format!("the section takes zeros only, found {value}")));
+                return Err(Diagnostic::new(span, format!("the section accepts only zeros, found {value}")));
             }
         }
         Ok(())

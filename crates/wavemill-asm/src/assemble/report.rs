@@ -1,4 +1,4 @@
-//! Places in sources, and what is wrong there.
+//! Positions in sources, and the errors there.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::syntax::source_text;
 pub struct IncludedFile {
     /// Its path, for messages.
     pub path: String,
-    /// What it holds.
+    /// Its contents.
     pub bytes: Vec<u8>,
 }
 
@@ -28,12 +28,13 @@ pub struct Inclusion {
 }
 
 impl Inclusion {
-    /// This one, the one that it is in, and so on up to the source itself.
+    /// This inclusion, the inclusion that contains it, and so on up to the source itself.
     pub fn chain(&self) -> impl Iterator<Item = &Inclusion> {
         std::iter::successors(Some(self), |inclusion| inclusion.within.as_deref())
     }
 
-    /// The order of lines: those of the `.include`s that lead to this line, from the source on, and the line itself.
+    /// The sort key of a line: the lines of the `.include`s that lead to it, starting from the
+    /// source, and the line itself.
     pub fn order(inclusion: Option<&Inclusion>, line: usize) -> Vec<usize> {
         let outer = inclusion.into_iter().flat_map(Inclusion::chain).map(|inclusion| inclusion.line);
         let mut lines: Vec<usize> = std::iter::once(line).chain(outer).collect();
@@ -42,18 +43,18 @@ impl Inclusion {
     }
 }
 
-/// One thing that is wrong with a source, and the line that it is in.
+/// One error in a source, and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// The line of its file, from 1; 0 for what is wrong with none of them. What a macro or a repetition makes counts as the
-    /// line that makes it.
+    /// The line in its file, from 1; 0 for an error that belongs to no line. Lines that a macro or
+    /// a repetition generates count as the line that generates them.
     pub line: usize,
-    /// The text of the line; for what a macro makes, the line that it made. Of a long line it is the part around what is
-    /// wrong. Bytes that are not UTF-8 are U+FFFD.
+    /// The text of the line; for a macro, the generated line. For a long line, only the part around
+    /// the error. Bytes that are not UTF-8 are U+FFFD.
     pub text: String,
-    /// The characters of the line that stand before `text`.
+    /// The number of characters of the line before `text`.
     pub cut: usize,
-    /// What is wrong; places count from the start of `text`.
+    /// The error; positions count from the start of `text`.
     pub diagnostic: Diagnostic,
     /// The macro that the line comes from, such as `macro store`.
     pub origin: Option<String>,
@@ -62,19 +63,19 @@ pub struct Report {
 }
 
 impl Report {
-    /// The column of the line where the error begins, in characters from 1.
+    /// The column where the error begins, in characters from 1.
     pub fn column(&self) -> usize {
         let before = self.text.get(..self.diagnostic.span.start).map_or(0, |before| before.chars().count());
         self.cut + before + 1
     }
 
-    /// What reports are sorted by: see [`Inclusion::order`].
+    /// The sort key of reports: see [`Inclusion::order`].
     pub(super) fn order(&self) -> Vec<usize> {
         Inclusion::order(self.inclusion.as_deref(), self.line)
     }
 }
 
-/// Where something stands in the source.
+/// A position in the source.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) line: usize,
@@ -90,7 +91,7 @@ impl Place {
     pub(super) const NONE: Place =
         Place { line: 0, text: String::new(), cut: 0, span: 0..0, origin: None, inclusion: None };
 
-    /// A report of what is wrong there.
+    /// A report of an error there.
     pub(super) fn report(&self, diagnostic: Diagnostic) -> Report {
         Report {
             line: self.line,
@@ -121,7 +122,7 @@ impl Assembler<'_> {
         self.messages.error(place.report(diagnostic));
     }
 
-    /// Warns of a line or, with 0, of the whole source.
+    /// Warns about a line or, with 0, about the whole source.
     pub(super) fn warn(&mut self, line: usize, text: &str, diagnostic: Diagnostic) {
         let (text, cut, diagnostic) = quote::around(text, diagnostic);
         let (origin, inclusion) = (self.position.origin.clone(), self.position.inclusion.clone());
@@ -136,7 +137,7 @@ impl Assembler<'_> {
         self.position.place(text, span)
     }
 
-    /// A place of this line that is kept until the end.
+    /// A position in this line that is kept until the end.
     pub(super) fn keep_place(&mut self, text: &str, span: Span) -> KeptPlace {
         self.position.keep(&mut self.places, text, span)
     }

@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::{Cursor, utf8_name};
 
 impl Assembler<'_> {
-    /// Appends what a statement says: bytes that a `.loc` before them is about.
+    /// Appends the bytes of a statement, which the last `.loc` before them describes.
     pub(super) fn emit(&mut self, bytes: &[u8]) -> Result<(), String> {
         if !bytes.is_empty() {
             self.mark_line();
@@ -16,13 +16,13 @@ impl Assembler<'_> {
         self.sections.append(bytes)
     }
 
-    /// What is appended next is what the last `.loc` is about.
+    /// The last `.loc` describes the bytes appended next.
     pub(super) fn mark_line(&mut self) {
         let here = self.sections.offset();
         self.debug.lines.mark(self.sections.current, here);
     }
 
-    /// Appends what the assembler makes.
+    /// Appends bytes that the assembler generates.
     pub(super) fn append_generated(&mut self, bytes: &[u8]) {
         if let Err(message) = self.sections.append(bytes) {
             self.report("", *Diagnostic::new(0..0, message));
@@ -34,7 +34,7 @@ impl Assembler<'_> {
         self.go_to_section(section);
     }
 
-    /// Goes on in another section, where a `.loc` of this one has nothing to say.
+    /// Continues in another section. A `.loc` of this section does not apply there.
     fn go_to_section(&mut self, section: usize) {
         if section != self.sections.current {
             self.debug.lines.leave_section();
@@ -42,7 +42,7 @@ impl Assembler<'_> {
         self.sections.current = section;
     }
 
-    /// Directives that choose the section; false for others.
+    /// Handles directives that choose the section; false for others.
     pub(super) fn section_directive(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
         match name {
             ".text" | ".data" | ".bss" | ".rodata" => {
@@ -51,9 +51,9 @@ impl Assembler<'_> {
                 self.end(cursor)?;
                 if subsection != 0 {
                     let message =
-                        format!("`{name} {subsection}` is a subsection, which Wavemill does not have");
+                        format!("`{name} {subsection}` is a subsection, which Wavemill does not support");
                     return Err(Diagnostic::new(at..cursor.end(), message)
-                        .note("sections hold what they are given in the order of the source"));
+                        .note("a section holds its contents in source order"));
                 }
                 let section = self.sections.section_named(name);
                 self.switch_to(section);
@@ -70,7 +70,7 @@ impl Assembler<'_> {
             ".popsection" => {
                 let at = cursor.at();
                 let Some((current, previous)) = self.sections.stack.pop() else {
-                    return Err(Diagnostic::new(at..at, "there is no `.pushsection` that this would end"));
+                    return Err(Diagnostic::new(at..at, "there is no `.pushsection` for this `.popsection`"));
                 };
                 self.go_to_section(current);
                 self.sections.previous = previous;
@@ -80,7 +80,7 @@ impl Assembler<'_> {
                 let at = cursor.at();
                 self.end(cursor)?;
                 let Some(previous) = self.sections.previous else {
-                    return Err(Diagnostic::new(0..at, "there is no section before this one"));
+                    return Err(Diagnostic::new(0..at, "there is no previous section"));
                 };
                 self.switch_to(previous);
             }
@@ -89,8 +89,9 @@ impl Assembler<'_> {
         Ok(true)
     }
 
-    /// `NAME, "flags", @type, entry size, group, comdat, unique, number`. Sections of one name are told apart by group and
-    /// number; what a source says of one a second time must be what it has said first, or nothing.
+    /// `NAME, "flags", @type, entry size, group, comdat, unique, number`. Group and number
+    /// distinguish sections of the same name. If a source names a section again, it repeats the
+    /// first attributes or omits them.
     fn section_header(&mut self, cursor: &mut Cursor<'_>) -> Result<usize, Fail> {
         let start = cursor.at();
         let name = if cursor.peek() == Some(b'"') {
@@ -99,7 +100,7 @@ impl Assembler<'_> {
             cursor.go_to(start + length);
             utf8_name(name, start..start + length)?
         } else {
-            // Names may have characters that symbols have not.
+            // Section names may contain characters that symbols may not.
             let rest = cursor.rest();
             let length = rest.find([',', ' ', '\t']).unwrap_or(rest.trim_end().len());
             cursor.go_to(start + length);
@@ -115,7 +116,7 @@ impl Assembler<'_> {
         let at = cursor.at();
         let letters = self.text(cursor)?;
         let length = cursor.end() - at;
-        // Some names say flags by themselves.
+        // Some names imply flags.
         let (mut flags, mut kind, mut zeros) = usual(&name);
         let (mut grouped, mut merged, mut same_group) = (false, false, false);
         let mut said = !letters.is_empty();
@@ -140,7 +141,7 @@ impl Assembler<'_> {
                 }
                 b'R' => SectionFlags(0x20_0000),
                 other => {
-                    let message = format!("`{}` is no flag of a section", char::from(other));
+                    let message = format!("`{}` is not a section flag", char::from(other));
                     return Err(Diagnostic::new(at..at + length, message)
                         .note("flags are a, w, x, M, S, G, ?, e and R"));
                 }
@@ -149,7 +150,7 @@ impl Assembler<'_> {
         if grouped && same_group {
             return Err(Diagnostic::new(
                 at..at + length,
-                "`G` names a group, and `?` takes that of the section before",
+                "expected `G` or `?`, found both: `G` names a group, `?` uses the group of the previous section",
             ));
         }
         let mut entry_size = 0;
@@ -173,9 +174,8 @@ impl Assembler<'_> {
                 "" => {
                     let at = cursor.at();
                     let number = self.absolute(cursor)?;
-                    let number = u32::try_from(number).map_err(|_| {
-                        Diagnostic::new(at..cursor.end(), "the type of a section has 32 bits")
-                    })?;
+                    let number = u32::try_from(number)
+                        .map_err(|_| Diagnostic::new(at..cursor.end(), "a section type has 32 bits"))?;
                     (SectionType::Other(number), false)
                 }
                 _ => {
@@ -228,13 +228,13 @@ impl Assembler<'_> {
         let differs = match found {
             Some(_) if said && own != new => Some("another type"),
             Some(_) if said && section.flags != flags => Some("other flags"),
-            Some(_) if said && section.entry_size != entry_size => Some("another size of its entries"),
+            Some(_) if said && section.entry_size != entry_size => Some("another entry size"),
             _ => None,
         };
         if let Some(what) = differs {
-            let message = format!("section `{name}` has been given {what} before");
+            let message = format!("section `{name}` already has {what}");
             return Err(Diagnostic::new(span, message)
-                .note("`unique` and a number behind the type make another section of the name"));
+                .note("`unique` and a number after the type make another section with this name"));
         }
         if found.is_none() {
             section.flags = flags;

@@ -1,10 +1,10 @@
-//! Sections: what a source fills.
+//! Sections: the output of a source.
 
 use std::collections::HashMap;
 
 use wavemill_object::write::{Section, SectionFlags, SectionType};
 
-/// A section as it grows.
+/// A section under construction.
 #[derive(Debug)]
 pub(super) struct SectionState {
     pub(super) name: String,
@@ -12,30 +12,30 @@ pub(super) struct SectionState {
     pub(super) kind: SectionType,
     pub(super) entry_size: u64,
     pub(super) align: u64,
-    /// Zeros only, which take no place in the file.
+    /// Whether it contains only zeros, which occupy no bytes in the file.
     pub(super) zeros: bool,
     pub(super) bytes: Vec<u8>,
     /// The size of a section of zeros.
     pub(super) size: u64,
-    /// The group that it is in.
+    /// The group that contains it.
     pub(super) group: Option<SectionGroup>,
-    /// What tells it from others of its name (`unique,1`).
+    /// Distinguishes it from other sections of its name (`unique,1`).
     pub(super) unique: Option<u32>,
 }
 
-/// A group of sections, which a linker takes or leaves together.
+/// A group of sections that a linker keeps or drops together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SectionGroup {
     pub(super) name: String,
-    /// Of several groups of the name, the linker takes one.
+    /// Whether the linker keeps only one of several groups with the name.
     pub(super) comdat: bool,
 }
 
-/// The most that a section of zeros may hold, and that all sections may hold together otherwise.
+/// The size limit of a section of zeros, and of all other sections together.
 pub(super) const LARGEST: u64 = 1 << 32;
 const MOST_BYTES: u64 = 1 << 30;
 
-/// What a section of this name is, if the source does not say.
+/// The default attributes of a section with this name.
 pub(super) fn usual(name: &str) -> (SectionFlags, SectionType, bool) {
     let is = |base: &str| name == base || name.strip_prefix(base).is_some_and(|rest| rest.starts_with('.'));
     let loaded = SectionFlags::ALLOC;
@@ -59,12 +59,12 @@ pub(super) fn usual(name: &str) -> (SectionFlags, SectionType, bool) {
 }
 
 impl SectionState {
-    /// Bytes in memory.
+    /// Its size in memory, in bytes.
     pub(super) fn size(&self) -> u64 {
         if self.zeros { self.size } else { self.bytes.len() as u64 }
     }
 
-    /// The section of the module that it becomes, still without relocations.
+    /// The section of the module, still without relocations.
     pub(super) fn finish(self) -> Section {
         let mut section = Section::new(self.name, self.flags, self.align, self.bytes);
         section.kind = self.kind;
@@ -82,18 +82,18 @@ pub(super) struct Sections {
     pub(super) all: Vec<SectionState>,
     /// The sections of each name.
     pub(super) by_name: HashMap<String, Vec<usize>>,
-    /// Bytes in all of them.
+    /// The total of their bytes.
     bytes: u64,
-    /// The one that statements fill: its index.
+    /// The index of the section that statements fill.
     pub(super) current: usize,
-    /// The one before, for `.previous`.
+    /// The previous section, for `.previous`.
     pub(super) previous: Option<usize>,
-    /// What `.popsection` goes back to.
+    /// The sections that `.popsection` returns to.
     pub(super) stack: Vec<(usize, Option<usize>)>,
 }
 
 impl Sections {
-    /// The section of this name, made as usual if it is new.
+    /// The section of this name, created with defaults if it is new.
     pub(super) fn section_named(&mut self, name: &str) -> usize {
         match self.known_section(name, None, None) {
             Some(index) => index,
@@ -101,7 +101,7 @@ impl Sections {
         }
     }
 
-    /// The section of this name, group and number, if the source has had it.
+    /// The section of this name, group and number, if it exists.
     pub(super) fn known_section(
         &self,
         name: &str,
@@ -116,7 +116,7 @@ impl Sections {
         self.by_name.get(name)?.iter().find(same).copied()
     }
 
-    /// Makes a section as usual for its name.
+    /// Creates a section with the defaults for its name.
     pub(super) fn add(&mut self, name: &str) -> usize {
         let (flags, kind, zeros) = usual(name);
         self.all.push(SectionState {
@@ -124,7 +124,7 @@ impl Sections {
             flags,
             kind,
             entry_size: 0,
-            // Code is made of words; other sections of code align themselves.
+            // Code consists of words. Other sections of code set their own alignment.
             align: if name == ".text" { 4 } else { 1 },
             zeros,
             bytes: Vec::new(),
@@ -139,11 +139,11 @@ impl Sections {
 
     /// The current section.
     pub(super) fn section(&mut self) -> &mut SectionState {
-        // `current` is the index of a section from the first line on.
+        // From the first line on, `current` is the index of a section.
         &mut self.all[self.current]
     }
 
-    /// Where the next byte goes.
+    /// The offset of the next byte.
     pub(super) fn offset(&self) -> u64 {
         self.all
             .get(self.current)
@@ -161,7 +161,7 @@ impl Sections {
         index
     }
 
-    /// Takes room for so many more bytes in the current section.
+    /// Reserves this many bytes in the current section.
     fn grow(&mut self, count: u64) -> Result<(), String> {
         let section = self.section();
         if section.zeros {
@@ -184,7 +184,7 @@ impl Sections {
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), String> {
         let section = self.section();
         if section.zeros && bytes.iter().any(|byte| *byte != 0) {
-            return Err(format!("section `{}` takes zeros only", section.name));
+            return Err(format!("section `{}` accepts only zeros", section.name));
         }
         self.grow(bytes.len() as u64)?;
         let section = self.section();
@@ -198,7 +198,7 @@ impl Sections {
     pub(super) fn emit_fill(&mut self, count: u64, byte: u8) -> Result<(), String> {
         let section = self.section();
         if section.zeros && byte != 0 && count > 0 {
-            return Err(format!("section `{}` takes zeros only", section.name));
+            return Err(format!("section `{}` accepts only zeros", section.name));
         }
         self.grow(count)?;
         let section = self.section();
@@ -209,16 +209,16 @@ impl Sections {
         Ok(())
     }
 
-    /// Appends `count` times `unit`. Whether there is room is seen before any of it is made.
+    /// Appends `count` times `unit`. Checks the available room before it creates any of them.
     pub(super) fn append_fill(&mut self, count: u64, unit: &[u8]) -> Result<(), String> {
         let section = self.section();
         if section.zeros && count > 0 && unit.iter().any(|byte| *byte != 0) {
-            return Err(format!("section `{}` takes zeros only", section.name));
+            return Err(format!("section `{}` accepts only zeros", section.name));
         }
         self.grow(count.saturating_mul(unit.len() as u64))?;
         let section = self.section();
         if !section.zeros {
-            // Many at once, where there are many.
+            // Writes many at once if there are many.
             let at_once = (4096 / unit.len().max(1) as u64).clamp(1, count.max(1));
             let several = unit.repeat(at_once as usize);
             for _ in 0..count / at_once {

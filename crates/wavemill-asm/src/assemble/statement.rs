@@ -1,33 +1,33 @@
-//! Statements: labels, assignments, instructions, and which directives there are.
+//! Statements: labels, assignments, instructions, and the dispatch of directives.
 
 use std::borrow::Cow;
 
 use super::expand::Frame;
-use super::symbols::{Linear, Reference};
+use super::symbols::{self, Linear};
 use super::{Assembler, Distances, Event, Pending, PendingKind, directives};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Cursor, Expression, closest, expression, quoted_name, source_text};
 
-/// What observers learn of a directive.
+/// What a directive reports to observers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Reported {
     /// The directive.
     Itself,
-    /// The lines that it makes.
+    /// The lines that it generates.
     Lines,
 }
 
 impl Assembler<'_> {
-    /// Labels and the statement behind them.
+    /// Reads labels and the statement after them.
     pub(super) fn statement(&mut self, text: &str, frame: &mut Frame<'_>) -> Result<(), Fail> {
         let mut cursor = Cursor::new(text);
-        // Where the statement behind the labels begins.
+        // The start of the statement after the labels.
         let mut behind_labels = 0;
         loop {
             let start = cursor.at();
             let Some(first) = cursor.peek() else {
                 if behind_labels == 0 {
-                    self.tell_other(text, self.here());
+                    self.observe_other(text, self.here());
                 }
                 return Ok(());
             };
@@ -47,7 +47,7 @@ impl Assembler<'_> {
                 self.define_label(&name, start..start + written.len())?;
                 let inclusion = self.position.inclusion.clone();
                 let name = &source_text::escaped(written);
-                self.tell(Event::Label { line: self.position.line, inclusion: inclusion.as_ref(), name });
+                self.observe(Event::Label { line: self.position.line, inclusion: inclusion.as_ref(), name });
                 continue;
             }
             cursor.go_to(start);
@@ -62,8 +62,8 @@ impl Assembler<'_> {
                     return Ok(());
                 }
                 let before = self.here();
-                if self.directive(name, start, &mut cursor, frame)? == Told::Itself {
-                    self.tell_other(text.get(behind_labels..).unwrap_or_default(), before);
+                if self.directive(name, start, &mut cursor, frame)? == Reported::Itself {
+                    self.observe_other(text.get(behind_labels..).unwrap_or_default(), before);
                 }
                 return Ok(());
             }
@@ -81,8 +81,8 @@ impl Assembler<'_> {
         }
     }
 
-    /// Whether an instruction comes next: a name that is no directive, and neither label nor assignment. The cursor stays
-    /// where it is. Where this says no, it may still be one.
+    /// Whether an instruction comes next: a name that is neither directive, label nor assignment.
+    /// The cursor does not move. An instruction may also follow where this returns false.
     fn is_plain_instruction(&self, cursor: &mut Cursor<'_>) -> bool {
         let name = cursor.peek_name();
         if name.is_empty()
@@ -99,26 +99,26 @@ impl Assembler<'_> {
         !matches!(behind, Some(b':' | b'='))
     }
 
-    /// The section and the place in it that come next.
+    /// The section and the offset of the next byte.
     pub(super) fn here(&self) -> (usize, u64) {
         self.sections.here()
     }
 
-    /// Tells of the empty line that LLVM sees behind some directives, if no comment stands there.
-    pub(super) fn tell_blank(&mut self) {
+    /// Reports the empty line that LLVM sees after some directives, if they end without a comment.
+    pub(super) fn observe_blank(&mut self) {
         if !self.position.commented {
             self.position.blank = true;
-            self.tell_other("", self.here());
+            self.observe_other("", self.here());
         }
     }
 
-    /// Tells of a statement that is no instruction; `before` is the place that came next before it.
-    pub(super) fn tell_other(&mut self, text: &str, (section, start): (usize, u64)) {
+    /// Reports a statement other than an instruction. The pair is the position before it.
+    pub(super) fn observe_other(&mut self, text: &str, (section, start): (usize, u64)) {
         let end = if self.sections.current == section { self.sections.offset().max(start) } else { start };
         let (text, inclusion) = (&source_text::escaped(text), self.position.inclusion.clone());
         let inclusion = inclusion.as_ref();
         let blank = self.position.blank;
-        self.tell(Event::Other {
+        self.observe(Event::Other {
             line: self.position.line,
             inclusion,
             text,
@@ -128,7 +128,7 @@ impl Assembler<'_> {
         });
     }
 
-    /// Reads `name:` or `1:`; `None`, wherever the cursor then stands, if there is none.
+    /// Reads `name:` or `1:`. If there is none, returns `None` and leaves the cursor anywhere.
     fn label<'t>(&mut self, cursor: &mut Cursor<'t>) -> Result<Option<Cow<'t, str>>, Fail> {
         let name = match cursor.peek() {
             Some(b'"') => {
@@ -158,11 +158,11 @@ impl Assembler<'_> {
 
     fn define_label(&mut self, name: &str, span: Span) -> Result<(), Fail> {
         if name == "." {
-            let message = "`.` is the address of the statement, which cannot be a label";
+            let message = "`.` is the address of the statement and cannot be a label";
             return Err(Diagnostic::new(span, message));
         }
         if self.sections.by_name.contains_key(name) {
-            let message = format!("`{name}` is the start of the section of this name already");
+            let message = format!("`{name}` is already the start of the section with this name");
             return Err(Diagnostic::new(span, message));
         }
         let symbol = self.symbols.id(name);
@@ -176,7 +176,7 @@ impl Assembler<'_> {
     /// `name = expression`.
     fn assignment(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
         let at = cursor.at();
-        // `==` compares, and sets nothing.
+        // `==` is a comparison, not an assignment.
         if cursor.rest().starts_with("==") || !cursor.eat("=") {
             return Ok(false);
         }
@@ -185,7 +185,7 @@ impl Assembler<'_> {
             "." => self.move_place(cursor)?,
             _ => self.set(name, at, cursor, true)?,
         }
-        self.tell_other(&format!("\t{name} = {value}"), self.here());
+        self.observe_other(&format!("\t{name} = {value}"), self.here());
         Ok(true)
     }
 
@@ -216,7 +216,7 @@ impl Assembler<'_> {
         }
         let offset = self.sections.offset();
         let inclusion = self.position.inclusion.clone();
-        self.tell(Event::Instruction {
+        self.observe(Event::Instruction {
             line: self.position.line,
             inclusion: inclusion.as_ref(),
             inst: &parsed.inst,
@@ -246,7 +246,7 @@ impl Assembler<'_> {
         number
     }
 
-    /// The number that an expression comes to here.
+    /// The number that an expression has here.
     fn number(&mut self, value: &Expression, span: Span) -> Result<i64, Fail> {
         let here = (self.sections.current, self.sections.offset());
         match self.symbols.number_while_reading(value, here, &span)? {
@@ -255,14 +255,19 @@ impl Assembler<'_> {
         }
     }
 
-    /// The value is no number yet.
+    /// The error for a value that is not a number yet.
     fn not_known(&self, value: &Linear, span: Span) -> Fail {
-        let name = |reference: &Reference| self.symbols.all.get(reference.symbol).map(|symbol| &symbol.name);
         let message = match (&value.plus, &value.minus) {
-            (Some(_), Some(_)) => "expected a number that is known here; this distance is none".to_owned(),
+            (Some(_), Some(_)) => {
+                "expected a number that is known here; this distance is not known yet".to_owned()
+            }
             (Some(reference), None) | (None, Some(reference)) => {
-                let name = name(reference).map_or("", |name| &**name);
-                format!("expected a number that is known here; `{name}` is none")
+                let symbol = self.symbols.all.get(reference.symbol);
+                let name = symbol.map_or("".into(), |symbol| symbols::shown(&symbol.name));
+                match symbol.is_some_and(|symbol| symbol.meaning.is_some()) {
+                    true => format!("expected a number that is known here; `{name}` is an address"),
+                    false => format!("expected a number that is known here; `{name}` has no value yet"),
+                }
             }
             (None, None) => "expected a number that is known here".to_owned(),
         };
@@ -274,19 +279,19 @@ impl Assembler<'_> {
         if cursor.is_done() { Ok(()) } else { Err(cursor.expected("the end of the line")) }
     }
 
-    /// Reads and runs the directive `name`, which has been read.
+    /// Runs the directive `name`, whose name has been read.
     fn directive(
         &mut self,
         name: &str,
         start: usize,
         cursor: &mut Cursor<'_>,
         frame: &mut Frame<'_>,
-    ) -> Result<Told, Fail> {
+    ) -> Result<Reported, Fail> {
         if self.kernels.open.is_some() {
-            return self.kernel_directive(name, start, cursor).map(|()| Told::Itself);
+            return self.kernel_directive(name, start, cursor).map(|()| Reported::Itself);
         }
         if self.expanding_directive(name, cursor, frame)? {
-            return Ok(Told::Lines);
+            return Ok(Reported::Lines);
         }
         let known = self.data_directive(name, cursor)?
             || self.section_directive(name, cursor)?
@@ -294,16 +299,16 @@ impl Assembler<'_> {
             || self.frame_directive(name, start, cursor)?
             || self.target_directive(name, start, cursor)?;
         if known {
-            return Ok(Told::Itself);
+            return Ok(Reported::Itself);
         }
         let span = start..start + name.len();
         if directives::MISSING.contains(&name) {
-            let message = format!("`{name}` is a directive of LLVM that Wavemill does not have");
+            let message = format!("`{name}` is an LLVM directive that Wavemill does not support");
             return Err(Diagnostic::new(span, message));
         }
         let fail = Diagnostic::new(span, format!("there is no directive `{name}`"));
         if let ".word" | ".hword" | ".half" = name {
-            return Err(fail.note("assemblers differ in what it is: `.short` has 16 bits, `.long` 32"));
+            return Err(fail.note("assemblers disagree on its size: `.short` has 16 bits, `.long` has 32"));
         }
         let own = self.target.set.abi().map(|abi| abi.directives().names());
         let own = own.into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Directives that say what symbols are.
+//! Directives that set attributes and values of symbols.
 
 use wavemill_object::Binding;
 use wavemill_object::write::{MAX_ALIGN, SymbolType, Visibility};
@@ -27,7 +27,7 @@ impl Assembler<'_> {
         }
     }
 
-    /// Directives for symbols; false for others.
+    /// Handles directives for symbols; false for others.
     pub(super) fn symbol_directive(&mut self, name: &str, cursor: &mut Cursor<'_>) -> Result<bool, Fail> {
         match name {
             ".globl" | ".global" => self.attribute(cursor, |symbol| bind(symbol, Binding::Global))?,
@@ -45,7 +45,7 @@ impl Assembler<'_> {
                 let span = start..cursor.end();
                 self.end(cursor)?;
                 self.symbols.bind(&mut size);
-                // The place of the directive is what `.` means in it.
+                // `.` means the address of the directive.
                 let here = (self.sections.current, self.sections.offset());
                 let anchored = self.symbols.anchor(size, here);
                 let symbol = self.symbols.id(&symbol);
@@ -58,8 +58,8 @@ impl Assembler<'_> {
                 cursor.expect(",")?;
                 self.set(&symbol, at, cursor, name != ".equiv")?;
             }
-            // What LLVM prints behind `.set`; ELF files have no place for it.
-            // LLVM takes `.extern` and does nothing: what is not defined is elsewhere.
+            // LLVM prints `.no_dead_strip` after `.set`; ELF files cannot hold it. LLVM accepts
+            // `.extern` and ignores it: undefined symbols are external anyway.
             ".no_dead_strip" | ".extern" => {
                 self.symbol_name(cursor)?;
                 self.end(cursor)?;
@@ -79,7 +79,7 @@ impl Assembler<'_> {
         Ok(true)
     }
 
-    /// Says something of each symbol of a list.
+    /// Sets an attribute of each symbol of a list.
     fn attribute(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -106,7 +106,7 @@ impl Assembler<'_> {
             "function" | "STT_FUNC" => SymbolType::Function,
             "object" | "STT_OBJECT" | "common" | "STT_COMMON" => SymbolType::Object,
             "notype" | "STT_NOTYPE" => SymbolType::None,
-            // What kernels were before version 3 of the code object format.
+            // The type of kernels before version 3 of the code object format.
             "amdgpu_hsa_kernel" => SymbolType::Function,
             _ => {
                 return Err(cursor
@@ -137,7 +137,7 @@ impl Assembler<'_> {
         self.symbols.bind(&mut value);
         let here = (self.sections.current, self.sections.offset());
         let mut value = self.symbols.anchor(value, here);
-        // What can be computed now has its value from now on, whatever its symbols become.
+        // A value that can be computed now is fixed from here on, even if its symbols change.
         if let Ok(Ok(number)) = self.symbols.number_while_reading(&value, here, &span) {
             value = crate::syntax::Expression::Value(number);
         }
@@ -154,14 +154,14 @@ impl Assembler<'_> {
         symbol.constant = !again;
         let counters = self.target.set.family().register_counters();
         if let Some(which) = counters.iter().position(|counter| *counter == name) {
-            // It may be less than it was.
+            // The new value may be lower.
             self.kernels.next_free[which] = 0;
             self.kernels.own_next_free[which] = true;
         }
         Ok(())
     }
 
-    /// `.comm name, size, exponent` and its kin.
+    /// `.comm name, size, exponent` and related directives.
     fn common(&mut self, directive: &str, cursor: &mut Cursor<'_>) -> Result<(), Fail> {
         let at = cursor.at();
         let name = self.symbol_name(cursor)?;
@@ -179,7 +179,7 @@ impl Assembler<'_> {
         self.end(cursor)?;
         let meaning = match directive {
             ".lcomm" => return self.zeros(&name, named, size, align.unwrap_or(1), span),
-            // What no other file can see is in this one.
+            // A symbol that no other file can see is defined in this one.
             ".comm" if self.is_local(&name) => {
                 return self.zeros(&name, named, size, align.unwrap_or(1), span);
             }
@@ -200,7 +200,7 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    /// Whether a workgroup can have so much local memory: on every target that the code is for.
+    /// Checks that a workgroup can have this much local memory on every target of the code.
     fn check_local_memory(&self, size: u64, span: &Span) -> Result<(), Fail> {
         if self.target.id.is_none() {
             return Err(super::finish::no_target(span.clone()));
@@ -211,10 +211,11 @@ impl Assembler<'_> {
             return Ok(());
         }
         let message = format!("expected at most {most} bytes, found {size}");
-        Err(Diagnostic::new(span.clone(), message).note(format!("a workgroup of {set} has no more LDS")))
+        Err(Diagnostic::new(span.clone(), message).note(format!("a workgroup on {set} has no more LDS")))
     }
 
-    /// An alignment in bytes. That of `.comm` is written as an exponent, those of its kin as the number.
+    /// An alignment in bytes. `.comm` writes it as an exponent, the related directives as the
+    /// number.
     fn common_alignment(&mut self, directive: &str, cursor: &mut Cursor<'_>) -> Result<u64, Fail> {
         let start = cursor.at();
         let value = self.absolute(cursor)?;
@@ -234,7 +235,7 @@ impl Assembler<'_> {
         self.symbols.get(name).is_some_and(|symbol| symbol.binding == Some(Binding::Local))
     }
 
-    /// Makes `name` a label of this file, before so many zeros in `.bss`.
+    /// Makes `name` a label of this file, before this many zeros in `.bss`.
     fn zeros(&mut self, name: &str, named: Span, size: u64, align: u64, span: Span) -> Result<(), Fail> {
         if self.symbols.get(name).is_some_and(|symbol| symbol.meaning.is_some()) {
             return Err(Diagnostic::new(named, format!("`{name}` is defined a second time")));
@@ -249,7 +250,7 @@ impl Assembler<'_> {
         section.align = section.align.max(align);
         self.sections.current = current;
         grown.map_err(|message| Diagnostic::new(span, message))?;
-        // The alignment before it ends a fragment, and so does what comes next.
+        // The alignment before it ends a fragment, and so does the code that follows.
         self.symbols.end_fragment(bss);
         let symbol = self.symbols.id(name);
         self.symbols.place_label(symbol, bss, offset);
@@ -260,7 +261,7 @@ impl Assembler<'_> {
     }
 }
 
-/// Says which files see the symbol. What has been said before stays, but that a symbol can become weak.
+/// Sets which files see the symbol. An earlier setting stays, except that a symbol can become weak.
 fn bind(symbol: &mut Symbol, binding: Binding) -> Result<(), String> {
     match symbol.binding {
         Some(known) if known != binding && binding != Binding::Weak => {
@@ -270,7 +271,7 @@ fn bind(symbol: &mut Symbol, binding: Binding) -> Result<(), String> {
                 Binding::Weak => "weak",
                 _ => "global",
             });
-            Err(format!("`{name}` cannot be {wanted}: it has been made {known} before"))
+            Err(format!("`{name}` cannot be {wanted}: it is already {known}"))
         }
         _ => {
             symbol.binding = Some(binding);
@@ -279,7 +280,7 @@ fn bind(symbol: &mut Symbol, binding: Binding) -> Result<(), String> {
     }
 }
 
-/// Says who may replace the symbol.
+/// Sets who may replace the symbol.
 fn see(symbol: &mut Symbol, visibility: Visibility) -> Result<(), String> {
     symbol.visibility = Some(visibility);
     Ok(())

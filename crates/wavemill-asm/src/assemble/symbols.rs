@@ -1,4 +1,4 @@
-//! The symbols of a module, and what expressions over them come to.
+//! The symbols of a module, and the evaluation of expressions over them.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -15,12 +15,12 @@ use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::instruction_set::InstructionSet;
 use crate::syntax::{Binary, DIRECTIONAL, Expression, Symbols, Unary};
 
-/// What a symbol stands for.
+/// The definition of a symbol.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Meaning {
-    /// A place: a section and the bytes from its start.
+    /// A label: a section and the offset in bytes.
     Label { section: usize, offset: u64 },
-    /// A value. Those that could be computed when they were set are numbers.
+    /// A value. It is a number if it could be computed when it was set.
     Set(Box<Expression>),
     /// Memory that the linker provides.
     Common { size: u64, align: u64 },
@@ -39,25 +39,25 @@ pub(super) struct Symbol {
     pub(super) size: Option<u64>,
     /// Whether a relocation or a directive needs it in the file.
     pub(super) used: bool,
-    /// Whether it is the start of the section of its name, which needs no name in the file.
+    /// Whether it is the start of the section with its name, which needs no name in the file.
     pub(super) is_section: bool,
-    /// Whether its value is its last (`.equiv`).
+    /// Whether its value is final (`.equiv`).
     pub(super) constant: bool,
-    /// Whether its name had another value before, which is another symbol.
+    /// Whether its name had another value before, which is a different symbol.
     again: bool,
-    /// Whether its name has been set to another value since, which is another symbol.
+    /// Whether its name has been set to another value since, which is a different symbol.
     pub(super) replaced: bool,
-    /// Whether an expression that is kept may have it.
+    /// Whether a kept expression may refer to it.
     kept: bool,
-    /// The number of the fragment that it is a label of: see [`Table::end_fragment`].
+    /// The number of the fragment that contains the label: see [`Table::end_fragment`].
     fragment: u32,
-    /// The section and offset that it has been set to. A symbol of its own: what refers to it is not about the label there,
-    /// which another file may not replace where it replaces this one.
+    /// The section and offset that it was set to. It remains its own symbol: another file may
+    /// replace it without replacing the label at that offset.
     alias: Option<(usize, u64)>,
 }
 
 impl Symbol {
-    /// What kept expressions call it; `number` is its own.
+    /// Its name in kept expressions; `number` is its own number.
     fn key(&self, number: usize) -> Cow<'_, str> {
         if self.again { key_again(&self.name, number).into() } else { Cow::Borrowed(&self.name) }
     }
@@ -68,35 +68,35 @@ impl Symbol {
     }
 }
 
-/// All symbols, in the order in which they were first named.
+/// All symbols, in the order of their first mention.
 #[derive(Debug)]
 pub(super) struct Table {
     set: InstructionSet,
-    /// Symbols by the names that kept expressions have for them: their own, and for names that are set again others that no
-    /// text can have. The hashes have a seed of their own in each table, so that nobody can write a source for which they are
-    /// all alike.
+    /// Symbols by their names in kept expressions: their own names, or for names that are set
+    /// again, names that no text can contain. Each table has its own hash seed, so a source cannot
+    /// be written to make all hashes collide.
     index: HashTable<Indexed>,
     hasher: DefaultHashBuilder,
     pub(super) all: Vec<Symbol>,
-    /// Of each name that has been set again, the last symbol.
+    /// The last symbol of each name that was set again.
     versions: HashMap<Box<str>, usize>,
     /// How often each numeric label has been defined.
     numeric: HashMap<u64, u32>,
-    /// Steps that are left for evaluating expressions.
+    /// Steps left for evaluating expressions.
     steps: Cell<u64>,
     /// Which distances are known while the source is read.
     distances: Distances,
-    /// Whether only these are to be computed with now.
+    /// Whether only these distances may be used now.
     reading: bool,
-    /// The number of the fragment that each section grows in.
+    /// The number of the fragment at the end of each section.
     fragments: Vec<u32>,
-    /// What `.size` says of symbols.
+    /// The `.size` expressions of symbols.
     pub(super) sizes: Vec<(usize, Expression, KeptPlace)>,
-    /// Symbols whose addresses matter, if the source says so of some.
+    /// Symbols whose addresses matter, if the source lists any.
     pub(super) address_significant: Option<Vec<String>>,
 }
 
-/// A symbol in the index: its number, and the hash of what it is found by.
+/// A symbol in the index: its number, and the hash of its key.
 #[derive(Debug)]
 struct Indexed {
     hash: u64,
@@ -115,11 +115,11 @@ impl Symbols for Table {
 /// An expression that waits for the end of the source.
 #[derive(Clone, Debug)]
 pub(super) enum Bound {
-    /// A symbol that is there already, by its number: what most expressions are that wait.
+    /// A known symbol, by its number: most waiting expressions are one.
     Symbol(usize),
-    /// A symbol that may come later, by what kept expressions call it.
+    /// A symbol that may come later, by its name in kept expressions.
     Name(Box<str>),
-    /// Another one.
+    /// Any other expression.
     Expression(Box<Expression>),
 }
 
@@ -132,7 +132,7 @@ impl From<Expression> for Bound {
     }
 }
 
-/// A value: a number, or a number from a symbol, or the distance between two symbols and a number.
+/// A value: a number, a symbol plus a number, or the distance between two symbols plus a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Linear {
     pub(super) constant: i64,
@@ -158,10 +158,10 @@ impl Linear {
     }
 }
 
-/// How deep expressions may be, with those of the symbols in them.
+/// The maximum depth of expressions, including the expressions of their symbols.
 const DEPTH: u32 = 500;
-/// How many operators and symbols may be looked at in all: symbols that are set to several others each can make expressions
-/// that would never end.
+/// The most operators and symbols that are evaluated in total. Symbols that are each set to several
+/// others can make expressions of exponential size.
 const MOST_STEPS: u64 = 20_000_000;
 
 impl Table {
@@ -182,8 +182,8 @@ impl Table {
         }
     }
 
-    /// Ends a fragment of a section: what is appended now has a size that llvm-mc does not know yet, so that it does not
-    /// know the distances between labels before and behind it either.
+    /// Ends a fragment of a section: llvm-mc does not know the size of the bytes appended now. So
+    /// it does not know the distances between labels before and after them either.
     pub(super) fn end_fragment(&mut self, section: usize) {
         if self.fragments.len() <= section {
             self.fragments.resize(section + 1, 0);
@@ -195,7 +195,7 @@ impl Table {
         self.fragments.get(section).copied().unwrap_or(0)
     }
 
-    /// Makes a symbol the label of the place that a section has grown to.
+    /// Makes a symbol a label at the end of a section.
     pub(super) fn place_label(&mut self, symbol: usize, section: usize, offset: u64) {
         let fragment = self.fragment(section);
         if let Some(symbol) = self.all.get_mut(symbol) {
@@ -204,7 +204,7 @@ impl Table {
         }
     }
 
-    /// The number that an expression is already while the source is read, or what else it comes to.
+    /// The number that an expression already has while the source is read, or its other value.
     pub(super) fn number_while_reading(
         &mut self,
         expression: &Expression,
@@ -218,12 +218,12 @@ impl Table {
         number
     }
 
-    /// The functions of expressions depend on the instruction set.
+    /// Sets the instruction set, which determines the functions of expressions.
     pub(super) fn set_instruction_set(&mut self, set: InstructionSet) {
         self.set = set;
     }
 
-    /// The symbol that has this name now.
+    /// The symbol that currently has this name.
     pub(super) fn get(&self, name: &str) -> Option<&Symbol> {
         match self.versions.get(name) {
             Some(&symbol) => self.all.get(symbol),
@@ -231,19 +231,19 @@ impl Table {
         }
     }
 
-    /// The symbol that kept expressions call so.
+    /// The symbol with this name in kept expressions.
     fn keyed(&self, key: &str) -> Option<&Symbol> {
         self.all.get(self.known_key(key)?)
     }
 
-    /// The number of the symbol that kept expressions call so, if there is one.
+    /// The number of the symbol with this name in kept expressions, if it exists.
     fn known_key(&self, key: &str) -> Option<usize> {
         let hash = self.hasher.hash_one(key);
         let found = self.index.find(hash, |indexed| is(&self.all, indexed, hash, key))?;
         Some(found.symbol)
     }
 
-    /// The number of the symbol that has this name now, which is made if it is new.
+    /// The number of the symbol that currently has this name. Creates it if it is new.
     pub(super) fn id(&mut self, name: &str) -> usize {
         match self.versions.get(name) {
             Some(&symbol) => symbol,
@@ -251,7 +251,7 @@ impl Table {
         }
     }
 
-    /// The number of the symbol that kept expressions call so, which is made if it is new.
+    /// The number of the symbol with this name in kept expressions. Creates it if it is new.
     fn id_of_key(&mut self, key: &str) -> usize {
         let hash = self.hasher.hash_one(key);
         let same = |indexed: &Indexed| is(&self.all, indexed, hash, key);
@@ -268,14 +268,15 @@ impl Table {
 
     pub(super) fn entry(&mut self, name: &str) -> &mut Symbol {
         let id = self.id(name);
-        // `id` has just made it if it was not there.
+        // `id` has created it if needed.
         &mut self.all[id]
     }
 
-    /// The symbol for another value of a name that has one: expressions that have been read keep the old one.
+    /// Creates a symbol for another value of a name. Expressions already read keep the old symbol.
     pub(super) fn set_again(&mut self, name: &str) -> &mut Symbol {
         let old = self.id(name);
-        // Nothing is lost with a value that no expression has; of the first, nobody knows.
+        // A value that no expression refers to can be overwritten. For the first symbol that is not
+        // known.
         if self.versions.contains_key(name) && !self.all[old].kept {
             return &mut self.all[old];
         }
@@ -294,15 +295,15 @@ impl Table {
         &mut self.all[new]
     }
 
-    /// The name under which the next definition of the label `1:` goes.
+    /// The name of the next definition of the label `1:`.
     pub(super) fn define_numeric(&mut self, number: u64) -> String {
         let count = self.numeric.entry(number).or_default();
         *count += 1;
         numeric_name(number, *count)
     }
 
-    /// Makes the names of an expression mean what they mean at this place of the text, wherever it is evaluated: `1f` and
-    /// `1b`, and names that are set more than once.
+    /// Fixes the meaning that the names of an expression have at this point of the text, wherever
+    /// it is evaluated later: `1f` and `1b`, and names that are set more than once.
     pub(super) fn bind(&mut self, expression: &mut Expression) {
         match expression {
             Expression::Symbol { name, .. } => {
@@ -327,7 +328,7 @@ impl Table {
         }
     }
 
-    /// An expression with names that mean what they mean here: see [`bind`](Self::bind).
+    /// An expression with the meaning of its names fixed: see [`bind`](Self::bind).
     pub(super) fn bound(&mut self, mut expression: Expression) -> Bound {
         self.bind(&mut expression);
         match expression.into() {
@@ -336,7 +337,7 @@ impl Table {
         }
     }
 
-    /// The name of the label that `1f` or `1b` is here.
+    /// The name of the label that `1f` or `1b` means here.
     fn directional(&self, name: &str) -> Option<Box<str>> {
         let name = name.strip_prefix(DIRECTIONAL)?;
         let digits = name.get(..name.len().saturating_sub(1)).unwrap_or_default();
@@ -349,7 +350,7 @@ impl Table {
         }
     }
 
-    /// What is wrong with a use of `1f` or `1b` for which there is no label.
+    /// The error for a use of `1f` or `1b` without a label.
     pub(super) fn missing_label(&self, value: &Linear) -> Option<String> {
         let symbols =
             [&value.plus, &value.minus].into_iter().flatten().filter_map(|r| self.all.get(r.symbol));
@@ -358,11 +359,11 @@ impl Table {
             Some((number.to_owned(), count == "0"))
         });
         let (number, last) = name?;
-        let (word, place) = if last { ("b", "in front of") } else { ("f", "behind") };
+        let (word, place) = if last { ("b", "before") } else { ("f", "after") };
         Some(format!("`{number}{word}`: there is no label `{number}:` {place} this line"))
     }
 
-    /// The expression with `.` as the place where it stands now.
+    /// The expression with the current address in place of `.`.
     pub(super) fn anchor(&mut self, value: Expression, here: (usize, u64)) -> Expression {
         match value {
             Expression::Here => self.place_of(here),
@@ -381,14 +382,14 @@ impl Table {
         }
     }
 
-    /// A place without name, as an expression.
+    /// An unnamed address, as an expression.
     pub(super) fn place_of(&mut self, here: (usize, u64)) -> Expression {
         let symbol = self.here(here);
-        // Symbols of places are not set again: what they are called is what expressions call them.
+        // Symbols of addresses are not set again, so their name in expressions is their own.
         Expression::Symbol { name: self.all[symbol].name.clone(), relocation: None }
     }
 
-    /// A symbol for a place without name.
+    /// A symbol for an unnamed address.
     fn here(&mut self, (section, offset): (usize, u64)) -> usize {
         let fragment = self.fragment(section);
         let symbol = self.id_of_key(&format!(".L\u{1}here.{section}.{fragment}.{offset}"));
@@ -396,19 +397,19 @@ impl Table {
         symbol
     }
 
-    /// Counts a step of evaluating; false if too many have been made.
+    /// Counts an evaluation step; false if there were too many.
     fn step(&self) -> bool {
         let left = self.steps.get().saturating_sub(1);
         self.steps.set(left);
         left > 0
     }
 
-    /// Whether a bound expression is a number already, without places.
+    /// Whether a bound expression is already a number, without addresses.
     pub(super) fn is_number(&self, expression: &Expression) -> bool {
         self.known(expression, DEPTH).is_some()
     }
 
-    /// The number that a bound expression is already, without places.
+    /// The number that a bound expression already has, without addresses.
     fn known(&self, expression: &Expression, depth: u32) -> Option<i64> {
         let deeper = depth.checked_sub(1).filter(|_| self.step())?;
         match expression {
@@ -430,7 +431,7 @@ impl Table {
         }
     }
 
-    /// What `expression` comes to, with `here` as the place of `.`.
+    /// The value of `expression`, with `here` as the address of `.`.
     pub(super) fn evaluate(
         &mut self,
         expression: &Expression,
@@ -440,7 +441,7 @@ impl Table {
         self.value(expression, here, span, DEPTH)
     }
 
-    /// What a bound expression comes to.
+    /// The value of a bound expression.
     pub(super) fn evaluate_bound(
         &mut self,
         bound: &Bound,
@@ -470,7 +471,7 @@ impl Table {
             Some(Symbol { meaning: Some(Meaning::Set(value)), alias: None, .. }) if relocation.is_none() => {
                 let value = value.clone();
                 let value = self.value(&value, here, span, depth)?;
-                // What is set to a place is a place of its own to llvm-mc.
+                // To llvm-mc, a symbol set to an address is a separate address.
                 let own = self.reading && value.absolute().is_none();
                 let itself = || Linear {
                     constant: 0,
@@ -492,7 +493,7 @@ impl Table {
     ) -> Result<Linear, Fail> {
         let wrong = |message: String| Diagnostic::new(span.clone(), message);
         let Some(deeper) = depth.checked_sub(1) else {
-            let message = "the expression is too deep, or its symbols are set to one another in a circle";
+            let message = "the expression is too deep, or its symbols refer to one another in a cycle";
             return Err(wrong(message.to_owned()));
         };
         if !self.step() {
@@ -532,8 +533,8 @@ impl Table {
                         let missing = value
                             .plus
                             .or(value.minus)
-                            .map_or("", |reference| &self.all[reference.symbol].name);
-                        wrong(format!("`{missing}` has no value that `{name}` could compute with"))
+                            .map_or("".into(), |reference| shown(&self.all[reference.symbol].name));
+                        wrong(format!("expected a known number for `{name}`, found `{missing}`"))
                     })?);
                 }
                 super::functions::call(name, &values, self.set).map(Linear::number).map_err(wrong)
@@ -553,7 +554,7 @@ impl Table {
         }
     }
 
-    /// The value of an operator; the error says what is wrong with it.
+    /// The result of an operator, or an error message.
     fn combine(&self, operator: Binary, left: Linear, right: Linear) -> Result<Linear, String> {
         let (plus, minus) = match operator {
             Binary::Add => (right.plus.clone(), right.minus.clone()),
@@ -574,7 +575,7 @@ impl Table {
         Ok(sum)
     }
 
-    /// The number that a value is once distances within a section are counted.
+    /// The number of a value, with distances within a section resolved.
     pub(super) fn number_of(&self, value: &Linear) -> Option<i64> {
         match self.distance(value) {
             Some(distance) => Some(value.constant.wrapping_add(distance)),
@@ -582,7 +583,7 @@ impl Table {
         }
     }
 
-    /// Whether a value has symbols that nothing is known of yet.
+    /// Whether a value has symbols that are still undefined.
     pub(super) fn waits(&self, value: &Linear) -> bool {
         let unknown = |reference: &Reference| {
             self.all.get(reference.symbol).is_none_or(|symbol| symbol.meaning.is_none())
@@ -590,7 +591,8 @@ impl Table {
         value.plus.iter().chain(&value.minus).any(unknown)
     }
 
-    /// The bytes from here to the place that a value is: one of the same section, or a number from its start.
+    /// The bytes from here to the address that a value means: an address in the same section, or an
+    /// offset from its start.
     pub(super) fn distance_to(&self, value: &Linear, here: (usize, u64)) -> Option<i64> {
         let target = match (&value.plus, &value.minus) {
             (Some(reference), None) => {
@@ -602,7 +604,7 @@ impl Table {
         target.checked_sub_unsigned(here.1)
     }
 
-    /// The bytes between the two symbols of a value, if they are places of one section.
+    /// The bytes between the two symbols of a value, if both are in one section.
     fn distance(&self, value: &Linear) -> Option<i64> {
         let (plus, minus) = (value.plus.as_ref()?, value.minus.as_ref()?);
         if plus.relocation.is_some() || minus.relocation.is_some() {
@@ -618,7 +620,7 @@ impl Table {
         (from.0 == to.0).then(|| to.1.wrapping_sub(from.1) as i64)
     }
 
-    /// Whether nothing is between two labels whose size llvm-mc does not know while it reads the source.
+    /// Whether llvm-mc knows the size of everything between two labels while it reads the source.
     fn in_one_fragment(&self, one: usize, other: usize) -> bool {
         let fragment = |symbol: usize| match self.all.get(symbol) {
             Some(Symbol { meaning: Some(Meaning::Label { section, .. }), fragment, .. }) => {
@@ -639,7 +641,7 @@ impl Table {
         }
     }
 
-    /// Finds the symbols that are set to places, once all places are known.
+    /// Finds the symbols that are set to addresses, once all addresses are known.
     pub(super) fn find_aliases(&mut self) {
         let mut aliases = Vec::new();
         for number in 0..self.all.len() {
@@ -649,7 +651,7 @@ impl Table {
                 continue;
             };
             let value = value.clone();
-            // What is wrong with it is told where it is used.
+            // Errors in it are reported where it is used.
             if let Ok(Linear { constant, plus: Some(reference), minus: None }) =
                 self.evaluate(&value, (0, 0), &(0..0))
                 && reference.relocation.is_none()
@@ -667,17 +669,17 @@ impl Table {
     }
 }
 
-/// Whether this is the symbol that kept expressions call so.
+/// Whether this symbol has this name in kept expressions.
 fn is(all: &[Symbol], indexed: &Indexed, hash: u64, key: &str) -> bool {
     indexed.hash == hash && all.get(indexed.symbol).is_some_and(|symbol| symbol.key(indexed.symbol) == key)
 }
 
 fn too_many_steps(span: &Span) -> Fail {
-    let message = format!("the expressions of the source take more than {MOST_STEPS} steps");
+    let message = format!("the expressions of the source need more than {MOST_STEPS} steps");
     Diagnostic::new(span.clone(), message)
 }
 
-/// The one that is there; `None` if both are.
+/// The one that is present; `None` if both are.
 fn one_of(left: Option<Reference>, right: Option<Reference>) -> Option<Option<Reference>> {
     match (left, right) {
         (Some(_), Some(_)) => None,
@@ -685,14 +687,23 @@ fn one_of(left: Option<Reference>, right: Option<Reference>) -> Option<Option<Re
     }
 }
 
-/// What kept expressions call the symbol of this number, whose name had other values before.
+/// The name in kept expressions of the symbol with this number, whose name had other values before.
 fn key_again(name: &str, number: usize) -> String {
-    // No name in a text can be this.
+    // No name in a text can equal this.
     format!("{name}\u{1}{number}")
 }
 
-/// What names of numeric labels begin with: no name in a text can.
+/// The prefix of numeric labels: no name in a text can have it.
 const NUMERIC: &str = ".L\u{1}";
+
+/// The name of a symbol for messages: `1:` for a numeric label, `.` for an unnamed address.
+pub(super) fn shown(name: &str) -> Cow<'_, str> {
+    match name.strip_prefix(NUMERIC).and_then(|name| name.split_once('.')) {
+        None => name.into(),
+        Some(("here", _)) => ".".into(),
+        Some((number, _)) => format!("{number}:").into(),
+    }
+}
 
 fn numeric_name(number: u64, count: u32) -> String {
     format!("{NUMERIC}{number}.{count}")

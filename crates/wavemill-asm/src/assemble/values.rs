@@ -1,15 +1,16 @@
-//! What numbers become in a section, for who prints directives as numbers of other sizes.
+//! The encoding of numbers in a section, for programs that print directives as numbers of other
+//! sizes.
 
 use super::data;
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::Cursor;
 
-/// The bits of the floats in a list with commas between them, as `.float` puts them into a section or, with `double`, as
-/// `.double` does: of a float of 32 bits the lower half.
+/// The bits of the floats in a comma-separated list, as `.float` emits them or, with `double`, as
+/// `.double` does. The bits of a 32-bit float are in the lower half.
 ///
 /// # Errors
 ///
-/// [`Diagnostic`] for what is no list of floats, and for numbers beyond those of 32 bits.
+/// [`Diagnostic`] if the text is not a list of floats, or a number does not fit 32 bits.
 ///
 /// ```
 /// assert_eq!(wavemill_asm::float_bits("1, 0x1p1, -nan", false)?, [0x3F80_0000, 0x4000_0000, 0xFFFF_FFFF]);
@@ -25,11 +26,11 @@ pub fn float_bits(list: &str, double: bool) -> Result<Vec<u64>, Diagnostic> {
     })
 }
 
-/// The numbers in a list with commas between them, as `.octa` takes them: of 128 bits, without sign.
+/// The numbers in a comma-separated list, as `.octa` accepts them: 128 bits, unsigned.
 ///
 /// # Errors
 ///
-/// [`Diagnostic`] for what is no list of such numbers.
+/// [`Diagnostic`] if the text is not such a list.
 ///
 /// ```
 /// assert_eq!(wavemill_asm::octas("1, 0x10")?, [1, 16]);
@@ -39,8 +40,8 @@ pub fn octas(list: &str) -> Result<Vec<u128>, Diagnostic> {
     all(list, data::octa)
 }
 
-/// The bytes that `.sleb128` puts into a section for a number or, if it is not `signed`, `.uleb128`, to which it is one of 64
-/// bits without sign (DWARF 5, section 7.6).
+/// The bytes that `.sleb128` emits for a number. If not `signed`, the bytes of `.uleb128`, which
+/// reads it as an unsigned 64-bit number (DWARF 5, section 7.6).
 ///
 /// ```
 /// assert_eq!(wavemill_asm::leb128(64, false), [64]);
@@ -56,7 +57,7 @@ pub fn leb128(value: i64, signed: bool) -> Vec<u8> {
     bytes
 }
 
-/// Reads values with commas between them to the end of the text.
+/// Reads comma-separated values to the end of the text.
 fn all<T>(list: &str, read: impl Fn(&mut Cursor<'_>) -> Result<T, Fail>) -> Result<Vec<T>, Diagnostic> {
     let mut cursor = Cursor::new(list);
     let mut values = Vec::new();
@@ -76,7 +77,7 @@ fn all<T>(list: &str, read: impl Fn(&mut Cursor<'_>) -> Result<T, Fail>) -> Resu
 mod tests {
     use super::{float_bits, octas};
 
-    /// Each is what llvm-mc 22 makes of it.
+    /// The expected results are the output of llvm-mc 22.
     #[test]
     fn numbers_are_read_as_llvm_reads_them() {
         for (written, bits) in [

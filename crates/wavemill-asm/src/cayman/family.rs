@@ -1,4 +1,4 @@
-//! What Cayman is to the assembler.
+//! The interface between Cayman and the assembler.
 
 use wavemill_isa::Target;
 use wavemill_isa::cayman::decode_control;
@@ -26,7 +26,7 @@ impl Family for Cayman {
         Box::new(Parser::default())
     }
 
-    /// Registers, and those that clauses have for themselves, which no text names yet (HD 6900 ISA 2.6.1).
+    /// Registers, and clause-local registers, which no text names yet (HD 6900 ISA 2.6.1).
     fn register_counters(&self) -> [&'static str; 2] {
         [".cayman.next_free_gpr", ".cayman.next_free_clause_temporary"]
     }
@@ -51,7 +51,7 @@ impl Family for Cayman {
         set.target().lds_bytes()
     }
 
-    /// A control flow word: which words are slots and fetches, only their clauses say.
+    /// Decodes a control flow word. Only a clause determines which words are slots and fetches.
     fn decode(&self, _: Target, bytes: &[u8]) -> Result<Instruction, DecodeError> {
         decode_control(bytes).map(|inst| Instruction::Cayman(Word::Inst(inst))).map_err(DecodeError::Cayman)
     }
@@ -70,7 +70,7 @@ impl Family for Cayman {
     }
 }
 
-/// Code of Cayman computes no addresses of code.
+/// Cayman code does not compute code addresses.
 struct NoAddresses;
 
 impl AddressTracker for NoAddresses {

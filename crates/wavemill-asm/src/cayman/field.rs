@@ -1,8 +1,9 @@
-//! Fields whose value the rest of a text does not say: `barrier:0`.
+//! Fields whose value does not follow from the rest of a text: `barrier:0`.
 
 use wavemill_isa::cayman::{FieldId, Inst};
 
-/// The fields in which an instruction differs from what its text says so far, in the order of the word, with their values.
+/// The fields in which an instruction differs from what its text says so far, with their values, in
+/// word order.
 pub(super) fn differing(inst: &Inst, said: &Inst) -> impl Iterator<Item = (FieldId, u32)> {
     let fields = inst.format().fields().iter();
     let (inst, said) = (inst.word(), said.word());
@@ -12,7 +13,8 @@ pub(super) fn differing(inst: &Inst, said: &Inst) -> impl Iterator<Item = (Field
     })
 }
 
-/// The instruction with a value of a field that it has and that is no opcode; without the field, as it is.
+/// The instruction with a value in a field, which must exist and not be an opcode; otherwise the
+/// instruction unchanged.
 pub(super) fn with(inst: Inst, id: FieldId, value: u32) -> Inst {
     inst.with(id, value).unwrap_or(inst)
 }

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::{Cursor, Symbols, expression};
 
-/// Writes a pair as LLVM does: each number, and the float of its bits between parentheses.
+/// Writes a pair as LLVM does: each number, and the float with its bits in parentheses.
 pub(super) fn print(out: &mut impl Write, literals: [u32; 2]) -> fmt::Result {
     for (index, literal) in literals.into_iter().enumerate() {
         out.write_str(if index == 0 { "" } else { ", " })?;
@@ -16,7 +16,7 @@ pub(super) fn print(out: &mut impl Write, literals: [u32; 2]) -> fmt::Result {
     Ok(())
 }
 
-/// A float as LLVM writes it: six digits, and two of the exponent at least.
+/// A float as LLVM writes it: six digits, and at least two exponent digits.
 fn float(out: &mut impl Write, value: f32) -> fmt::Result {
     // LLVM writes no sign here.
     if !value.is_finite() {
@@ -28,7 +28,7 @@ fn float(out: &mut impl Write, value: f32) -> fmt::Result {
     write!(out, "{digits}e{sign}{exponent:0>2}")
 }
 
-/// Reads a pair. What stands between parentheses is for people.
+/// Reads a pair. Text in parentheses is a remark for people.
 pub(super) fn parse(cursor: &mut Cursor<'_>, symbols: &dyn Symbols) -> Result<[u32; 2], Fail> {
     let first = one(cursor, symbols)?;
     cursor.expect(",")?;
@@ -45,11 +45,11 @@ fn one(cursor: &mut Cursor<'_>, symbols: &dyn Symbols) -> Result<u32, Fail> {
     };
     let bits = u32::try_from(number).or_else(|_| i32::try_from(number).map(|number| number as u32));
     let Ok(bits) = bits else {
-        return Err(Diagnostic::new(span, format!("expected a number of 32 bits, found {number}")));
+        return Err(Diagnostic::new(span, format!("expected a 32-bit number, found {number}")));
     };
     if cursor.eat("(") {
         let rest = cursor.rest();
-        let Some(length) = rest.find(')') else { return Err(cursor.expected("`)` behind the float")) };
+        let Some(length) = rest.find(')') else { return Err(cursor.expected("`)` after the float")) };
         let at = cursor.at();
         cursor.go_to(at + length + 1);
     }

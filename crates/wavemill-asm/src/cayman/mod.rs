@@ -2,10 +2,11 @@
 //!
 //! A line is one word: a control flow word (`ALU 2, @16, KC0[CB0:0-32], KC1[]`), a slot of an ALU group
 //! (`ADD_INT * T1.X, KC0[2].Z, PV.W`), a pair of literals (`2(2.802597e-45), 0(0.000000e+00)`) or a fetch
-//! (`VTX_READ_32 T1.X, T2.X, 16, #1`). `*` marks the last slot of a group; `;;` behind it does, too.
+//! (`VTX_READ_32 T1.X, T2.X, 16, #1`). `*` marks the last slot of a group, and so does a final
+//! `;;`.
 //!
-//! LLVM's text leaves most fields out. Here each field whose value does not follow from the text stands behind it by its name:
-//! `barrier:0`. So a text is all that the word says.
+//! LLVM's text omits most fields. Here each field whose value does not follow from the text is
+//! appended by name: `barrier:0`. The text then determines the whole word.
 
 mod family;
 mod field;
@@ -21,7 +22,7 @@ pub(crate) use family::Cayman;
 pub use parse::parse;
 pub use print::print;
 
-/// A line: what programs of Cayman are made of.
+/// One line of a Cayman program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     /// A microcode word.
@@ -31,7 +32,7 @@ pub enum Word {
 }
 
 impl Word {
-    /// Its bytes, and how many they are.
+    /// The machine code: an array, and how many of its bytes are used.
     pub fn encode(&self) -> ([u8; 16], usize) {
         match self {
             Word::Inst(inst) => inst.encode(),
@@ -42,7 +43,7 @@ impl Word {
         }
     }
 
-    /// Bytes that it has.
+    /// Its size in bytes.
     pub fn size(&self) -> usize {
         match self {
             Word::Inst(inst) => inst.size(),

@@ -7,7 +7,7 @@ use super::syntax::{INLINE, LINE, QUEUES};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 
 impl Line<'_, '_> {
-    /// `CB0:0-32`: bank, first constant, and the one behind the last.
+    /// `CB0:0-32`: bank, first constant, and the end of the range.
     pub(super) fn window(&mut self, [bank, mode, line]: [FieldId; 3]) -> Result<(), Fail> {
         let start = self.cursor.at();
         let name = self.cursor.name();
@@ -47,7 +47,7 @@ impl Line<'_, '_> {
         Ok(number)
     }
 
-    /// `T2.XY`: a register and the letters behind it; where they stand.
+    /// `T2.XY`: a register and the letters after it, with their position.
     pub(super) fn register(&mut self) -> Result<(u32, String, Span), Fail> {
         let start = self.cursor.at();
         let name = self.cursor.name();
@@ -56,7 +56,7 @@ impl Line<'_, '_> {
         match register.strip_prefix('T').and_then(|number| number.parse::<u32>().ok()) {
             Some(number @ 0..128) => {
                 self.registers = self.registers.max(number as u16 + 1);
-                // `?` and digits go on names, so all letters have been read.
+                // Names may contain `?` and digits, so all letters have been read.
                 Ok((number, channels.to_owned(), span))
             }
             Some(number) => {
@@ -73,7 +73,7 @@ impl Line<'_, '_> {
     pub(super) fn channel(&mut self, register: FieldId, channel: FieldId) -> Result<(), Fail> {
         let (number, letters, span) = self.register()?;
         let Some(found) = channel_of(&letters) else {
-            return Err(Diagnostic::new(span, "expected a channel behind the register: .X, .Y, .Z or .W"));
+            return Err(Diagnostic::new(span, "expected a channel after the register: .X, .Y, .Z or .W"));
         };
         self.set(register, number, span.clone())?;
         self.set(channel, found, span)
@@ -81,7 +81,7 @@ impl Line<'_, '_> {
 
     pub(super) fn source(&mut self, field: &SourceField) -> Result<(), Fail> {
         let start = self.cursor.at();
-        // `-1` is a constant of its own.
+        // `-1` has its own constant.
         let minus_one = self
             .cursor
             .rest()
@@ -105,7 +105,7 @@ impl Line<'_, '_> {
         let source = self.source_value()?;
         let span = at..self.cursor.end();
         let Some((select, channel)) = source.code() else {
-            return Err(Diagnostic::new(span, "expected a source that exists"));
+            return Err(Diagnostic::new(span, "there is no such source"));
         };
         self.set(field.select, select, span.clone())?;
         self.set(field.channel, channel, span)?;
@@ -128,7 +128,7 @@ impl Line<'_, '_> {
                 None => Err(self
                     .cursor
                     .expected(EXPECTED)
-                    .note("other constants are literals: `literal.x`, with the number behind the group")),
+                    .note("other constants are literals: `literal.x`, with the number after the group")),
             };
         }
         let name = self.cursor.name();
@@ -173,16 +173,14 @@ impl Line<'_, '_> {
             let (number, letters, _) = self.register()?;
             return match channel_of(&letters) {
                 Some(channel) => Ok(Source::Gpr(number as u8, channel as u8)),
-                None => {
-                    Err(Diagnostic::new(span, "expected a channel behind the register: .X, .Y, .Z or .W"))
-                }
+                None => Err(Diagnostic::new(span, "expected a channel after the register: .X, .Y, .Z or .W")),
             };
         }
         Err(self.cursor.expected(EXPECTED))
     }
 }
 
-/// The channel of a letter.
+/// The channel for a letter.
 fn channel_of(letter: &str) -> Option<u32> {
     let mut letters = letter.chars();
     let channel = letters.next().and_then(|first| CHANNELS.iter().position(|known| *known == first))?;

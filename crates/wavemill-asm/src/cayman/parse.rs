@@ -40,7 +40,7 @@ pub(super) fn has_clause(op: Op) -> bool {
 /// Reads words one after another.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
-    /// How many registers there must be for those that the last word names.
+    /// How many registers the last word needs: the highest one it names plus one.
     registers: u16,
 }
 
@@ -81,7 +81,7 @@ impl Parser {
     }
 }
 
-/// Reads a mnemonic, with what stands in it beside the name.
+/// Reads a mnemonic and the modifiers within it.
 fn mnemonic(cursor: &mut Cursor<'_>) -> Result<Inst, Fail> {
     let start = cursor.at();
     let word = cursor.name();
@@ -112,9 +112,9 @@ fn mnemonic(cursor: &mut Cursor<'_>) -> Result<Inst, Fail> {
     let span = start..cursor.end();
     if let Some(row) = Op::ALL.iter().map(|op| op.row()).find(|row| row.name.split(' ').next() == Some(word))
     {
-        return Err(cursor.expected(&format!("what the access does, as in `{}`", row.name)));
+        return Err(cursor.expected(&format!("the operation of the access, as in `{}`", row.name)));
     }
-    let fail = Diagnostic::new(span, format!("Cayman has no instruction `{word}`, or Wavemill lacks it"));
+    let fail = Diagnostic::new(span, format!("Wavemill has no Cayman instruction `{word}`"));
     let names: Vec<&'static str> = Op::ALL.iter().map(|op| op.row().name).collect();
     Err(match closest(word, &names).first() {
         Some(&similar) => fail.replace_with(similar),
@@ -122,13 +122,13 @@ fn mnemonic(cursor: &mut Cursor<'_>) -> Result<Inst, Fail> {
     })
 }
 
-/// A line behind its mnemonic.
+/// The rest of a line after its mnemonic.
 pub(super) struct Line<'t, 's> {
     pub(super) cursor: Cursor<'t>,
     inst: Inst,
     symbols: &'s dyn Symbols,
     fixup: Option<Fixup>,
-    /// How many registers there must be for those that it names.
+    /// How many registers the line needs.
     pub(super) registers: u16,
 }
 
@@ -138,7 +138,7 @@ impl Line<'_, '_> {
         Ok(())
     }
 
-    /// A number that is known here, for a field.
+    /// Reads a known number into a field.
     fn number(&mut self, id: FieldId) -> Result<(), Fail> {
         let start = self.cursor.at();
         let value = expression(&mut self.cursor, self.symbols)?;
@@ -188,7 +188,7 @@ impl Line<'_, '_> {
         self.cursor.expect(",")?;
         self.address()?;
         for (index, window) in WINDOWS.into_iter().enumerate() {
-            // LLVM writes both; a text may leave empty ones at its end out.
+            // LLVM writes both; a text may omit empty ones at its end.
             if !self.cursor.eat(",") {
                 return Ok(());
             }
@@ -213,7 +213,7 @@ impl Line<'_, '_> {
             let mut mask = 0;
             for letter in letters.chars() {
                 match CHANNELS.iter().position(|known| *known == letter) {
-                    // Ascending.
+                    // Channels must ascend.
                     Some(channel) if mask >> channel == 0 => mask |= 1 << channel,
                     _ => return Err(Diagnostic::new(span, "expected some of X, Y, Z and W in this order")),
                 }
@@ -223,7 +223,7 @@ impl Line<'_, '_> {
         self.cursor.expect(",")?;
         let (index, letters, span) = self.register()?;
         if letters != "X" {
-            return Err(Diagnostic::new(span, "expected `.X` behind the register with the index"));
+            return Err(Diagnostic::new(span, "expected `.X` after the index register"));
         }
         self.set(F::IndexGpr, index, span)
     }
@@ -263,7 +263,7 @@ impl Line<'_, '_> {
             comma = true;
             self.source(field)?;
         }
-        // LLVM ends operands with a comma.
+        // LLVM writes a comma at the end of the operands.
         self.cursor.eat(",");
         Ok(())
     }
@@ -281,7 +281,7 @@ impl Line<'_, '_> {
             self.set(id, code as u32, span.clone())?;
         }
         if elements.next().is_some() {
-            return Err(Diagnostic::new(span, "expected four channels at most"));
+            return Err(Diagnostic::new(span, "expected at most four channels"));
         }
         self.cursor.expect(",")?;
         self.channel(F::SrcGpr, F::SrcSelX)?;
@@ -292,7 +292,7 @@ impl Line<'_, '_> {
         self.number(F::BufferId)
     }
 
-    /// Fields by their names, and the end of the line.
+    /// Reads fields by name, up to the end of the line.
     fn fields(&mut self) -> Result<(), Fail> {
         loop {
             let start = self.cursor.at();
@@ -319,7 +319,7 @@ impl Line<'_, '_> {
                     return Err(self.cursor.expected("an order such as `VEC_021`"));
                 };
                 self.set(F::BankSwizzle, *code, span)?;
-                // LLVM writes the name of slots that Cayman lacks, too: `VEC_021/SCL_122`.
+                // LLVM also writes the swizzle name of slots that Cayman lacks: `VEC_021/SCL_122`.
                 if self.cursor.eat("/") {
                     self.cursor.name();
                 }

@@ -1,7 +1,7 @@
 //! The printer: one word as text.
 //!
-//! What the syntax of a format expresses is written first, and put into a second instruction as the parser would do it. Fields
-//! in which that one differs from the first stand behind it by name.
+//! The syntax of a format is written first. The printer sets the fields that it expresses in a
+//! second instruction, as the parser would do. Fields that still differ are then written by name.
 
 use std::fmt::{self, Write};
 
@@ -17,7 +17,7 @@ use super::{Word, literal};
 /// Writes a word. No newline, no leading blank.
 ///
 /// # Errors
-/// Those of `out`; none if it is a `String`.
+/// The errors of `out`; writing to a `String` does not fail.
 pub fn print(out: &mut impl Write, word: &Word) -> fmt::Result {
     let inst = match word {
         Word::Inst(inst) => inst,
@@ -49,12 +49,12 @@ pub fn print(out: &mut impl Write, word: &Word) -> fmt::Result {
 struct Printer<'a, W> {
     out: &'a mut W,
     inst: &'a Inst,
-    /// What has been said so far.
+    /// The fields expressed so far.
     said: Inst,
 }
 
 impl<W: Write> Printer<'_, W> {
-    /// A field of the instruction, which the text says.
+    /// Returns a field of the instruction and marks it as expressed by the text.
     fn take(&mut self, id: F) -> u32 {
         let value = self.inst.get(id);
         self.said = with(self.said, id, value);
@@ -65,7 +65,7 @@ impl<W: Write> Printer<'_, W> {
         self.out.write_str(self.inst.row().name)
     }
 
-    /// `TEX 0 @6`. Words that call nothing have neither number.
+    /// `TEX 0 @6`. Words that do not call a clause have neither number.
     fn control(&mut self) -> fmt::Result {
         self.name()?;
         if super::parse::has_clause(self.inst.op()) {
@@ -143,7 +143,7 @@ impl<W: Write> Printer<'_, W> {
             separator = ", ";
             let (select, channel) = source.code().unwrap_or_default();
             self.said = with(with(self.said, field.select, select), field.channel, channel);
-            // `-1` is a constant of its own.
+            // `-1` has its own constant.
             let is_integer = matches!(source, Source::Inline(Inline::OneInt | Inline::MinusOneInt));
             if inst.bit(field.negate) && !is_integer {
                 self.take(field.negate);

@@ -1,4 +1,4 @@
-//! What GCN and CDNA are to the assembler.
+//! The interface between GCN and CDNA and the assembler.
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, Encoding, Inst, Operand, decode};
@@ -17,7 +17,7 @@ use crate::syntax::{LineSyntax, Symbols};
 #[derive(Debug)]
 pub(crate) struct Gcn;
 
-/// The distance to a label in dwords from the end of a branch, which has one dword.
+/// The distance to a label in dwords, counted from the end of a branch, which has one dword.
 pub(super) const BRANCH: Field = Field { byte: 0, bits: 16, meaning: Meaning::Distance { unit: 4, bias: 4 } };
 /// A number in the low half of the first dword.
 pub(super) const HALF: Field = Field { byte: 0, bits: 16, meaning: Meaning::Number };
@@ -55,8 +55,8 @@ impl Family for Gcn {
         &["extrasgprs", "totalnumvgprs"]
     }
 
-    /// AMDGPUUsage, "Assembler expressions"; the compiler writes them where what a kernel needs depends on the functions that
-    /// it calls.
+    /// AMDGPUUsage, "Assembler expressions". The compiler writes them where the needs of a kernel
+    /// depend on the functions that it calls.
     fn call(&self, set: InstructionSet, name: &str, arguments: &[i64]) -> Result<i64, String> {
         match (name, arguments) {
             ("extrasgprs", &[vcc, flat_scratch, xnack_mask]) => {
@@ -68,14 +68,14 @@ impl Family for Gcn {
                 Ok(special.count(&Processor::from_name(set.target().name())).into())
             }
             ("totalnumvgprs", [0, vgprs]) => Ok(*vgprs),
-            // With one register file for both, the accumulation registers begin at a multiple of four.
+            // If one file holds both, the accumulation registers start at a multiple of four.
             ("totalnumvgprs", [agprs, vgprs]) if set.target().has_unified_vgprs() => {
                 Ok((vgprs + 3) / 4 * 4 + agprs)
             }
             ("totalnumvgprs", [agprs, vgprs]) => Ok(*agprs.max(vgprs)),
             _ => {
                 let count = if name == "extrasgprs" { 3 } else { 2 };
-                Err(format!("`{name}` takes {count} numbers, found {}", arguments.len()))
+                Err(format!("`{name}` needs {count} numbers, found {}", arguments.len()))
             }
         }
     }
@@ -106,7 +106,8 @@ impl InstructionParser for Parser {
     fn parse(&mut self, text: &str, symbols: &dyn Symbols) -> Result<Parsed, Fail> {
         let mut parsed = Parser::parse(self, text, symbols)?;
         if let Some(fixup) = &mut parsed.fixup {
-            // The constant of a multiply-add and of `s_setreg_imm32_b32` is part of them.
+            // The constant of a multiply-add and of `s_setreg_imm32_b32` is part of the
+            // instruction.
             fixup.fixed = fixup.field == HALF
                 || matches!(parsed.inst.encoding(), Encoding::Vop2Literal | Encoding::SopkLiteral);
         }
@@ -118,8 +119,8 @@ impl InstructionParser for Parser {
     }
 }
 
-/// Symbols that every source has, and that say which processor it is for (AMDGPUUsage, "Code Object V3 and Above Predefined
-/// Symbols"): their names and values.
+/// The predefined symbols that describe the processor of a source, and their values (AMDGPUUsage,
+/// "Code Object V3 and Above Predefined Symbols").
 ///
 /// ```
 /// let id = wavemill_object::TargetId::parse("gfx942").ok_or("no target")?;

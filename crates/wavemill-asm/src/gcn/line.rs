@@ -1,11 +1,12 @@
-//! A line of text as it grows.
+//! A buffer for the text of an instruction.
 //!
-//! An instruction's text is made of many short pieces. They are gathered here and passed on at once, and numbers are
-//! written digit by digit: both take a fraction of the time of the formatting machinery.
+//! An instruction's text consists of many short pieces. They are collected here and passed on
+//! together, and numbers are written digit by digit. Both take a fraction of the time of
+//! `core::fmt`.
 
 use std::fmt::{self, Write};
 
-/// As long as few texts are; longer ones go out in several parts.
+/// Few texts are this long; longer ones are written in several parts.
 const ROOM: usize = 160;
 
 /// The digits of a small number from the left, and how many there are.
@@ -29,7 +30,8 @@ const fn decimals() -> [[u8; 4]; 1000] {
     all
 }
 
-/// A piece of at most eight bytes. It is copied whole, whatever its length, so that no branch depends on that.
+/// A piece of at most eight bytes. It is always copied whole, so that no branch depends on its
+/// length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Short {
     bytes: [u8; 8],
@@ -37,10 +39,10 @@ pub(super) struct Short {
 }
 
 impl Short {
-    /// Nothing.
+    /// The empty piece.
     pub(super) const EMPTY: Short = Short::new("");
 
-    /// `text`, which has at most eight bytes: for constants, where a longer one does not compile.
+    /// `text`, at most eight bytes. In constants, a longer text does not compile.
     pub(super) const fn new(text: &str) -> Short {
         let mut short = Short { bytes: [0; 8], length: text.len() };
         let mut at = 0;
@@ -56,7 +58,7 @@ impl Short {
     }
 }
 
-/// Gathers pieces of a text for `out`.
+/// Collects pieces of a text for `out`.
 pub(super) struct Line<'w> {
     bytes: [u8; ROOM],
     length: usize,
@@ -68,7 +70,7 @@ impl<'w> Line<'w> {
         Line { bytes: [0; ROOM], length: 0, out }
     }
 
-    /// Passes on what has been gathered.
+    /// Passes on the collected text.
     pub(super) fn flush(&mut self) -> fmt::Result {
         let gathered = self.bytes.get(..self.length).unwrap_or_default();
         self.length = 0;
@@ -130,7 +132,7 @@ impl<'w> Line<'w> {
         self.decimal(value.unsigned_abs())
     }
 
-    /// Adds the number in hexadecimal, with `0x` before it.
+    /// Adds the number in hexadecimal, with `0x`.
     pub(super) fn hexadecimal(&mut self, value: u32) -> fmt::Result {
         let count = (value.max(1).ilog2() / 4 + 1) as usize;
         let Some(place) = self.bytes.get_mut(self.length..self.length + 2 + count) else {

@@ -1,4 +1,5 @@
-//! Mnemonics as they are written: the name of an instruction, and the suffix that tells its encodings apart.
+//! Mnemonics as written: the name of an instruction, and the suffix that distinguishes its
+//! encodings.
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Encoding, Op, Row};
@@ -12,9 +13,9 @@ pub(super) enum Suffix {
     E32,
     /// `_e64`: the 64-bit encoding.
     E64,
-    /// `_sdwa`: parts of registers.
+    /// `_sdwa`: selects parts of registers.
     Sdwa,
-    /// `_dpp`: lanes moved.
+    /// `_dpp`: permutes lanes.
     Dpp,
 }
 
@@ -22,7 +23,7 @@ impl Suffix {
     /// Every suffix.
     pub(super) const ALL: [Suffix; 4] = [Suffix::E32, Suffix::E64, Suffix::Sdwa, Suffix::Dpp];
 
-    /// The suffix as it is written.
+    /// The suffix as text.
     pub(super) const fn text(self) -> &'static str {
         match self {
             Suffix::E32 => "_e32",
@@ -42,7 +43,7 @@ impl Suffix {
         }
     }
 
-    /// The suffix that names `encoding`; `None` for those that no suffix names.
+    /// The suffix for `encoding`; `None` for encodings without one.
     pub(super) const fn of(encoding: Encoding) -> Option<Suffix> {
         use Encoding as E;
         match encoding {
@@ -54,8 +55,8 @@ impl Suffix {
         }
     }
 
-    /// The suffix that LLVM writes for `encoding` of an instruction: those of the short and the long one only where there
-    /// are both.
+    /// The suffix that LLVM writes for `encoding` of an instruction. It writes `_e32` and `_e64`
+    /// only where both exist.
     pub(super) fn written(row: &Row, target: Target, encoding: Encoding) -> Option<Suffix> {
         let suffix = Suffix::of(encoding)?;
         let other = match suffix {
@@ -68,12 +69,12 @@ impl Suffix {
     }
 }
 
-/// Reads a mnemonic of any target, in small or capital letters: the instruction, and the suffix that is on it.
+/// Parses a mnemonic of any target, in lower or upper case: the instruction, and its suffix.
 pub(super) fn lookup(mnemonic: &str) -> Option<(Op, Option<Suffix>)> {
     with_suffix(mnemonic, Op::from_name)
 }
 
-/// As [`lookup`], but of `target` alone.
+/// As [`lookup`], but for `target` alone.
 pub(super) fn lookup_on(target: Target, mnemonic: &str) -> Option<(Op, Option<Suffix>)> {
     with_suffix(mnemonic, |name| Op::on(target, name))
 }

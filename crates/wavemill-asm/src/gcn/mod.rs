@@ -18,7 +18,7 @@ pub(crate) use family::{Gcn, distance};
 pub use parse::{parse, parse_with};
 pub use print::{BranchNames, print, print_with};
 
-/// Whether the text of a source tells negation and absolute value, and may ask for them, where the encoding has the bits:
+/// Whether a source has syntax for negation and absolute value, where the encoding has the bits.
 /// SDWA has none for packed values.
 fn has_sign(source: &OperandSpec, sdwa: bool) -> bool {
     source.ty.elem.has_sign() && !(sdwa && source.ty.count > 1)

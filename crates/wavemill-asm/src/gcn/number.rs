@@ -1,7 +1,8 @@
 //! Constants: inline floats, literals and plain immediates, as LLVM writes them.
 //!
-//! An inline constant is written by its value. A literal is written in hexadecimal; where the same value also exists as
-//! an inline constant the literal is wrapped in `lit(...)`, so that the text says which encoding it came from.
+//! An inline constant is written as its value. A literal is written in hexadecimal. If the same
+//! value also exists as an inline constant, the literal is wrapped in `lit(...)`, so the text
+//! distinguishes the encodings.
 
 use std::fmt;
 
@@ -30,11 +31,12 @@ pub(super) fn reading(row: &Row, spec: &OperandSpec) -> Reading {
     match (row.constant_elem(spec), spec.ty.elem.bits()) {
         (Elem::F64, _) => Reading::Float64,
         (elem, bits) if spec.ty.count > 1 => match (elem.is_float(), bits, spec.ty.bits()) {
-            // Packed integers beyond 32 bits take 64-bit constants, all other packed values one of 32 bits.
+            // Packed integers beyond 32 bits read 64-bit constants; all other packed values read
+            // one of 32 bits.
             (false, ..32, 64) => Reading::Int64,
             _ => Reading::Any32,
         },
-        // LLVM writes the constants of mixed precision as halves even where OP_SEL_HI makes them singles.
+        // LLVM writes mixed-precision constants as f16, even where OP_SEL_HI selects f32.
         (Elem::F16 | Elem::Mix, _) => Reading::Float16,
         // Scalar instructions read 32 bits; LLVM writes literals of bfloat16 operands in full.
         (_, 16) if scalar || spec.ty.elem == Elem::Bf16 => Reading::Any32,
@@ -47,7 +49,7 @@ pub(super) fn reading(row: &Row, spec: &OperandSpec) -> Reading {
 /// 1 / (2 pi) has a longer text where 64 bits are read.
 const INVERSE_TWO_PI_64: &str = "0.15915494309189532";
 
-/// True for integers that have an operand code of their own.
+/// Whether an integer has its own operand code.
 fn is_inline_int(value: i64) -> bool {
     (-16..=64).contains(&value)
 }
@@ -73,11 +75,11 @@ pub(super) fn literal(out: &mut Line<'_>, value: u32, reading: Reading) -> fmt::
         Reading::Float16 => {
             is_inline_int(i64::from(low as i16)) || is_inline_float(|float| float.f16_bits() == low)
         }
-        // LLVM looks at all 32 bits for 16-bit integers, too.
+        // LLVM checks all 32 bits for 16-bit integers, too.
         Reading::Int16 | Reading::Any32 => small || is_inline_float(|float| float.f32_bits() == value),
         Reading::Int64 => is_inline_int(i64::from(value)),
         Reading::Float64 => {
-            // LLVM writes these by value, without `lit`.
+            // LLVM writes these as values, without `lit`.
             let bits = u64::from(value) << 32;
             if let Some(&float) = InlineFloat::ALL.iter().find(|float| float.f64_bits() == bits) {
                 return inline_float(out, float, reading);
@@ -100,8 +102,8 @@ pub(super) fn literal(out: &mut Line<'_>, value: u32, reading: Reading) -> fmt::
     }
 }
 
-/// Writes an immediate field as LLVM writes plain 32-bit immediates: by value where it is an inline constant's, else in
-/// hexadecimal.
+/// Writes an immediate field like LLVM's plain 32-bit immediates: as a value if it equals an inline
+/// constant, otherwise in hexadecimal.
 pub(super) fn immediate(out: &mut Line<'_>, value: u32) -> fmt::Result {
     if is_inline_int(i64::from(value as i32)) {
         return out.signed_decimal(value as i32);

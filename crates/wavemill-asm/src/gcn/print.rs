@@ -1,8 +1,8 @@
 //! The printer: one instruction as text, in LLVM's syntax.
 //!
-//! The text is that of `llvm-mc -disassemble` and `llvm-objdump`, letter for letter. What is printed follows from the
-//! row (operands in their order, mnemonic per target) and the encoding (which modifiers exist); nothing here knows an
-//! instruction by name.
+//! The text equals the output of `llvm-mc -disassemble` and `llvm-objdump`, letter for letter. It
+//! follows from the row (operands in their order, mnemonic per target) and the encoding (which
+//! modifiers exist). No code here knows an instruction by name.
 
 use std::fmt::{self, Write};
 
@@ -18,13 +18,13 @@ use super::{has_sign, special};
 
 /// Names for branch targets.
 ///
-/// Implemented by closures; the plain printer uses `()`, which has no names.
+/// Closures implement it. The plain printer uses `()`, which has no names.
 pub trait BranchNames {
-    /// Writes the name of the place `distance` dwords behind the end of the instruction and returns true, or writes
-    /// nothing and returns false, in which case the distance is written as a number.
+    /// Writes the name of the address `distance` dwords after the end of the instruction and
+    /// returns true. Or writes nothing and returns false; the distance is then written as a number.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     fn write_name(&self, out: &mut dyn Write, distance: i16) -> Result<bool, fmt::Error>;
 }
 
@@ -43,7 +43,7 @@ impl<F: Fn(&mut dyn Write, i16) -> Result<bool, fmt::Error>> BranchNames for F {
 /// Writes `inst` as LLVM prints it: `v_add_f32_e32 v1, s2, v3`. No newline, no leading blank.
 ///
 /// # Errors
-/// Those of `out`; none if it is a `String`.
+/// The errors of `out`; writing to a `String` does not fail.
 pub fn print(out: &mut impl Write, inst: &Inst) -> fmt::Result {
     print_with(out, inst, &())
 }
@@ -51,18 +51,18 @@ pub fn print(out: &mut impl Write, inst: &Inst) -> fmt::Result {
 /// Writes `inst` as [`print()`] does, with names for branch targets.
 ///
 /// # Errors
-/// Those of `out` and of `names`.
+/// The errors of `out` and of `names`.
 pub fn print_with(out: &mut impl Write, inst: &Inst, names: &dyn BranchNames) -> fmt::Result {
     let mut line = Line::new(out);
     Printer::new(&mut line, inst, names).print()?;
     line.flush()
 }
 
-/// An operand of `inst` as it stands in the text, without what modifiers do to it.
+/// An operand of `inst` as text, without the effect of modifiers.
 pub(super) fn operand_text(inst: &Inst, spec: &OperandSpec, operand: Operand) -> String {
     let mut text = String::new();
     let mut line = Line::new(&mut text);
-    // Writing to a string does not fail.
+    // Writing to a String cannot fail.
     let _ = Printer::new(&mut line, inst, &()).value(spec, operand).and_then(|()| line.flush());
     text
 }
@@ -125,16 +125,16 @@ impl<'a, 'w> Printer<'a, 'w> {
         }
     }
 
-    /// A source of a vector instruction, with what is done to it on the way in.
+    /// A source of a vector instruction, with its modifiers.
     fn source(&mut self, spec: &OperandSpec, operand: Operand, source: u8) -> fmt::Result {
-        // In packed forms the bits belong to halves and stand behind the operands.
+        // In packed forms the bits apply to halves, and are written after the operands.
         let packed = matches!(self.encoding, Encoding::Vop3p | Encoding::Mai | Encoding::MaiScaled);
         let inline = !packed || self.has(Flag::Mix);
         let bit = |bits: u8| inline && bits >> source & 1 != 0;
         let sign = has_sign(spec, self.modifiers.sdwa.is_some());
         let (neg, abs, sext) =
             (sign && bit(self.modifiers.neg), sign && bit(self.modifiers.abs), bit(self.modifiers.sext));
-        // `neg(1)` is not the inline constant -1.
+        // `neg(1)` differs from the inline constant -1.
         let constant = matches!(operand, Operand::Int(_) | Operand::Float(_) | Operand::Literal(_));
         const BAR: Short = Short::new("|");
         const CLOSE: Short = Short::new(")");
@@ -302,7 +302,7 @@ impl<'a, 'w> Printer<'a, 'w> {
         }
     }
 
-    /// How many of the three sources the row has.
+    /// How many of SRC0, SRC1 and SRC2 the row has.
     fn sources(&self) -> u32 {
         let is_source = |spec: &&OperandSpec| matches!(spec.role, Role::Src0 | Role::Src1 | Role::Src2);
         self.row.operands.iter().filter(is_source).count() as u32
@@ -334,13 +334,13 @@ impl<'a, 'w> Printer<'a, 'w> {
         self.result_modifiers()
     }
 
-    /// ` op_sel:[...]` of VOP3: the destination's bit comes last, behind those of the sources.
+    /// ` op_sel:[...]` of VOP3: the destination's bit comes last, after the bits of the sources.
     fn half_selects(&mut self) -> fmt::Result {
         if !self.has(Flag::Opsel) {
             return Ok(());
         }
-        // Conversions into a byte of their destination use the bit of a third source without having one, so the bits
-        // that the form leaves free say how many there are.
+        // Conversions into a byte of their destination use the bit of a third source that they do
+        // not have. So the free bits of the form determine how many there are.
         let form = self.inst.form();
         let free = match self.encoding.field(self.target, FieldId::OpSel) {
             Some(field) => ((form.used & !form.fixed & field.mask()) >> field.lo) as u8,
@@ -355,13 +355,14 @@ impl<'a, 'w> Printer<'a, 'w> {
     fn packed_modifiers(&mut self) -> fmt::Result {
         let sources = self.sources();
         let mixed = self.has(Flag::Mix);
-        // Moves to and from accumulation VGPRs have none of these, whatever the words say.
+        // Moves to and from accumulation VGPRs have none of these modifiers, whatever the words
+        // hold.
         let plain = self.has(Flag::Acc);
         if !plain && !self.has(Flag::Noopsel) {
             self.bits("op_sel", self.modifiers.op_sel, sources, 0)?;
             self.bits("op_sel_hi", self.modifiers.op_sel_hi, sources, if mixed { 0 } else { 7 })?;
         }
-        // The scale loads have no result, and nothing that could be negated.
+        // The scale loads have no result, and no source that could be negated.
         if !plain && !mixed && self.row.operand(Role::Vdst).is_some() {
             self.bits("neg_lo", self.modifiers.neg, sources, 0)?;
             self.bits("neg_hi", self.modifiers.neg_hi, sources, 0)?;
@@ -372,7 +373,8 @@ impl<'a, 'w> Printer<'a, 'w> {
     fn matrix_modifiers(&mut self) -> fmt::Result {
         let scaled = self.encoding == Encoding::MaiScaled;
         if scaled {
-            // The bytes of the scale registers, written as half selections with a third that does not exist.
+            // Written as half selections with a third that does not exist: the bytes of the scale
+            // registers.
             self.bits("op_sel", self.modifiers.op_sel, 3, 0)?;
             self.bits("op_sel_hi", self.modifiers.op_sel_hi, 3, 7)?;
         }
@@ -413,7 +415,7 @@ impl<'a, 'w> Printer<'a, 'w> {
         self.bit(dpp.bound_ctrl, "bound_ctrl:1")
     }
 
-    /// GLC, SLC and SCC under the names that the target gives them. The scalar cache keeps the old name.
+    /// GLC, SLC and SCC, with the names that the target uses. The scalar cache keeps the old name.
     fn cache_policy(&mut self) -> fmt::Result {
         let scopes = self.target.facts().cache_words == CacheWords::Scope;
         self.bit(self.modifiers.glc, if scopes { "sc0" } else { "glc" })?;
@@ -442,14 +444,16 @@ impl<'a, 'w> Printer<'a, 'w> {
         } else {
             self.count(self.modifiers.offset, "offset")?;
         }
-        // LLVM writes no GDS bit where the target has no such memory, except where the instruction needs it.
+        // LLVM omits the GDS bit where the target has no such memory, unless the instruction needs
+        // it.
         let shown = self.has(Flag::GdsOnly) || self.target.facts().gds;
         self.bit(self.modifiers.gds && shown, "gds")
     }
 
     fn buffer_modifiers(&mut self) -> fmt::Result {
         if self.has(Flag::Fence) {
-            // Caches are told a scope since CDNA 3; before, and besides, the bits do nothing.
+            // Since CDNA 3, cache instructions have a scope. Before, and otherwise, the bits have
+            // no effect.
             if self.target.facts().cache_words == CacheWords::Scope {
                 self.bit(self.modifiers.glc, "sc0")?;
                 self.bit(self.modifiers.scc, "sc1")?;

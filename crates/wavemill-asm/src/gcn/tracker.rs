@@ -1,12 +1,13 @@
 //! Addresses that code computes from the program counter.
 //!
-//! `s_getpc_b64` gives the address behind itself; `s_add_u32` and `s_addc_u32` add the distance to what is meant.
+//! `s_getpc_b64` returns the address after itself. `s_add_u32` and `s_addc_u32` add the distance to
+//! the target.
 
 use wavemill_isa::gcn::{Elem, Inst, Op, Operand, RegisterFile, Role};
 
 use crate::family::{AddressPart, AddressTracker, Computed, Instruction};
 
-/// Additions that are more instructions behind `s_getpc_b64` than this are not looked for.
+/// Additions more than this many instructions after `s_getpc_b64` are ignored.
 const FAR: u32 = 64;
 
 /// The low half of an address.
@@ -14,7 +15,7 @@ const LOW: AddressPart = AddressPart { symbol: "rel32@lo", table: "gotpcrel32@lo
 /// The high half.
 const HIGH: AddressPart = AddressPart { symbol: "rel32@hi", table: "gotpcrel32@hi" };
 
-/// Looks for the instructions that belong together.
+/// Finds the instructions that compute an address together.
 #[derive(Debug, Default)]
 pub(super) struct Tracker {
     open: Vec<Open>,
@@ -25,14 +26,14 @@ pub(super) struct Tracker {
 struct Open {
     /// The register of the low half; the next one has the high half.
     register: u8,
-    /// The offset in the section of what the registers point to.
+    /// The section offset that the registers point to.
     anchor: u64,
     /// The addition to the low half: the offset of its literal, and the literal.
     low: Option<(u64, u32)>,
     age: u32,
 }
 
-/// The register that is added to, and the number that is added.
+/// The register of an addition, and the number added to it.
 fn addition(inst: &Inst) -> Option<(u8, Operand)> {
     match (inst.operand(Role::Src0)?, inst.operand(Role::Src1)?) {
         (Operand::Sgpr { first, dwords: 1 }, number @ (Operand::Literal(_) | Operand::Int(_)))
@@ -62,7 +63,7 @@ impl AddressTracker for Tracker {
         }
         self.open.retain(|open| open.age < FAR);
         let mut found = None;
-        // Literals stand behind the first word.
+        // Literals are after the first word.
         let literal = offset + 4;
         let mut kept = None;
         if matches!(inst.op(), Op::SAddU32 | Op::SAddcU32)

@@ -1,4 +1,4 @@
-//! Code as instructions.
+//! Writes code as instructions.
 
 use std::fmt::{self, Write};
 
@@ -11,14 +11,14 @@ use super::{COMMENT_COLUMN, Writer, names};
 use crate::family::{Computed, DecodeError, Instruction};
 use crate::syntax::NoSymbols;
 
-/// What is known of the code of a section before it is written.
+/// The facts about the code of a section, collected before it is written.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// A bit for each word that an instruction begins with.
+    /// One bit per word: whether an instruction begins there.
     starts: Vec<u64>,
-    /// Places that get a label: their offset, the number of the function, and that of the label in it.
+    /// Positions that get a label: offset, number of the function, and number of the label in it.
     labels: Vec<(u64, u32, u32)>,
-    /// Literals that stand for an address: their offset, what it is, and the number to add.
+    /// Literals that hold an address: offset, base, relocation, and the addend.
     literals: Vec<(u64, Base, &'static str, i64)>,
 }
 
@@ -43,7 +43,7 @@ impl Plan {
     }
 }
 
-/// A label that no symbol of the file stands for.
+/// A label that has no symbol in the file.
 #[derive(Clone, Copy, Debug)]
 struct Label(u32, u32);
 
@@ -53,12 +53,12 @@ impl fmt::Display for Label {
     }
 }
 
-/// Where a branch goes that ends at `next`.
+/// The target of a branch that ends at `next`.
 fn destination(next: u64, distance: i16) -> u64 {
     next.wrapping_add_signed(4 * i64::from(distance))
 }
 
-/// A literal that no instruction of a compiler has, and its text: where an expression will stand.
+/// A literal that no compiler emits, and its text. It marks where an expression will be.
 const PLACEHOLDER: u32 = 0x7A6B_5C4D;
 const PLACEHOLDER_TEXT: &str = "0x7a6b5c4d";
 
@@ -71,7 +71,7 @@ impl Writer<'_> {
         }
     }
 
-    /// All of a section.
+    /// Writes all of a section.
     pub(super) fn contents(&mut self, id: SectionId) -> fmt::Result {
         let pieces = self.pieces(id);
         let plan = self.plan(id, &pieces);
@@ -83,7 +83,7 @@ impl Writer<'_> {
         self.outside(id, size)
     }
 
-    /// The parts of a section that were asked for.
+    /// Writes the requested parts of a section.
     pub(super) fn wanted_parts(&mut self, id: SectionId) -> fmt::Result {
         let Some(only) = self.options.only else { return Ok(()) };
         let module = self.module;
@@ -117,7 +117,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Sizes of what ends at an offset.
+    /// Writes the sizes of symbols that end at an offset.
     fn ends(&mut self, id: SectionId, offset: u64) -> fmt::Result {
         for at in 0..self.bounds.ends_at(id, offset).len() {
             let symbol = self.bounds.ends_at(id, offset).get(at).map(|(_, symbol)| *symbol);
@@ -131,7 +131,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Sizes and labels at an offset.
+    /// Writes the sizes and labels at an offset.
     fn marks(&mut self, id: SectionId, offset: u64) -> fmt::Result {
         self.ends(id, offset)?;
         let section_size = self.module.sections.get(id.0).map_or(0, |section| section.contents.size());
@@ -150,14 +150,14 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Symbols beyond the end of their section.
+    /// Writes the symbols beyond the end of their section.
     fn outside(&mut self, id: SectionId, size: u64) -> fmt::Result {
         let from = self.bounds.symbols(id).partition_point(|(at, _)| *at <= size);
         for at in from..self.bounds.symbols(id).len() {
             if let Some((offset, symbol)) = self.bounds.symbols(id).get(at).copied() {
                 let name = self.names.of(symbol).to_owned();
                 self.remark(format_args!(
-                    "{name} is left out: it is at {offset:#x} of a section of {size} bytes"
+                    "{name} is omitted: it is at {offset:#x} of a section of {size} bytes"
                 ))?;
             }
         }
@@ -178,7 +178,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Words outside of functions that are all the same.
+    /// Writes a run of equal words outside of functions.
     fn run(&mut self, id: SectionId, piece: &Piece, word: u32) -> fmt::Result {
         let mut bytes = piece.end - piece.start;
         if word != self.set.family().filler() {
@@ -202,7 +202,8 @@ impl Writer<'_> {
         self.set.family().decode(self.set.target(), bytes)
     }
 
-    /// Reads the code of a section: where instructions begin, where branches go, which addresses are computed.
+    /// Reads the code of a section: where instructions begin, where branches go, which addresses it
+    /// computes.
     fn plan(&self, id: SectionId, pieces: &[Piece]) -> Plan {
         let mut plan = Plan::default();
         let Some(section) = self.module.sections.get(id.0) else { return plan };
@@ -228,7 +229,7 @@ impl Writer<'_> {
                 };
                 plan.mark(at);
                 let next = at + inst.size() as u64;
-                // Where the linker decides, the number means nothing.
+                // Where the linker decides, the number has no meaning.
                 let decided = section.relocations.binary_search_by_key(&at, |relocation| relocation.offset);
                 if decided.is_err() {
                     targets.extend(inst.distance().map(|distance| destination(next, distance)));
@@ -267,7 +268,7 @@ impl Writer<'_> {
         plan
     }
 
-    /// Notes what a computed address is.
+    /// Records a computed address.
     fn computed(&self, id: SectionId, computed: &Computed, plan: &mut Plan, targets: &mut Vec<u64>) {
         let address = self.address(id, computed.anchor).wrapping_add_signed(computed.distance);
         let Some(base) = self.base(id, address) else { return };
@@ -276,7 +277,7 @@ impl Writer<'_> {
         }
         for (field, part) in computed.parts.into_iter().flatten() {
             let kind = if matches!(base, Base::Got(_)) { part.table } else { part.symbol };
-            // The linker counts from the field.
+            // The linker counts from the position of the field.
             let addend = field.wrapping_sub(computed.anchor) as i64;
             plan.literals.push((field, base.clone(), kind, addend));
         }
@@ -348,7 +349,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The expression that makes a relocation in an instruction.
+    /// The expression that produces a relocation in an instruction.
     fn relocated(&self, relocation: &Relocation) -> Option<String> {
         let kind = match relocation.kind {
             RelocationKind::Rel32Lo => "rel32@lo",
@@ -364,12 +365,13 @@ impl Writer<'_> {
         Some(names::sum(self.names.of(relocation.symbol), kind, relocation.addend))
     }
 
-    /// Makes the text of an instruction with an expression in its field at byte `place`. False if there is no such text.
+    /// Makes the text of an instruction with an expression in its field at byte `place`. Returns
+    /// false if there is no such text.
     fn symbolic(&mut self, bytes: &[u8], inst: &Instruction, place: u64, expression: &str) -> bool {
         if self.symbolic_as_it_is(bytes, inst, place, expression) {
             return true;
         }
-        // A symbol with the name of a register is none, but between quotes.
+        // A symbol with the name of a register needs quotes.
         let name = expression.find(['@', '+', '-']).map_or(expression, |end| &expression[..end]);
         let quoted = format!("\"{name}\"{}", &expression[name.len()..]);
         !name.starts_with('"') && self.symbolic_as_it_is(bytes, inst, place, &quoted)
@@ -384,7 +386,7 @@ impl Writer<'_> {
                     field.fill(0);
                 }
                 let name = |out: &mut dyn Write, _: i16| out.write_str(expression).map(|()| true);
-                // A String takes any text.
+                // Writing to a String cannot fail.
                 let _ = inst.print(&mut self.text, &name);
                 true
             }
@@ -412,13 +414,13 @@ impl Writer<'_> {
         wanted && made.get(..size) == Some(&plain)
     }
 
-    /// The bytes that the text assembles to, and how many; none if it does not.
+    /// The bytes that the text assembles to, and how many; none if it does not assemble.
     fn encoded_text(&mut self) -> ([u8; 16], usize) {
         let parsed = self.parser.parse(&self.text, &NoSymbols).ok().filter(|parsed| parsed.fixup.is_none());
         parsed.map_or(([0; 16], 0), |parsed| parsed.inst.encode())
     }
 
-    /// An instruction without anything that a linker decides.
+    /// An instruction without fields for the linker.
     fn plain_instruction(
         &mut self,
         id: SectionId,
@@ -436,14 +438,14 @@ impl Writer<'_> {
             }
         }
         self.text.clear();
-        // A String takes any text.
+        // Writing to a String cannot fail.
         let _ = inst.print(&mut self.text, &());
         let (mut made, mut size) = self.encoded_text();
         if size == 0
             && let Some(literal) = inst.literal().map(|literal| literal as i32)
             && (i32::from(i16::MIN)..0).contains(&literal)
         {
-            // A negative number in an operand of 16 bits, which stands in all 32 of the literal.
+            // A negative number in a 16-bit operand, which fills all 32 bits of the literal.
             let printed = self.text.clone();
             self.text = printed.replace(&format!("{literal:#x}"), &literal.to_string());
             (made, size) = self.encoded_text();
@@ -452,7 +454,8 @@ impl Writer<'_> {
             }
         }
         if made.get(..size) == Some(bytes) {
-            let remark = if target.is_some() { "to no instruction of this section" } else { "" };
+            let remark =
+                if target.is_some() { "the target is not an instruction of this section" } else { "" };
             return self.instruction(id, at, bytes, remark);
         }
         let text = std::mem::take(&mut self.text);
@@ -464,7 +467,7 @@ impl Writer<'_> {
         result
     }
 
-    /// A function that begins at a place, if its own symbol may be branched to.
+    /// The function that begins at an offset, if branches may use its own symbol.
     fn function_at(&self, id: SectionId, offset: u64) -> Option<String> {
         self.bounds.symbols_at(id, offset).iter().find_map(|(_, symbol)| {
             let found = self.module.symbols.get(symbol.0)?;
@@ -473,7 +476,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Writes the line of an instruction whose text has been made.
+    /// Writes the line of an instruction whose text is in `text`.
     fn instruction(&mut self, id: SectionId, at: u64, bytes: &[u8], remark: &str) -> fmt::Result {
         self.written.instructions += 1;
         self.line.clear();
@@ -482,7 +485,8 @@ impl Writer<'_> {
         self.comment(id, at, bytes, format_args!("{remark}"))
     }
 
-    /// What is no instruction, or none that a text gives back, as words; the remark says why.
+    /// Writes words that are not an instruction, or that no text reproduces. The remark gives the
+    /// reason.
     fn words(&mut self, id: SectionId, at: u64, bytes: &[u8], remark: fmt::Arguments<'_>) -> fmt::Result {
         self.written.words += 1;
         self.line.clear();
@@ -500,7 +504,7 @@ impl Writer<'_> {
         self.comment(id, at, bytes, remark)
     }
 
-    /// Ends the line, with the address, the words, and a remark behind it.
+    /// Ends the line with the address, the words, and a remark.
     pub(super) fn comment(
         &mut self,
         id: SectionId,
@@ -532,13 +536,13 @@ impl Writer<'_> {
         self.out.write_str(&self.line)
     }
 
-    /// Relocations that no text stands for.
+    /// Writes remarks for relocations that no text expresses.
     pub(super) fn lost(&mut self, relocations: &[Relocation]) -> fmt::Result {
         for relocation in relocations {
             self.written.lost_relocations += 1;
             let sum = names::sum(self.names.of(relocation.symbol), "", relocation.addend);
             let (kind, at) = (relocation.kind, relocation.offset);
-            self.remark(format_args!("{kind} to {sum} at {at:#x} is left out: no text stands for it here"))?;
+            self.remark(format_args!("{kind} to {sum} at {at:#x} is omitted: no text can express it here"))?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Data as directives.
+//! Writes data as directives.
 
 use std::fmt::{self, Write};
 
@@ -7,18 +7,18 @@ use wavemill_object::write::{Contents, Relocation, SectionId};
 
 use super::{Writer, names};
 
-/// So many zeros are written as their number.
+/// At least this many zeros are written as a count.
 const MANY_ZEROS: usize = 16;
-/// Texts of fewer characters are numbers.
+/// Shorter texts are written as numbers.
 const SHORTEST_TEXT: usize = 4;
-/// Characters of a text on a line.
+/// Characters of a text per line.
 const LONGEST_LINE: usize = 72;
 
 fn is_text(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r')
 }
 
-/// The text at the start of `bytes`: its characters, without the zero behind it.
+/// The text at the start of `bytes`: its characters, without the terminating zero.
 fn text(bytes: &[u8]) -> Option<&[u8]> {
     let length = bytes.iter().position(|byte| !is_text(*byte))?;
     (length >= SHORTEST_TEXT && bytes.get(length) == Some(&0)).then(|| bytes.get(..length)).flatten()
@@ -29,7 +29,7 @@ fn zeros(bytes: &[u8]) -> usize {
 }
 
 impl Writer<'_> {
-    /// Writes bytes of a section as data, with what the linker fills in.
+    /// Writes bytes of a section as data, with the values that the linker fills in.
     pub(super) fn data(&mut self, id: SectionId, start: u64, end: u64) -> fmt::Result {
         let module = self.module;
         let Some(section) = module.sections.get(id.0) else { return Ok(()) };
@@ -55,7 +55,7 @@ impl Writer<'_> {
         self.plain_data(id, bytes, at, end)
     }
 
-    /// The directive that makes a relocation.
+    /// The directive that produces a relocation.
     fn value(&self, relocation: &Relocation) -> Option<String> {
         let name = self.names.of(relocation.symbol);
         let sum = |kind: &str| names::sum(name, kind, relocation.addend);
@@ -85,7 +85,7 @@ impl Writer<'_> {
             self.line.clear();
             let count = zeros(rest);
             let size = if count >= MANY_ZEROS || count == rest.len() && count > 4 {
-                // Words that are not zero begin where words begin.
+                // Words that are not zero begin at word boundaries.
                 let count =
                     if count == rest.len() { count } else { count - ((at as usize + count) & 3).min(count) };
                 write!(self.line, "\t.zero\t{count}")?;
@@ -119,7 +119,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Up to four words, as far as they are not better said otherwise; how many bytes they are.
+    /// Writes up to four words, unless another form suits them better. Returns how many bytes they
+    /// are.
     fn numbers(&mut self, bytes: &[u8]) -> Result<usize, fmt::Error> {
         let (words, _) = bytes.as_chunks::<4>();
         let mut size = 0;
@@ -135,7 +136,7 @@ impl Writer<'_> {
         Ok(size)
     }
 
-    /// Characters between quotes.
+    /// Writes characters between quotes.
     fn characters(&mut self, text: &[u8]) -> fmt::Result {
         self.line.push('"');
         for byte in text {

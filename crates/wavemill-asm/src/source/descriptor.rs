@@ -1,4 +1,4 @@
-//! Kernel descriptors as directives.
+//! Writes kernel descriptors as directives.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,7 +18,7 @@ pub(super) struct Descriptor {
     pub(super) symbol: SymbolId,
     /// The symbol of the code.
     pub(super) code: SymbolId,
-    /// The directives, or why there are none.
+    /// The directives, or why the descriptor cannot be written as directives.
     settings: Result<Vec<String>, String>,
 }
 
@@ -71,12 +71,12 @@ impl Descriptors {
         found
     }
 
-    /// The descriptor at a place.
+    /// The descriptor at an offset.
     pub(super) fn at(&self, section: SectionId, offset: u64) -> Option<&Descriptor> {
         self.by_place.get(&(section, offset))
     }
 
-    /// Whether the symbol of a descriptor comes with its directives.
+    /// Whether the directives of a descriptor define its symbol.
     pub(super) fn is_implied(&self, section: SectionId, offset: u64, symbol: SymbolId) -> bool {
         self.at(section, offset).is_some_and(|found| found.symbol == symbol && found.settings.is_ok())
     }
@@ -96,7 +96,7 @@ fn bytes(unlinked: &Unlinked, section: SectionId, offset: u64, size: u64) -> Opt
     }
 }
 
-/// Whether a descriptor is that of the code of a symbol.
+/// Whether a descriptor belongs to the code of a symbol.
 fn leads_to(
     unlinked: &Unlinked,
     abi: &dyn KernelAbi,
@@ -135,13 +135,15 @@ fn leads_to(
 }
 
 impl Writer<'_> {
-    /// Writes the directives of the descriptor at a place. False if there are none, and data has to follow.
+    /// Writes the directives of the descriptor at an offset. Returns false if there are none, and
+    /// data must follow.
     pub(super) fn descriptor(&mut self, section: SectionId, offset: u64) -> Result<bool, fmt::Error> {
         let Some(descriptor) = self.descriptors.at(section, offset).cloned() else { return Ok(false) };
         let name = self.names.of(descriptor.code).to_owned();
         match descriptor.settings {
             Ok(settings) => {
-                // LLVM gives the symbol of the descriptor what has been said of that of the code before.
+                // LLVM gives the descriptor's symbol the attributes that the code's symbol has so
+                // far.
                 self.attributes_once(descriptor.code)?;
                 self.attributes_of_descriptor(descriptor.symbol, descriptor.code)?;
                 let known = self.abi.directives();

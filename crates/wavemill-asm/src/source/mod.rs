@@ -1,7 +1,7 @@
-//! Sources from modules: the assembler backwards.
+//! Writes sources from modules: the assembler in reverse.
 //!
-//! What is written assembles to the same bytes again. Branches go to labels, and what code and data say of addresses
-//! is said of symbols, so that the source can be changed, too.
+//! The source assembles to the same bytes again. Branches go to labels, and addresses in code and
+//! data are expressed with symbols, so the source can be edited.
 
 mod code;
 mod data;
@@ -28,19 +28,20 @@ use pieces::Bounds;
 /// How a source is written.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SourceOptions<'a> {
-    /// What the first line calls the file; nothing if it is empty.
+    /// The file name in the first line; omitted if empty.
     pub title: &'a str,
-    /// Write addresses and machine code behind each line. What cannot be said by directives is remarked on in any case.
+    /// Write the address and machine code after each line. Contents that directives cannot express
+    /// get a remark in any case.
     pub addresses: bool,
-    /// Write only this function or kernel: its name in the symbol table or in the source.
+    /// Write only this function or kernel, by its name in the symbol table or in the source.
     pub only: Option<&'a str>,
 }
 
-/// Why no source can be written.
+/// Why a source cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// There are no rows for the processor, or no ABI describes its kernels.
+    /// There are no rows for the processor, or no ABI for its kernels.
     Target(TargetId),
     /// The text cannot be written.
     Write(fmt::Error),
@@ -52,7 +53,7 @@ impl fmt::Display for SourceError {
             SourceError::Target(id) => {
                 let names: Vec<&str> = InstructionSet::processors().collect();
                 write!(f, "expected code for one of {}, found code for {id}; ", names.join(", "))?;
-                f.write_str("take code for one of these, or read it by `llvm-objdump`")
+                f.write_str("use code for one of these, or read it with `llvm-objdump`")
             }
             SourceError::Write(_) => f.write_str("the text cannot be written"),
         }
@@ -67,7 +68,7 @@ impl From<fmt::Error> for SourceError {
     }
 }
 
-/// What has been written.
+/// Counts of the contents written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
@@ -75,17 +76,19 @@ pub struct Written {
     pub functions: u64,
     /// Instructions.
     pub instructions: u64,
-    /// Words where an instruction should be that are none, or none that a text gives back: written as data.
+    /// Words that should be instructions but are not, or that no text reproduces. They are written
+    /// as data.
     pub words: u64,
-    /// Relocations that no text stands for. They are left out, with a remark each.
+    /// Relocations that no text expresses. They are omitted, with a remark each.
     pub lost_relocations: u64,
 }
 
-/// Writes the source of a file that has been taken apart: assembled, and linked again if the file was, it has the same
-/// code, kernel descriptors, metadata and data.
+/// Writes the source of an unlinked file. Assembled, and linked again if the file was linked, the
+/// source gives the same code, kernel descriptors, metadata and data.
 ///
-/// That of a linked file has them at the same addresses as long as the linker is like `ld.lld`. References between
-/// sections that code makes with `s_getpc_b64` are written with symbols, so that they are right even where it is not.
+/// For a linked file they have the same addresses if the linker behaves like `ld.lld`. References
+/// between sections that code computes with `s_getpc_b64` use symbols, so they are right even with
+/// another layout.
 ///
 /// # Errors
 /// [`SourceError`].
@@ -133,7 +136,7 @@ pub fn write_source(
     Ok(writer.written)
 }
 
-/// Where comments begin.
+/// The column where comments begin.
 const COMMENT_COLUMN: usize = 60;
 
 struct Writer<'a> {
@@ -149,9 +152,9 @@ struct Writer<'a> {
     parser: Box<dyn InstructionParser>,
     /// Symbols whose binding and visibility have been written.
     said: HashSet<SymbolId>,
-    /// The line that is being made.
+    /// The current line.
     line: String,
-    /// The instruction that is being made.
+    /// The text of the current instruction.
     text: String,
     written: Written,
 }
@@ -168,7 +171,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A line of the source: a statement, indented.
+    /// Writes a line of the source: a statement, indented.
     fn statement(&mut self, text: fmt::Arguments<'_>) -> fmt::Result {
         self.line.clear();
         self.line.push('\t');
@@ -177,12 +180,12 @@ impl Writer<'_> {
         self.out.write_str(&self.line)
     }
 
-    /// A comment on a line of its own.
+    /// Writes a comment on its own line.
     fn remark(&mut self, text: fmt::Arguments<'_>) -> fmt::Result {
         self.line.clear();
         self.line.write_fmt(text)?;
         self.out.write_str("// ")?;
-        // Names out of files may have anything in them.
+        // Names from files may contain any characters.
         write!(self.out, "{}", Printable(&self.line))?;
         self.out.write_char('\n')
     }
@@ -200,7 +203,7 @@ impl Writer<'_> {
         }
         for left_out in &self.unlinked.left_out {
             let (name, size) = (&left_out.name, left_out.size);
-            self.remark(format_args!("left out: section {name} ({size} bytes), which is not loaded"))?;
+            self.remark(format_args!("omitted: section {name} ({size} bytes), which is not loaded"))?;
         }
         let abi = self.abi;
         let known = abi.directives();
@@ -209,7 +212,7 @@ impl Writer<'_> {
             Ok(number) => number,
             Err(least) => {
                 self.remark(format_args!(
-                    "Assemblers write code objects from v{least} on; this one is {version}: loaders will find it different"
+                    "This code object is {version}; assemblers write v{least} or later, so the assembled file has another version"
                 ))?;
                 least
             }
@@ -217,7 +220,7 @@ impl Writer<'_> {
         self.statement(format_args!("{} {number}", known.version))
     }
 
-    /// Whether a section is the note that directives of metadata make; its text.
+    /// The text of a section, if the section is the note that metadata directives make.
     fn metadata(&self, section: SectionId) -> Option<Result<String, &'static str>> {
         let section = self.module.sections.get(section.0)?;
         let Contents::Bytes(bytes) = &section.contents else { return None };
@@ -232,9 +235,9 @@ impl Writer<'_> {
         if made.sections.first().map(|made| (&made.contents, &made.name))
             != Some((&section.contents, &section.name))
         {
-            return Some(Err("it is not one note of this name alone"));
+            return Some(Err("the section is not exactly one note with this name"));
         }
-        Some(abi.disassemble_metadata(contents).ok_or("no text stands for exactly these bytes"))
+        Some(abi.disassemble_metadata(contents).ok_or("no text gives exactly these bytes"))
     }
 
     fn section(&mut self, id: SectionId) -> fmt::Result {
@@ -264,7 +267,7 @@ impl Writer<'_> {
         self.contents(id)
     }
 
-    /// How many sections of the same name and group stand before this one.
+    /// How many sections of the same name and group precede this one.
     fn number_among_namesakes(&self, id: SectionId) -> usize {
         let Some(section) = self.module.sections.get(id.0) else { return 0 };
         let same = |other: &&Section| (&other.name, other.group) == (&section.name, section.group);
@@ -338,7 +341,7 @@ impl Writer<'_> {
         };
         self.statement(format_args!(".section\t{name},\"{flags}\",{kind}{entries}{group}{unique}"))?;
         if rest != 0 {
-            self.remark(format_args!("flags that no letter stands for: {rest:#x}"))?;
+            self.remark(format_args!("flags without a letter: {rest:#x}"))?;
         }
         Ok(())
     }
@@ -349,7 +352,7 @@ fn module_group(module: &Module, group: usize) -> Option<SymbolId> {
     module.groups.get(group).map(|group| group.signature)
 }
 
-/// Whether a symbol in a linked file may be replaced by that of another module, so that its distance is not known.
+/// Whether another module may replace a symbol of a linked file, so that its distance is unknown.
 fn is_preemptible(symbol: &wavemill_object::write::Symbol) -> bool {
     use wavemill_object::Binding;
     use wavemill_object::write::Visibility;

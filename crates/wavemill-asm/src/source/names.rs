@@ -1,4 +1,4 @@
-//! How symbols and sections are written.
+//! How symbols and sections are named.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -7,15 +7,15 @@ use wavemill_object::printable::is_hidden;
 use wavemill_object::Unlinked;
 use wavemill_object::write::{Definition, SymbolId, SymbolType};
 
-/// The names of all symbols as a source has them: each one once, between quotes where needed.
+/// The names of all symbols in a source: unique, and quoted where needed.
 #[derive(Debug)]
 pub(super) struct Names {
     all: Vec<String>,
-    /// Whether the file calls the symbol otherwise.
+    /// Whether the file has a different name for the symbol.
     changed: Vec<bool>,
 }
 
-/// Whether a name can stand in a source as it is.
+/// Whether a name is valid in a source without quotes.
 fn is_plain(name: &str) -> bool {
     let mut bytes = name.bytes();
     name != "."
@@ -29,7 +29,7 @@ pub(super) fn section(name: &str) -> String {
     if !name.is_empty() && name.chars().all(plain) { name.to_owned() } else { quoted(name) }
 }
 
-/// The name of a section where it stands for its start.
+/// The name of a section in an expression, where it means the start of the section.
 pub(super) fn section_in_expression(name: &str) -> String {
     if is_plain(name) { name.to_owned() } else { format!("\"{name}\"") }
 }
@@ -44,10 +44,10 @@ pub(super) fn quoted(text: &str) -> String {
                 out.push(c);
             }
             c if c.is_control() && c.is_ascii() => {
-                // A String takes any text.
+                // Writing to a String cannot fail.
                 let _ = write!(out, "\\{:03o}", c as u32);
             }
-            // What an editor hides, byte by byte.
+            // Characters that an editor hides, byte by byte.
             c if is_hidden(c) => {
                 for byte in c.encode_utf8(&mut [0; 4]).bytes() {
                     let _ = write!(out, "\\{byte:03o}");
@@ -64,10 +64,10 @@ impl Names {
     pub(super) fn new(unlinked: &Unlinked) -> Names {
         let module = &unlinked.module;
         let mut taken: HashSet<String> = HashSet::new();
-        // How many others of a name there have been.
+        // The number of duplicates of each name so far.
         let mut numbers: HashMap<String, u64> = HashMap::new();
         let (mut all, mut changed) = (Vec::new(), Vec::new());
-        // Those that others see keep their names.
+        // Symbols that other files see keep their names.
         let mut order: Vec<usize> = (0..module.symbols.len()).collect();
         order.sort_by_key(|&index| {
             module.symbols.get(index).is_none_or(|symbol| symbol.binding == wavemill_object::Binding::Local)
@@ -101,12 +101,12 @@ impl Names {
         Names { all, changed }
     }
 
-    /// The name of a symbol; that of its section for the symbol of a section.
+    /// The name of a symbol. For the symbol of a section, the name of the section.
     pub(super) fn of(&self, symbol: SymbolId) -> &str {
         self.all.get(symbol.0).map_or("", String::as_str)
     }
 
-    /// Whether it is another one than in the file.
+    /// Whether the name differs from the name in the file.
     pub(super) fn is_changed(&self, symbol: SymbolId) -> bool {
         self.changed.get(symbol.0).copied().unwrap_or(false)
     }

@@ -1,22 +1,22 @@
-//! What stands where in a section.
+//! Divides a section into parts: code, data and runs.
 
 use wavemill_object::Unlinked;
 use wavemill_object::write::{Contents, Definition, SectionFlags, SectionId, SymbolId, SymbolType};
 
 use super::Writer;
 
-/// So many of them outside of functions are written as their number.
+/// Runs of at least this many equal words outside of functions are written as a count.
 const LONG_RUN: usize = 4;
 
-/// What a part of a section holds.
+/// The contents of a part of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Code,
     Data,
     Descriptor,
-    /// The same word again and again, outside of functions.
+    /// A run of equal words, outside of functions.
     Run(u32),
-    /// Zeros that take no place in the file.
+    /// Zeros that occupy no bytes in the file.
     NoBits,
 }
 
@@ -91,7 +91,7 @@ impl Bounds {
         self.sections.get(section.0).map_or(&[], |bounds| equal(&bounds.ends, offset))
     }
 
-    /// Whether a symbol begins or ends between two offsets, neither of them included.
+    /// Whether a symbol begins or ends strictly between two offsets.
     pub(super) fn divides(&self, section: SectionId, from: u64, to: u64) -> bool {
         let Some(bounds) = self.sections.get(section.0) else { return false };
         let inside = |list: &[(u64, SymbolId)]| {
@@ -101,7 +101,7 @@ impl Bounds {
         inside(&bounds.starts) || inside(&bounds.ends)
     }
 
-    /// The offsets where something begins or ends, from 0 to the size, each once.
+    /// The offsets where a symbol begins or ends, from 0 to the size, each once.
     fn cuts(&self, section: SectionId) -> Vec<u64> {
         let Some(bounds) = self.sections.get(section.0) else { return Vec::new() };
         let places = bounds.starts.iter().chain(&bounds.ends).map(|(at, _)| *at);
@@ -113,7 +113,7 @@ impl Bounds {
 }
 
 impl Writer<'_> {
-    /// The parts of a section, one behind the other.
+    /// The parts of a section in order.
     pub(super) fn pieces(&self, id: SectionId) -> Vec<Piece> {
         let Some(section) = self.module.sections.get(id.0) else { return Vec::new() };
         let mut cuts = self.bounds.cuts(id);
@@ -128,7 +128,7 @@ impl Writer<'_> {
         let is_descriptor = |at: u64| self.descriptors.at(id, at).is_some();
         let ends: Vec<u64> = cuts.iter().filter(|at| is_descriptor(**at)).map(|at| at + size).collect();
         cuts.extend(ends);
-        // Legacy kernels begin with what is no code.
+        // Legacy kernels begin with a header that is not code.
         let legacy = |at: u64| {
             self.bounds.symbols_at(id, at).iter().any(|(_, id)| self.unlinked.legacy_kernels.contains(id))
         };
@@ -142,7 +142,7 @@ impl Writer<'_> {
         cuts.sort_unstable();
         cuts.dedup();
         let code = section.flags.has(SectionFlags::EXECUTE);
-        // How far the functions and variables reach that have begun.
+        // The furthest ends of the functions and variables so far.
         let (mut function_end, mut data_end) = (0, 0);
         let mut pieces = Vec::with_capacity(cuts.len());
         for (&start, &end) in cuts.iter().zip(cuts.iter().skip(1)) {
@@ -159,7 +159,7 @@ impl Writer<'_> {
                 let own_end = start.saturating_add(symbol.size);
                 match symbol.kind {
                     SymbolType::Object => data_end = data_end.max(own_end),
-                    // One whose size nobody knows ends where the next thing begins.
+                    // A function of unknown size ends where the next symbol begins.
                     SymbolType::Function if symbol.size == 0 => function_end = function_end.max(end),
                     SymbolType::Function => function_end = function_end.max(own_end),
                     _ => {}
@@ -179,7 +179,7 @@ impl Writer<'_> {
         pieces
     }
 
-    /// Divides what belongs to no function into code and runs of equal words.
+    /// Divides contents outside of functions into code and runs of equal words.
     fn runs(&self, id: SectionId, bytes: &[u8], start: u64, end: u64, pieces: &mut Vec<Piece>) {
         let range = bytes.get(start as usize..end as usize).unwrap_or_default();
         let relocated = self.module.sections.get(id.0).is_some_and(|section| {

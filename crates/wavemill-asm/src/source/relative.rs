@@ -1,22 +1,23 @@
-//! What an address is called that code computes. In a linked file the distance is a number; here it becomes a symbol again.
+//! Names for the addresses that code computes. In a linked file the distance is a number; here it
+//! becomes a symbol again.
 
 use wavemill_object::write::{SectionId, SymbolType};
 
 use super::{Writer, is_preemptible};
 
-/// What an address is said by.
+/// The base that expresses an address.
 #[derive(Clone, Debug)]
 pub(super) enum Base {
     /// A symbol or a section, and the distance from it.
     Symbol(String, i64),
     /// The entry of a symbol in the global offset table.
     Got(String),
-    /// A place in the section itself that no symbol names.
+    /// An offset in the section itself that no symbol names.
     Own(u64),
 }
 
 impl Writer<'_> {
-    /// What to call an address of a linked file, seen from a section.
+    /// The base for an address of a linked file, from the point of view of a section.
     pub(super) fn base(&self, own: SectionId, address: u64) -> Option<Base> {
         if let Ok(at) = self.unlinked.got.binary_search_by_key(&address, |entry| entry.address) {
             let entry = self.unlinked.got.get(at)?;
@@ -36,7 +37,8 @@ impl Writer<'_> {
                 .or_else(|| ranges().find(|(_, section, offset)| *offset == section.contents.size()))?;
         let symbols = self.bounds.symbols(id);
         let behind = symbols.partition_point(|(at, _)| *at <= offset);
-        // The last ones before it; what is far may contain it too, but then another name will do.
+        // The nearest symbols before it. A more distant one may contain the address too, but a
+        // different name works then.
         let near = || {
             symbols.get(..behind).unwrap_or_default().iter().rev().take(8).filter_map(|(at, symbol_id)| {
                 let symbol = self.module.symbols.get(symbol_id.0)?;
@@ -45,7 +47,8 @@ impl Writer<'_> {
             })
         };
         let is_typed = |kind| matches!(kind, SymbolType::Object | SymbolType::Function);
-        // A label at the place itself moves with it, whatever its type; that goes before what begins earlier.
+        // A label exactly there moves with the address, whatever its type. It has precedence over
+        // symbols that begin earlier.
         let found = near()
             .find(|(at, symbol, _)| *at == offset && is_typed(symbol.kind))
             .or_else(|| near().find(|(at, symbol, _)| *at == offset && symbol.kind == SymbolType::None))

@@ -1,4 +1,4 @@
-//! What a source says of symbols.
+//! Writes the statements about symbols.
 
 use std::fmt;
 use wavemill_object::printable::Printable;
@@ -44,7 +44,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Symbols that are in no section: numbers, those of other modules, and memory that the linker provides.
+    /// Writes symbols without a section: numbers, symbols of other modules, and memory that the
+    /// linker provides.
     pub(super) fn placeless_symbols(&mut self) -> fmt::Result {
         let module = self.module;
         for (index, symbol) in module.symbols.iter().enumerate() {
@@ -71,11 +72,12 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Binding and visibility of a symbol in a section, unless they have been said.
+    /// Writes binding and visibility of a symbol in a section, unless already written.
     pub(super) fn attributes_once(&mut self, id: SymbolId) -> fmt::Result {
         let module = self.module;
         let Some(symbol) = module.symbols.get(id.0).filter(|_| self.said.insert(id)) else { return Ok(()) };
-        // The directives of a descriptor protect the symbol of the code, but not their own if that is not protected.
+        // The directives of a descriptor protect the code's symbol. They protect their own symbol
+        // only if the source protects the code's symbol first.
         let own = self.descriptors.of_code(id).and_then(|descriptor| module.symbols.get(descriptor.0));
         let implied = own.is_some_and(|own| own.visibility == Visibility::Default);
         let seen = match symbol.visibility {
@@ -86,7 +88,7 @@ impl Writer<'_> {
         self.attributes(&name, symbol, seen)
     }
 
-    /// The label of a symbol, with what there is to say of it.
+    /// Writes the label of a symbol, with its attributes.
     pub(super) fn label(&mut self, id: SymbolId) -> fmt::Result {
         let module = self.module;
         let Some(symbol) = module.symbols.get(id.0) else { return Ok(()) };
@@ -114,7 +116,7 @@ impl Writer<'_> {
         self.out.write_char('\n')
     }
 
-    /// The size of a symbol that ends here, or anywhere.
+    /// Writes the size of a symbol that ends here, or anywhere.
     pub(super) fn size(&mut self, id: SymbolId, here: Option<(SectionId, u64)>) -> fmt::Result {
         let Some(symbol) = self.module.symbols.get(id.0) else { return Ok(()) };
         let name = self.names.of(id).to_owned();
@@ -128,7 +130,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Where the symbol of a descriptor is bound otherwise, or seen otherwise, than that of the code.
+    /// Writes binding and visibility of a descriptor's symbol where they differ from the code's
+    /// symbol.
     pub(super) fn attributes_of_descriptor(&mut self, id: SymbolId, code: SymbolId) -> fmt::Result {
         let module = self.module;
         let (Some(symbol), Some(code)) = (module.symbols.get(id.0), module.symbols.get(code.0)) else {

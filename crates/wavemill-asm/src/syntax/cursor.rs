@@ -1,8 +1,8 @@
-//! A place in a text that is being read.
+//! A position in a text that is being read.
 
 use crate::diagnostic::{Diagnostic, Fail, Span};
 
-/// A place in a text. Blanks are skipped before anything is read.
+/// A position in a text. Blanks are skipped before each read.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
     text: &'a str,
@@ -14,12 +14,13 @@ pub(crate) const fn begins_name(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b'$') || byte >= 0x80
 }
 
-/// Whether a name can go on with the byte. An `@` separates a symbol from its relocation.
+/// Whether a name can contain the byte after its first. An `@` separates a symbol from its
+/// relocation.
 pub(crate) const fn continues_name(byte: u8) -> bool {
     begins_name(byte) || byte.is_ascii_digit() || byte == b'?'
 }
 
-/// Which bytes a name can go on with.
+/// The bytes that a name can contain after its first.
 static CONTINUES_NAME: [bool; 256] = {
     let mut all = [false; 256];
     let mut byte = 0;
@@ -30,7 +31,7 @@ static CONTINUES_NAME: [bool; 256] = {
     all
 };
 
-/// How many of the first bytes a name can go on with.
+/// The number of leading bytes that a name can contain.
 #[inline]
 fn name_length(bytes: &[u8]) -> usize {
     bytes.iter().position(|&byte| !CONTINUES_NAME[usize::from(byte)]).unwrap_or(bytes.len())
@@ -46,7 +47,7 @@ impl<'a> Cursor<'a> {
         self.text
     }
 
-    /// The place, with blanks skipped.
+    /// The position, with blanks skipped.
     #[inline]
     pub(crate) fn at(&mut self) -> usize {
         let bytes = self.text.as_bytes();
@@ -56,7 +57,7 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// The place behind what was read last, blanks left out.
+    /// The position right after the last read, before any blanks.
     #[inline]
     pub(crate) fn end(&self) -> usize {
         let read = self.text.as_bytes().get(..self.at).unwrap_or_default();
@@ -65,13 +66,13 @@ impl<'a> Cursor<'a> {
             .map_or(0, |last| last + 1)
     }
 
-    /// Goes back, or on, to a place that was got from this cursor.
+    /// Moves to a position that this cursor returned, back or forward.
     #[inline]
     pub(crate) fn go_to(&mut self, at: usize) {
         self.at = at;
     }
 
-    /// The text that has not been read, with blanks skipped.
+    /// The unread text, with blanks skipped.
     #[inline]
     pub(crate) fn rest(&mut self) -> &'a str {
         let at = self.at();
@@ -85,7 +86,7 @@ impl<'a> Cursor<'a> {
         self.text.as_bytes().get(at).copied()
     }
 
-    /// The byte right behind what was read last, blanks included.
+    /// The byte right after the last read, which may be a blank.
     #[inline]
     pub(crate) fn peek_raw(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
@@ -139,7 +140,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// What comes next, for a message: a name, a number with its letters, or one character.
+    /// The next token, for a message: a name, a number with its letters, or one character.
     pub(crate) fn token(&mut self) -> (Span, &'a str) {
         let at = self.at();
         let rest = self.text.get(at..).unwrap_or_default();
@@ -148,7 +149,7 @@ impl<'a> Cursor<'a> {
         (at..at + length, rest.get(..length).unwrap_or_default())
     }
 
-    /// A diagnostic: `expected` should come next.
+    /// A diagnostic: `expected` was required next.
     pub(crate) fn expected(&mut self, expected: &str) -> Fail {
         let (span, found) = self.token();
         match found {

@@ -2,17 +2,18 @@
 
 use super::cursor::Cursor;
 use super::name::quoted_name;
-use super::number::{Number, number};
+use super::number::{self, Number, number};
 use super::source_text;
 use crate::diagnostic::{Diagnostic, Fail};
 
-/// In front of `1f` and `1b` where they are the next and the last label `1:`, and no names.
+/// Prefix that marks `1f` and `1b` as the next and the last label `1:`, to distinguish them from
+/// names.
 pub(crate) const DIRECTIONAL: char = '\u{1}';
 
 /// Symbols whose value is known while a text is parsed.
 pub trait Symbols {
-    /// The value of an absolute symbol that has been set; `None` for labels, for symbols that are set later, and for
-    /// those that do not exist.
+    /// The value of an absolute symbol that is already set. `None` for labels, for symbols that are
+    /// set later, and for symbols that do not exist.
     fn absolute(&self, name: &str) -> Option<i64>;
 }
 
@@ -61,7 +62,7 @@ pub(crate) enum Binary {
     ShiftRight,
 }
 
-/// Operators by their text, longest first, with how tightly they bind.
+/// Operators by their text, longest first, with their precedence.
 const OPERATORS: [(&str, Binary, u8); 20] = [
     ("||", Binary::LogicalOr, 1),
     ("&&", Binary::LogicalAnd, 2),
@@ -85,7 +86,7 @@ const OPERATORS: [(&str, Binary, u8); 20] = [
     ("%", Binary::Remainder, 6),
 ];
 
-/// The text of an operator; of two, the first.
+/// The text of an operator; if there are two, the first.
 pub(super) fn operator_text(operator: Binary) -> &'static str {
     OPERATORS.iter().find(|(_, other, _)| *other == operator).map_or("", |(text, ..)| text)
 }
@@ -101,16 +102,16 @@ static BEGINS_OPERATOR: [bool; 256] = {
     all
 };
 
-/// An expression. What can be computed while parsing has been.
+/// An expression. Whatever can be computed while parsing is computed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expression {
     /// A number.
     Value(i64),
-    /// A symbol, and the relocation that its text asks for, such as `rel32@lo`.
+    /// A symbol, and the relocation that its text requests, such as `rel32@lo`.
     Symbol { name: Box<str>, relocation: Option<Box<str>> },
-    /// `.`: the place of the statement.
+    /// `.`: the address of the statement.
     Here,
-    /// An operator and what it is applied to.
+    /// An operator and its operand.
     Unary(Unary, Box<Expression>),
     /// An operator between two expressions.
     Binary(Binary, Box<(Expression, Expression)>),
@@ -120,7 +121,7 @@ pub(crate) enum Expression {
 
 /// How deep parentheses and signs may nest.
 const DEPTH: u32 = 100;
-/// How many operators an expression may have that cannot be computed at once.
+/// The most operators of an expression that cannot be computed at once.
 const MOST_OPERATORS: u32 = 200;
 
 impl Unary {
@@ -136,10 +137,12 @@ impl Unary {
 impl Binary {
     /// The value. Comparisons that hold are -1, as in GNU assemblers.
     ///
-    /// Numbers have 64 bits, with a sign or without: a result is right if it is what either reading of both numbers gives.
+    /// Numbers have 64 bits, signed or unsigned. A result is accepted if either reading of both
+    /// operands gives it.
     ///
     /// # Errors
-    /// A division by zero, a shift by less than 0 or more than 63 bits, and results that 64 bits cannot hold.
+    /// A division by zero, a shift by less than 0 or more than 63 bits, or a result that does not
+    /// fit 64 bits.
     pub(crate) fn apply(self, left: i64, right: i64) -> Result<i64, &'static str> {
         let truth = |holds: bool| -i64::from(holds);
         let exact = |signed: Option<i64>, unsigned: Option<u64>| {
@@ -148,7 +151,7 @@ impl Binary {
         let (bits, right_bits) = (left as u64, right as u64);
         let distance = || match u32::try_from(right) {
             Ok(distance @ 0..=63) => Ok(distance),
-            _ => Err("numbers are shifted by 0 to 63 bits"),
+            _ => Err("expected a shift by 0 to 63 bits"),
         };
         Ok(match self {
             Binary::LogicalOr => i64::from(left != 0 || right != 0),
@@ -218,7 +221,7 @@ pub(crate) fn expression(cursor: &mut Cursor<'_>, symbols: &dyn Symbols) -> Resu
     Parser { cursor, symbols, depth: 0, operators: 0 }.binary(0)
 }
 
-/// Reads an expression without operators between two operands, unless they stand in parentheses.
+/// Reads an expression without binary operators, except in parentheses.
 pub(crate) fn unary(cursor: &mut Cursor<'_>, symbols: &dyn Symbols) -> Result<Expression, Fail> {
     Parser { cursor, symbols, depth: 0, operators: 0 }.unary()
 }
@@ -235,7 +238,7 @@ impl Parser<'_, '_> {
         let start = self.cursor.at();
         let mut left = self.unary()?;
         loop {
-            // Most expressions are single numbers, with a comma or nothing behind them.
+            // Most expressions are single numbers, followed by a comma or nothing.
             if !self.cursor.peek().is_some_and(|byte| BEGINS_OPERATOR[usize::from(byte)]) {
                 return Ok(left);
             }
@@ -281,7 +284,16 @@ impl Parser<'_, '_> {
         let result = if let Some(operator) = operator {
             let at = self.cursor.at();
             self.cursor.go_to(at + 1);
+            let written = self.cursor.peek().is_some_and(|byte| byte.is_ascii_digit());
             match self.unary()? {
+                // A number as written is not negative, so no 64-bit number is its negation.
+                Expression::Value(value)
+                    if operator == Unary::Minus && written && value.cast_unsigned() > 1 << 63 =>
+                {
+                    let span = at..self.cursor.end();
+                    let text = self.cursor.text().get(span.clone()).unwrap_or_default();
+                    return Err(Diagnostic::new(span, number::too_small(text)));
+                }
                 Expression::Value(value) => Expression::Value(operator.apply(value)),
                 operand => Expression::Unary(operator, Box::new(operand)),
             }
@@ -358,12 +370,12 @@ impl Parser<'_, '_> {
             self.cursor.expect("@")?;
             let part = self.cursor.name();
             if part.is_empty() {
-                return Err(self.cursor.expected("the name of a relocation such as `rel32@lo`"));
+                return Err(self.cursor.expected("a relocation such as `rel32@lo`"));
             }
             if !relocation.is_empty() {
                 relocation.push('@');
             }
-            // LLVM reads them in letters of either case.
+            // LLVM accepts them in either case.
             relocation += &part.to_ascii_lowercase();
         }
         match self.symbols.absolute(name) {

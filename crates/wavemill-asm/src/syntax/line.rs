@@ -1,18 +1,18 @@
-//! Which part of a line is a comment.
+//! Finds the comment of a line.
 
-/// What begins a comment. A `#` at the start of a line does, in every family.
+/// The comment syntax of a family. A `#` at the start of a line begins a comment in every family.
 #[derive(Debug)]
 pub(crate) struct LineSyntax {
     comments: &'static [&'static str],
-    /// What begins like a comment and is none.
+    /// Words that begin like a comment but are not.
     words: &'static [&'static str],
-    /// The bytes that begin a comment, or something that may hold what looks like one. A table, because branches on bytes of
-    /// all kinds are predicted badly.
+    /// The bytes that begin a comment, or something that may contain what looks like one. A table,
+    /// because branches on arbitrary bytes are predicted badly.
     may_begin: [bool; 256],
 }
 
 impl LineSyntax {
-    /// Comments that begin with these.
+    /// The syntax with comments that begin with these.
     pub(crate) const fn new(comments: &'static [&'static str]) -> LineSyntax {
         let mut may_begin = [false; 256];
         let others = b"\"#'";
@@ -29,7 +29,7 @@ impl LineSyntax {
         LineSyntax { comments, words: &[], may_begin }
     }
 
-    /// With words that begin like a comment and are none.
+    /// Adds words that begin like a comment but are not.
     pub(crate) const fn with_words(self, words: &'static [&'static str]) -> LineSyntax {
         LineSyntax { words, ..self }
     }
@@ -53,7 +53,7 @@ impl LineSyntax {
                 (Some(open), _) if byte == open => quote = None,
                 (Some(_), _) => {}
                 (None, b'"') => quote = Some(byte),
-                // A character; an apostrophe that opens none ends nothing.
+                // A character literal. An apostrophe that does not open one has no effect.
                 (None, b'\'') if bytes.get(at + 2) == Some(&b'\'') || bytes.get(at + 1) == Some(&b'\\') => {
                     quote = Some(byte);
                 }

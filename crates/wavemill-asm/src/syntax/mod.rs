@@ -1,4 +1,4 @@
-//! What instructions and directives have in common: characters, numbers, expressions.
+//! Syntax that instructions and directives share: characters, numbers, expressions.
 
 mod cursor;
 mod expression;

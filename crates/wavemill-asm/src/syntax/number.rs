@@ -12,7 +12,12 @@ pub(crate) enum Number {
     Float(f64),
 }
 
-/// Reads a number: `Ok(None)` if none comes next. No sign.
+/// The message for a negative number below -2^63.
+pub(super) fn too_small(text: &str) -> String {
+    format!("`{text}` is too small: integers have at most 64 bits")
+}
+
+/// Reads a number without a sign: `Ok(None)` if there is none.
 pub(crate) fn number(cursor: &mut Cursor<'_>) -> Result<Option<Number>, Fail> {
     let start = cursor.at();
     let rest = cursor.rest();
@@ -57,7 +62,7 @@ pub(crate) fn number(cursor: &mut Cursor<'_>) -> Result<Option<Number>, Fail> {
             Err(_) => Err(wrong("too large: integers have at most 64 bits")),
         };
     }
-    // To LLVM, `00.5` is an octal number and a `.5` behind it.
+    // LLVM reads `00.5` as an octal number followed by `.5`.
     let octal = matches!(bytes, [b'0', b'0'..=b'9', ..]);
     let fraction = text.contains(['.', 'e', 'E']) && !octal;
     let float = if hexadecimal { hexadecimal_float(digits) } else { text.parse().ok().filter(|_| fraction) };
@@ -65,17 +70,18 @@ pub(crate) fn number(cursor: &mut Cursor<'_>) -> Result<Option<Number>, Fail> {
         Some(value) if f64::is_finite(value) => Ok(Some(Number::Float(value))),
         Some(_) => Err(wrong("too large for a float of 64 bits")),
         None if radix == 8 && text.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Err(wrong("no octal number (a leading 0 means octal)"))
+            Err(wrong("not an octal number (a leading 0 means octal)"))
         }
-        None => Err(wrong("no number")),
+        None => Err(wrong("not a number")),
     }
 }
 
-/// Reads an integer as a source has it: decimal, behind `0x`, `0b` or `0o`, octal behind a `0`, or a character between `'` and `'`;
-/// with a sign, if there is one. Numbers from 2^63 to 2^64 - 1 stand for their 64 bits.
+/// Reads an integer in source syntax, with an optional sign: decimal, after `0x`, `0b` or `0o`,
+/// octal after a `0`, or a character between `'` and `'`. Numbers from 2^63 to 2^64 - 1 give their
+/// 64 bits.
 ///
 /// # Errors
-/// What was expected, if the text is something else, or has more than 64 bits.
+/// What was expected, if the text is anything else, or has more than 64 bits.
 ///
 /// ```
 /// assert_eq!(wavemill_asm::integer("-0x10"), Ok(-16));
@@ -94,18 +100,15 @@ pub fn integer(text: &str) -> Result<i64, Diagnostic> {
     match negative {
         false => Ok(value as i64),
         true if value <= 1 << 63 => Ok((value as i64).wrapping_neg()),
-        true => {
-            let message = format!("`{text}` is too small: integers have at most 64 bits");
-            Err(*Diagnostic::new(0..text.len(), message))
-        }
+        true => Err(*Diagnostic::new(0..text.len(), too_small(text))),
     }
 }
 
-/// `1.8p3`, without its `0x`. The exponent is what tells it from an integer.
+/// `1.8p3`, without its `0x`. The exponent distinguishes it from an integer.
 fn hexadecimal_float(text: &str) -> Option<f64> {
     let (mantissa, exponent) = text.split_once(['p', 'P'])?;
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    // A mantissa of up to 53 bits is exact, and scaling by a power of two keeps it so.
+    // A mantissa of up to 53 bits is exact, and stays exact when scaled by a power of two.
     let digits = format!("{whole}{fraction}");
     let bits = u64::from_str_radix(&digits, 16).ok().filter(|bits| bits >> 53 == 0)?;
     let exponent: i32 = exponent.parse().ok()?;

@@ -7,20 +7,21 @@ use crate::diagnostic::Diagnostic;
 /// An expression of a list, as LLVM prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrintedExpression {
-    /// The text: without blanks, numbers in decimal, and with no parentheses but those that are needed.
+    /// The text: without blanks, numbers in decimal, and with only the parentheses that are needed.
     pub text: String,
-    /// The value, if it is known where the expression stands.
+    /// The value, if it is known at this point.
     pub value: Option<i64>,
 }
 
-/// Reads expressions with commas between them, and prints each as LLVM does: what `symbols` know is computed.
+/// Reads a comma-separated list of expressions, and prints each as LLVM does. Known `symbols` are
+/// computed.
 ///
-/// `rename` is asked for other names of symbols: of `.`, which is the place of the statement, of labels such as `1f` and
-/// `1b`, and of all others; with `None` a symbol keeps its name.
+/// `rename` maps names of symbols: `.` (the address of the statement), labels such as `1f` and
+/// `1b`, and all others. If it returns `None`, the symbol keeps its name.
 ///
 /// # Errors
 ///
-/// [`Diagnostic`] for what is no list of expressions.
+/// [`Diagnostic`] if the text is not a list of expressions.
 ///
 /// ```
 /// use wavemill_asm::{NoSymbols, printed_expressions};
@@ -64,7 +65,7 @@ fn print(out: &mut String, expression: &Expression, rename: &mut dyn FnMut(&str)
         Expression::Value(value) => out.push_str(&value.to_string()),
         Expression::Here => out.push_str(rename(".").as_deref().unwrap_or(".")),
         Expression::Symbol { name, relocation } => {
-            // What is between quotes may look like `1f`, and is no such label.
+            // Quoted text may look like `1f` without being such a label.
             let label = name.strip_prefix(DIRECTIONAL);
             match (label.and_then(&mut *rename), label) {
                 (Some(name), _) => out.push_str(&name),
@@ -90,7 +91,7 @@ fn print(out: &mut String, expression: &Expression, rename: &mut dyn FnMut(&str)
         Expression::Binary(operator, pair) => {
             let (left, right) = &**pair;
             let is_sum = |operator: &Binary| matches!(operator, Binary::Add | Binary::Subtract);
-            // Sums stand without parentheses at the start of others, as in `a-b+4`.
+            // Sums need no parentheses at the start of another sum, as in `a-b+4`.
             let parentheses = match left {
                 Expression::Binary(inner, _) => !(is_sum(operator) && is_sum(inner)),
                 _ => false,
@@ -135,7 +136,7 @@ mod tests {
     use super::printed_expressions;
     use crate::syntax::NoSymbols;
 
-    /// Each is what llvm-mc 22 prints.
+    /// The expected texts are the output of llvm-mc 22.
     #[test]
     fn parentheses_are_those_that_are_needed() {
         for (written, wanted) in [

@@ -1,11 +1,12 @@
-//! Words that are like others, for proposals.
+//! Finds similar words, for suggestions.
 
-/// Up to three of `names` that need the fewest changes to become `word`, and not more than a third of its length.
+/// Up to three of `names`, the ones with the fewest edits to `word`, and at most a third of its
+/// length.
 pub(crate) fn closest<'a>(word: &str, names: &[&'a str]) -> Vec<&'a str> {
     let word = word.to_ascii_lowercase();
     let limit = (word.len() / 3).clamp(1, 4);
     let letters = letters_of(&word);
-    // A change brings or takes one letter at most: few names are left to be looked at closely.
+    // An edit adds or removes at most one letter, so few names need a close comparison.
     let like = |name: &str| {
         let other = letters_of(name);
         let missing = (letters & !other).count_ones().max((other & !letters).count_ones());
@@ -22,7 +23,7 @@ pub(crate) fn closest<'a>(word: &str, names: &[&'a str]) -> Vec<&'a str> {
     found.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Which letters and digits are in a word, a bit for each; other characters share one.
+/// The letters and digits in a word, one bit each; all other characters share one bit.
 fn letters_of(word: &str) -> u64 {
     let bit = |byte: u8| match byte {
         b'a'..=b'z' => byte - b'a',
@@ -32,5 +33,5 @@ fn letters_of(word: &str) -> u64 {
     word.bytes().fold(0, |letters, byte| letters | 1 << bit(byte.to_ascii_lowercase()))
 }
 
-/// Said of a symbol that is a register but for its case.
-pub(crate) const LOWER_CASE: &str = "the names of registers are in lower case";
+/// A note for a symbol that differs from a register only in case.
+pub(crate) const LOWER_CASE: &str = "register names are in lower case";

@@ -1,26 +1,26 @@
-//! Sources that are not UTF-8 from end to end.
+//! Sources that contain bytes that are not UTF-8.
 //!
-//! Any byte may stand in a comment or in a string; names and everything else are UTF-8. Inside, each byte that is not is a
-//! character of its own, so that a source is text and no byte is lost.
+//! Comments and strings may contain any byte; names and everything else are UTF-8. Internally each
+//! byte that is not UTF-8 becomes a stand-in character, so a source is text and no byte is lost.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::diagnostic::{Diagnostic, Fail};
 
-/// The characters that stand for bytes: of the private use area, three bytes long as U+FFFD is. If a source has one of
-/// them, its bytes are stood for, too, so that none of them means itself.
+/// The stand-in characters. They are in the private use area, and three bytes long like U+FFFD. If
+/// a source contains one of them, its bytes get stand-ins too, so a stand-in never means itself.
 const FIRST: u32 = 0xF700;
 
-/// The first two bytes of all of them, which no other characters have.
+/// The first two bytes of all stand-ins; no other characters have them.
 const PREFIXES: [[u8; 2]; 4] = [[0xEF, 0x9C], [0xEF, 0x9D], [0xEF, 0x9E], [0xEF, 0x9F]];
 
-/// The byte that a character stands for.
+/// The byte that a stand-in means.
 fn byte_of(character: char) -> Option<u8> {
     (character as u32).checked_sub(FIRST).and_then(|byte| u8::try_from(byte).ok())
 }
 
-/// Whether there are characters that stand for bytes.
+/// Whether the text has stand-ins.
 pub(crate) fn has_stand_ins(text: &str) -> bool {
     let mut rest = text.as_bytes();
     while let Some(at) = memchr::memchr(0xEF, rest) {
@@ -56,7 +56,7 @@ pub(crate) fn text(source: &[u8]) -> Cow<'_, str> {
     all.into()
 }
 
-/// The bytes of a source, for what a string holds.
+/// The bytes of a source, for the contents of a string.
 pub(crate) fn bytes(text: &str) -> Vec<u8> {
     let mut all = Vec::with_capacity(text.len());
     for character in text.chars() {
@@ -68,7 +68,7 @@ pub(crate) fn bytes(text: &str) -> Vec<u8> {
     all
 }
 
-/// The text for people: bytes that are not UTF-8 become U+FFFD. All places stay.
+/// The text for people: bytes that are not UTF-8 become U+FFFD. All offsets stay the same.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     if !has_stand_ins(text) {
         return text.into();
@@ -76,7 +76,7 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     text.chars().map(|c| if byte_of(c).is_some() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
-/// The text with such bytes as escapes, which strings may have.
+/// The text with such bytes as escapes, which strings accept.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     if !has_stand_ins(text) {
         return text.into();
@@ -84,7 +84,7 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     let mut all = String::with_capacity(text.len());
     for character in text.chars() {
         match byte_of(character) {
-            // A String takes any text.
+            // Writing to a String cannot fail.
             Some(byte) => drop(write!(all, "\\{byte:03o}")),
             None => all.push(character),
         }
@@ -92,7 +92,7 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     all.into()
 }
 
-/// The first byte of a text that is not UTF-8: its place and itself.
+/// The first byte of a text that is not UTF-8, with its offset.
 pub(crate) fn first(text: &str) -> Option<(usize, u8)> {
     if !has_stand_ins(text) {
         return None;
@@ -100,7 +100,7 @@ pub(crate) fn first(text: &str) -> Option<(usize, u8)> {
     text.char_indices().find_map(|(at, character)| Some((at, byte_of(character)?)))
 }
 
-/// The first byte of a line, without its comment, that is neither UTF-8 nor in a string: its place and itself.
+/// The first byte of a line, outside of comments and strings, that is not UTF-8, with its offset.
 pub(crate) fn outside_strings(line: &str) -> Option<(usize, u8)> {
     if !has_stand_ins(line) {
         return None;
@@ -125,19 +125,22 @@ pub(crate) fn outside_strings(line: &str) -> Option<(usize, u8)> {
     None
 }
 
-/// A mistake that cannot be seen: a name with a character that looks like a blank, or like nothing, as texts have them that
-/// are copied from pages. `start` is the place of the name.
+/// Reports an invisible error: a name with a character that looks like a blank, or like nothing.
+/// Texts copied from web pages have them. `start` is the offset of the name.
 pub(crate) fn unseen(name: &str, start: usize) -> Option<Fail> {
     if name.is_ascii() {
         return None;
     }
     let nothing = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
     let (at, found) = name.char_indices().find(|(_, c)| nothing(*c) || !c.is_ascii() && c.is_whitespace())?;
-    let (looks, instead) = if nothing(found) { ("nothing", "") } else { ("a blank", " ") };
-    let message = format!(
-        "expected a name, found the character U+{:04X} in it, which looks like {looks}",
-        u32::from(found)
-    );
+    let code = u32::from(found);
+    let (message, instead) = match nothing(found) {
+        true => (format!("expected a name, found the invisible character U+{code:04X} in it"), ""),
+        false => (
+            format!("expected a name, found the character U+{code:04X} in it, which looks like a space"),
+            " ",
+        ),
+    };
     let span = start + at..start + at + found.len_utf8();
     Some(Diagnostic::new(span, message).replace_with(instead))
 }

@@ -1,4 +1,5 @@
-//! Text of Cayman: what LLVM's r600 backend writes is read and written, and texts are all that words say.
+//! Text of Cayman: the output of LLVM's r600 backend is parsed and printed, and a text determines
+//! the whole word.
 
 use std::process::{Command, ExitCode};
 
@@ -9,7 +10,8 @@ use wavemill_isa::cayman::{Inst, Op};
 use wavemill_object::write::Contents;
 use wavemill_oracle::{Failed, SplitMix64, Suite, Tool, run};
 
-/// What `llc-22 -mtriple=r600-- -mcpu=cayman -show-mc-encoding` makes of `probe.ll`: the lines whose instructions have rows.
+/// The output of `llc-22 -mtriple=r600-- -mcpu=cayman -show-mc-encoding` for `probe.ll`: the lines
+/// whose instructions have rows.
 const ENCODINGS: &str = include_str!("probe.encodings");
 
 fn main() -> ExitCode {
@@ -19,25 +21,25 @@ fn main() -> ExitCode {
     suite.test("texts are all that words say", texts_are_all_that_words_say);
     suite.test("fields stand by name", fields_stand_by_name);
     suite.test("sources have labels and groups", sources_have_labels_and_groups);
-    suite.test("mistakes are reported where they are", mistakes);
+    suite.test("errors are reported where they are", errors);
     suite.test("directives of an ABI are refused", directives_of_an_abi_are_refused);
     suite.run()
 }
 
 fn text(word: &Word) -> String {
     let mut text = String::new();
-    // A String takes any text.
+    // Writing to a String cannot fail.
     let _ = print(&mut text, word);
     text
 }
 
-/// One blank between words, and no comma at the end, which LLVM has behind the operands of slots.
+/// One blank between words, and no final comma, which LLVM writes after the operands of slots.
 fn normal(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").trim_end_matches(',').to_owned()
 }
 
-/// Holds a line of LLVM, its text and its bytes, against ours.
+/// Compares a line of LLVM, its text and its bytes, with ours.
 fn agrees(line: &str) -> Result<(), Failed> {
     let (theirs, bytes) = line.split_once(';').ok_or("no bytes")?;
     let bytes: Result<Vec<u8>, _> = bytes
@@ -49,7 +51,8 @@ fn agrees(line: &str) -> Result<(), Failed> {
     let theirs = normal(theirs);
     let word = parse(&theirs).map_err(|error| format!("{theirs}: {error}"))?;
     let (encoded, size) = word.encode();
-    // Of a store of two dwords LLVM writes the register alone, as of one of four: COMP_MASK is 3 in its bytes.
+    // For a store of two dwords, LLVM writes the register alone, as for a store of four. COMP_MASK
+    // is 3 in its bytes.
     let two_dwords = theirs.starts_with("MEM_RAT") && bytes[5] >> 4 == 3;
     if two_dwords {
         let shown = theirs.replacen(',', ".XY,", 1);
@@ -82,7 +85,7 @@ fn what_llc_writes() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A random word of an instruction: fields are zero, their default or anything.
+/// A random word of an instruction: each field is zero, its default or random.
 fn random_word(op: Op, random: &mut SplitMix64) -> Inst {
     let format = op.row().format;
     format.fields().iter().fold(Inst::new(op), |inst, field| {
@@ -91,7 +94,7 @@ fn random_word(op: Op, random: &mut SplitMix64) -> Inst {
             1 => field.default,
             _ => random.next_u64() as u32 & field.max(),
         };
-        // The opcode stays.
+        // The opcode does not change.
         inst.with(field.id, value).unwrap_or(inst)
     })
 }
@@ -113,7 +116,7 @@ fn texts_are_all_that_words_say() -> Result<(), Failed> {
     Ok(())
 }
 
-/// By hand from HD 6900 ISA 9.
+/// Derived by hand from HD 6900 ISA 9.
 fn fields_stand_by_name() -> Result<(), Failed> {
     for (text, word) in [
         // CLAMP is bit 63, OMOD 38:37, SRC0_ABS 32, SRC1_NEG 25, BANK_SWIZZLE 52:50, WRITE_MASK 36, LAST 31.
@@ -204,7 +207,7 @@ fn options() -> Result<Options<'static>, Failed> {
     Ok(Options { target: Some("cayman".parse()?), ..Options::default() })
 }
 
-/// No ABI describes kernels of Cayman: descriptors and metadata of another one would be wrong.
+/// No ABI describes kernels of Cayman: descriptors and metadata of another ABI would be wrong.
 fn directives_of_an_abi_are_refused() -> Result<(), Failed> {
     for (line, directive) in [
         (".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"", ".amdgcn_target"),
@@ -222,37 +225,33 @@ fn directives_of_an_abi_are_refused() -> Result<(), Failed> {
         assert_eq!((report.line, diagnostic.span.clone()), (2, 0..directive.len()), "{line}");
         assert_eq!(
             diagnostic.message,
-            format!(
-                "expected a directive that cayman has, found `{directive}`, which describes kernels by an ABI"
-            )
+            format!("`{directive}` describes kernels of an ABI; cayman has no ABI")
         );
         assert_eq!(
             diagnostic.notes,
-            [
-                "no ABI describes kernels of cayman: leave the directive out, or assemble for one of gfx900, gfx906, \
-              gfx908, gfx90a, gfx942, gfx950, gfx9-generic, gfx9-4-generic"
-            ]
+            ["omit the directive, or assemble for one of gfx900, gfx906, \
+              gfx908, gfx90a, gfx942, gfx950, gfx9-generic, gfx9-4-generic"]
         );
     }
-    // Others are none of an ABI, and are not suggested.
+    // Other directives do not belong to an ABI, and get no suggestion.
     let reports = assemble(".amdhsa_kernal k\n", &options()?).expect_err("no directive");
     assert_eq!(reports[0].diagnostic.message, "there is no directive `.amdhsa_kernal`");
     assert!(assemble("MOV T0.X, T1.X\n.long 1\n.ident \"x\"\n", &options()?).is_ok());
     Ok(())
 }
 
-fn mistakes() -> Result<(), Failed> {
+fn errors() -> Result<(), Failed> {
     for (text, part, message) in [
-        ("MOVE T0.X, T1.X", "MOVE", "Cayman has no instruction `MOVE`, or Wavemill lacks it"),
+        ("MOVE T0.X, T1.X", "MOVE", "Wavemill has no Cayman instruction `MOVE`"),
         ("MOV T128.X, T1.X", "T128.X", "expected a register from T0 to T127, found T128"),
-        ("MOV T0, T1.X", "T0", "expected a channel behind the register: .X, .Y, .Z or .W"),
+        ("MOV T0, T1.X", "T0", "expected a channel after the register: .X, .Y, .Z or .W"),
         ("MOV T0.X, 2.0", "2.0", ""),
         ("MOV T0.X T1.X", "T1.X", "expected `,`, found `T1.X`"),
         ("MOV T0.X, KC0[32].X", "KC0[32].X", "expected a constant from KC0[0] to KC3[31]"),
         ("MULADD_IEEE T0.X, T0.X, T0.X, |T0.X|", "|", "the third source has no absolute value"),
         ("CF_END addr:16777216", "16777216", "expected 0 to 16777215 for `addr`, found 16777216"),
         ("CF_END last:1", "last", "words of format cf have no field `last`"),
-        ("CF_END cf_inst:1", "cf_inst", "`cf_inst` is the opcode, which the mnemonic says"),
+        ("CF_END cf_inst:1", "cf_inst", "`cf_inst` is the opcode, which the mnemonic gives"),
         (
             "CF_END later",
             "later",
@@ -262,15 +261,15 @@ fn mistakes() -> Result<(), Failed> {
         (
             "MEM_RAT_CACHELESS T0.X, T1.X",
             "T0.X",
-            "expected what the access does, as in `MEM_RAT_CACHELESS STORE_DWORD`, found `T0.X`",
+            "expected the operation of the access, as in `MEM_RAT_CACHELESS STORE_DWORD`, found `T0.X`",
         ),
         (
             "MEM_RAT_CACHELESS STORE_DWORD T0.YX, T1.X",
             "T0.YX",
             "expected some of X, Y, Z and W in this order",
         ),
-        ("VTX_READ_32 T0.XYZWX, T1.X, 0, #1", "T0.XYZWX", "expected four channels at most"),
-        ("0x100000000, 0", "0x100000000", "expected a number of 32 bits, found 4294967296"),
+        ("VTX_READ_32 T0.XYZWX, T1.X, 0, #1", "T0.XYZWX", "expected at most four channels"),
+        ("0x100000000, 0", "0x100000000", "expected a 32-bit number, found 4294967296"),
         ("TEX 0 @label", "label", "the symbol has no value here"),
     ] {
         let error = parse(text).err().ok_or(format!("{text} is accepted"))?;
@@ -278,7 +277,7 @@ fn mistakes() -> Result<(), Failed> {
         assert_eq!(Some(error.span.start), start, "{text}: {error}");
         assert!(message.is_empty() || error.message == message, "{text}: {}", error.message);
     }
-    // Any text is read or refused.
+    // Any text is either parsed or rejected.
     let pieces = [
         "MOV",
         "ALU",
@@ -305,7 +304,7 @@ fn mistakes() -> Result<(), Failed> {
             assert!(text.get(error.span.clone()).is_some(), "{text}: {:?}", error.span);
         }
     }
-    // Texts of GCN are none of a target of another family.
+    // GCN texts are not valid for a target of another family.
     for text in
         ["v_add_f32 v0, v1, v2", "s_endpgm", "buffer_load_dword v0, off, s[0:3], 0", "MOV T0.X, T1.X", ""]
     {

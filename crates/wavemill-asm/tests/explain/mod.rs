@@ -1,4 +1,5 @@
-//! Explanations: whole texts for a case of every kind, and what must hold for every form on every target.
+//! Explanations: full texts for one case of each kind, and properties that hold for every form on
+//! every target.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +45,7 @@ fn inst(target: Target, words: &[u32]) -> Inst {
     decode(target, &bytes).unwrap_or_else(|error| panic!("{words:x?} on {target}: {error}"))
 }
 
-/// Every form of every row with each target that has it.
+/// Every form of every row, with each target that has it.
 fn all_forms() -> impl Iterator<Item = (&'static Form, Target)> {
     let forms = Op::ALL.iter().flat_map(|op| op.row().forms());
     forms.flat_map(|form| form.targets.iter().map(move |target| (form, target)))
@@ -83,7 +84,7 @@ fn layouts_are_pinned() {
         insta::assert_snapshot!(format!("lanes_{name}"), plain(name).by_lanes().to_string());
     }
     insta::assert_snapshot!("elements", plain("v_mfma_f32_4x4x4_16b_f16").by_elements().to_string());
-    // With registers, a broadcast of block 1 of each four, and lanes of B turned by 16.
+    // With registers, a broadcast of block 1 of every four, and lanes of B rotated by 16.
     let broadcast = MatrixReport::of(&inst(Target::Gfx908, &[0xd3c2_0a00, 0x6402_0300])).unwrap();
     insta::assert_snapshot!("lanes_broadcast", broadcast.by_lanes().to_string());
     // 8 bits and 4 bits, a scale in byte 1 and one in byte 2.
@@ -100,7 +101,7 @@ fn layouts_are_pinned() {
     assert!(c.constant && c.elements.is_empty() && c.operand.as_deref() == Some("1.0"), "{c:?}");
 }
 
-/// The bits of an instance: its fields must give back every one.
+/// The bits of an instance, put together from its fields.
 fn bits_of(explanation: &Explanation) -> u128 {
     explanation.fields.iter().fold(0, |all, field| all | u128::from(field.value) << field.low)
 }
@@ -119,7 +120,7 @@ fn every_form_is_explained_whole() {
         assert_eq!(explanation.text, text(&inst).trim_end());
         assert_eq!(explanation.operands.len(), inst.operands().count(), "{name}");
         for operand in &explanation.operands {
-            // Exports write `off` for values that they do not have.
+            // Exports write `off` for disabled values.
             let shown = explanation.text.contains(&operand.text) || explanation.mnemonic == "exp";
             let implied = operand.text == "0" && explanation.mnemonic == "s_endpgm";
             assert!(shown || implied, "{name}: {operand:?}");
@@ -128,7 +129,8 @@ fn every_form_is_explained_whole() {
         for field in &explanation.fields {
             assert!(!field.meaning.is_empty(), "{name}: {field:?}");
         }
-        // What the fields say is free must be an operand, a modifier or a selector, and the other way round.
+        // Bits that the fields call free belong to an operand, a modifier or a selector, and vice
+        // versa.
         for field in &explanation.fields {
             let mask = ((1u128 << (field.high - field.low + 1)) - 1) << field.low;
             let free = form.used & !form.fixed & mask != 0;
@@ -144,7 +146,7 @@ fn every_form_is_explained_whole() {
     assert!(seen > 8000, "only {seen} forms");
 }
 
-/// The words by which the text shows a modifier.
+/// The words that show a modifier in the text.
 fn keywords(syntax: &str) -> Vec<&str> {
     match syntax {
         "|src|" => vec!["|", "abs("],
@@ -168,7 +170,7 @@ fn modifiers_in_use_are_in_the_text() {
         for modifier in explanation.modifiers.iter().filter(|modifier| modifier.in_use) {
             let Some(syntax) = modifier.facts.syntax else { continue };
             let silent = form.op.row().format.name() == "mubuf" && form.op.row().memory.is_empty();
-            // Signs of integers and of small floats mean nothing and are not written.
+            // Signs of integers and of small floats have no meaning and are not written.
             let sign = matches!(syntax, "|src|" | "-src") || modifier.facts.field.starts_with("neg");
             let sdwa = form.encoding.name().ends_with("sdwa");
             let signless = |role: &str| {
@@ -197,7 +199,8 @@ fn modifiers_in_use_are_in_the_text() {
     assert!(seen.len() > 40, "only {seen:?}");
 }
 
-/// Whatever decodes can be explained and laid out: reserved values, broadcasts that do not exist, registers beyond the file.
+/// Everything that decodes can be explained and laid out: reserved values, invalid broadcasts,
+/// registers beyond the file.
 #[test]
 fn any_instruction_is_explained() {
     let mut random = SplitMix64::new(11);
@@ -207,7 +210,7 @@ fn any_instruction_is_explained() {
         for chunk in bytes.chunks_exact_mut(8) {
             chunk.copy_from_slice(&random.next_u64().to_le_bytes());
         }
-        // Matrix words would be too rare.
+        // Matrix words would be too rare otherwise.
         if round % 4 == 0 {
             bytes[3] = 0xd3;
             bytes[2] |= 0x80;
@@ -228,8 +231,9 @@ fn any_instruction_is_explained() {
 }
 
 #[test]
-fn other_meanings_of_bytes_are_told() {
-    // Opcode 84 of VOP3P was an integer product on CDNA 1 and 2, is none on CDNA 3, and a product of halves on CDNA 4.
+fn other_meanings_of_bytes_are_reported() {
+    // Opcode 84 of VOP3P is an integer product on CDNA 1 and 2, invalid on CDNA 3, and an f16
+    // product on CDNA 4.
     let explanation = explain(&inst(Target::Gfx950, &[0xd3d4_0000, 0x0402_0902]));
     let on = |name| explanation.targets.iter().find(|on| on.target == name).unwrap();
     assert!(matches!(on("gfx906").same_bytes, SameBytes::NoInstruction { .. }));
@@ -264,7 +268,7 @@ fn mnemonics_are_read_with_and_without_suffix() {
         assert!(mnemonic.op.row().mnemonics().iter().any(|&(_, known)| known == name));
     }
     assert!(mnemonics(Some(Target::Gfx906)).all(|name| !name.starts_with("v_mfma")));
-    // Each suffix leaves the forms that it names, and no others.
+    // Each suffix selects exactly the forms that it names.
     for suffix in ["_e32", "_e64", "_sdwa", "_dpp"] {
         let mnemonic = Mnemonic::parse(&format!("v_add_f32{suffix}")).unwrap();
         let facts = InstructionFacts::of_mnemonic(mnemonic, None);

@@ -1,14 +1,16 @@
-//! Texts that set every modifier and every special operand against every instruction: an instance of each form with one
-//! more modifier, and with one operand replaced.
+//! Texts that combine every modifier and every special operand with every instruction: an instance
+//! of each form with one more modifier, or with one operand replaced.
 //!
-//! All of them are many: a run takes so many that every modifier meets every encoding, and every operand meets every operand
-//! of every encoding. Which instructions stand for the others is the same in every run.
+//! The full set is large. Each run takes enough texts that every modifier meets every encoding, and
+//! every operand meets every operand position of every encoding. The choice of instructions is the
+//! same in every run.
 
 use std::collections::BTreeMap;
 
 use wavemill_isa::gcn::Encoding;
 
-/// Modifiers beside those of the random texts: those that LLVM knows of other targets, and flags that are denied.
+/// Modifiers besides those in the random texts: LLVM modifiers of other targets, and flags with the
+/// prefix `no`.
 pub(super) const MODIFIERS: &[&str] = &[
     "addr64",
     "noaddr64",
@@ -54,7 +56,7 @@ pub(super) const MODIFIERS: &[&str] = &[
     "op_sel_hi:[0,0,0]",
 ];
 
-/// Operands beside those of the random texts.
+/// Operands besides those in the random texts.
 pub(super) const OPERANDS: &[&str] = &[
     "lds_direct",
     "execz",
@@ -106,7 +108,7 @@ const BEFORE_OFFSET: &[&str] = &[
     "offen dfmt:1,",
 ];
 
-/// Formats behind the offset.
+/// Formats after the offset.
 const BEHIND_OFFSET: &[&str] = &[
     "format:0",
     "format:127",
@@ -133,7 +135,7 @@ const BEHIND_OFFSET: &[&str] = &[
     ", format:3",
 ];
 
-/// The operands of a typed buffer with formats around the offset, which is the last.
+/// The operands of a typed buffer instruction with formats around the offset, which is last.
 pub(super) fn formats(mnemonic: &str, operands: &[String]) -> Vec<String> {
     let Some((offset, before)) = operands.split_last() else { return Vec::new() };
     let before = before.join(", ");
@@ -142,8 +144,8 @@ pub(super) fn formats(mnemonic: &str, operands: &[String]) -> Vec<String> {
     front.chain(behind).collect()
 }
 
-/// Operands of buffers in front of the offset, and modifiers that belong to them: without data, as memory-to-LDS forms have
-/// them, and with data.
+/// Operands of buffers before the offset, and the modifiers that belong to them: without data, as
+/// in memory-to-LDS forms, and with data.
 const ADDRESSES: &[(&str, &str)] = &[
     ("off, s[0:3]", ""),
     ("v0, s[0:3]", "offen"),
@@ -154,7 +156,8 @@ const ADDRESSES: &[(&str, &str)] = &[
     ("v0, v1, s[0:3]", "offen"),
 ];
 
-/// Offsets of buffers with the condition bit in them or beside them, `+` for the modifiers of the address.
+/// Offsets of buffers with the condition bit in them or next to them; `+` means the modifiers of
+/// the address.
 const CONDITIONS: &[&str] = &[
     "scc + lds",
     "scc +",
@@ -169,7 +172,7 @@ const CONDITIONS: &[&str] = &[
     "src_scc + lds",
 ];
 
-/// Buffer instructions in which `scc` stands where the offset does, or where modifiers do.
+/// Buffer instructions with `scc` in the position of the offset, or among the modifiers.
 pub(super) fn condition_offsets(mnemonic: &str) -> Vec<String> {
     let lines = ADDRESSES.iter().flat_map(|(operands, modifiers)| {
         CONDITIONS.iter().map(move |offset| {
@@ -180,12 +183,12 @@ pub(super) fn condition_offsets(mnemonic: &str) -> Vec<String> {
     lines.collect()
 }
 
-/// How far each encoding has come in the modifiers, and each of its operands, by their numbers, in the operands.
+/// For each encoding, the next modifier; for each of its operands, the next operand.
 #[derive(Default)]
 pub(super) struct Turns(BTreeMap<(Encoding, Option<usize>), usize>);
 
 impl Turns {
-    /// The `count` of `all` whose turn it is.
+    /// The next `count` of `all`.
     pub(super) fn next<'a>(
         &mut self,
         encoding: Encoding,

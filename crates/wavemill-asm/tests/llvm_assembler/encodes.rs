@@ -1,42 +1,43 @@
-//! What LLVM makes of a text that Wavemill refuses, as lines of `disagreements.txt` say it.
+//! LLVM's result for a text that Wavemill rejects, as lines of `disagreements.txt` describe it.
 
 use wavemill_asm::gcn::parse;
 use wavemill_isa::gcn::{Inst, Operand, Special, decode};
 
 use crate::line::Line;
 
-/// What LLVM's bytes are. Most are what Wavemill makes of the text with another part in the place of the one at fault.
+/// What LLVM's bytes are. Most equal Wavemill's bytes for the text with the part at fault replaced.
 #[derive(Debug)]
 pub(crate) enum Encodes {
-    /// `illegal`: no instruction, or one that breaks a rule.
+    /// `illegal`: not an instruction, or one that breaks a rule.
     Illegal,
-    /// `nothing`: there are none.
+    /// `nothing`: no bytes.
     Nothing,
-    /// `fix`: the change that our message proposes.
+    /// `fix`: the fix in our message.
     Fix,
-    /// `as:PART`: this part; `{}` in it is the one at fault.
+    /// `as:PART`: this part; `{}` in it is the part at fault.
     As(String),
-    /// `word:A=>B`: the word B for the word A elsewhere.
+    /// `word:A=>B`: the word B in place of the word A elsewhere.
     Word(String, String),
-    /// `low:BITS`: so many low bits of the number at fault; of a float those of its double.
+    /// `low:BITS`: this many low bits of the number at fault; for a float, the low bits of its
+    /// double.
     Low(u32),
     /// `high`: the upper half of the double at fault.
     High,
     /// `bits`: the bits of the double at fault, as an integer.
     Bits,
-    /// `single`: a literal with the bits of a single, where 16 are read.
+    /// `single`: a literal with the bits of a single-precision float, where 16 are read.
     Single,
-    /// `shorter:COUNT`: a list with so many numbers less.
+    /// `shorter:COUNT`: a list with this many numbers fewer.
     Shorter(usize),
-    /// `apart`: the number at fault with a blank between it and the letters behind it.
+    /// `apart`: the number at fault with a blank between it and the letters after it.
     Apart,
     /// `first`: the first register of the tuple at fault.
     First,
-    /// `no-abs`: the same without absolute value.
+    /// `no-abs`: the same text without absolute value.
     NoAbs,
-    /// `no-sext`: the same without sign extension, of one operand.
+    /// `no-sext`: the same text without sign extension of one operand.
     NoSext,
-    /// `seven-bits`: the register whose code has the low seven bits of that of the register at fault.
+    /// `seven-bits`: the register with the low seven bits of the code of the register at fault.
     SevenBits,
     /// `one-literal`: two operands with the code of a literal, and one literal.
     OneLiteral,
@@ -45,7 +46,7 @@ pub(crate) enum Encodes {
 }
 
 impl Encodes {
-    /// Reads one.
+    /// Parses one.
     pub(crate) fn new(text: &str) -> Option<Encodes> {
         let plain = |text: &str| text.replace("{bar}", "|").replace('+', " ").replace("{plus}", "+");
         let (name, value) = text.split_once(':').unwrap_or((text, ""));
@@ -74,7 +75,7 @@ impl Encodes {
         })
     }
 
-    /// Whether the bytes are that.
+    /// Whether the bytes match the description.
     pub(crate) fn explains(&self, line: &Line<'_>, bytes: &[u8]) -> bool {
         let inst = decode(line.set.target(), bytes).ok().filter(|inst| inst.size() == bytes.len());
         match self {
@@ -90,7 +91,7 @@ impl Encodes {
         }
     }
 
-    /// The texts that LLVM may have taken the text for.
+    /// The texts that LLVM may have read in place of the text.
     fn others(&self, line: &Line<'_>) -> Vec<String> {
         let fault = &line.text[line.fault.clone()];
         let (before, behind) = (&line.text[..line.fault.start], &line.text[line.fault.end..]);
@@ -115,7 +116,7 @@ impl Encodes {
             Encodes::As(other) => vec![other.replace("{}", fault)],
             Encodes::Low(bits) => {
                 let Some(number) = low(line, fault, *bits) else { return Vec::new() };
-                // A mnemonic may stand right in front of the number, and a sign is part of it.
+                // A mnemonic may directly precede the number, and a sign is part of it.
                 let unsigned = before.trim_end_matches('-');
                 return vec![format!("{before}{number}{behind}"), format!("{unsigned} {number}{behind}")];
             }
@@ -137,12 +138,13 @@ impl Encodes {
     }
 }
 
-/// The operands with the code of a literal.
+/// The number of operands with the code of a literal.
 fn literals(inst: &Inst) -> usize {
     inst.operands().filter(|(_, operand)| matches!(operand, Operand::Literal(_))).count()
 }
 
-/// Whether the bytes are those of the text with a literal of 16 bits, but for the literal, which has the bits of a single.
+/// Whether the bytes equal the text's with a 16-bit literal, except that the literal has the bits
+/// of a single-precision float.
 fn is_single(line: &Line<'_>, bytes: &[u8]) -> bool {
     const ANY: u32 = 0x5678;
     let fault = &line.text[line.fault.clone()];
@@ -157,7 +159,7 @@ fn is_single(line: &Line<'_>, bytes: &[u8]) -> bool {
     line.becomes(&format!("{before}{ANY:#x}{behind}"), &[front, &ANY.to_le_bytes()].concat())
 }
 
-/// The bits of the double, also where it is written as a hexadecimal one.
+/// The bits of the double, even if it is written in hexadecimal.
 fn double(text: &str) -> Option<u64> {
     let hexadecimal = || {
         let (digits, exponent) = text.strip_prefix("0x")?.split_once('p')?;
@@ -176,7 +178,8 @@ fn integer(text: &str) -> Option<u64> {
     Some(if minus { value.wrapping_neg() } else { value })
 }
 
-/// The low bits of the number at fault, which our message has found or which stands there, behind the modifier's name.
+/// The low bits of the number at fault, from our message or from the text after the modifier's
+/// name.
 fn low(line: &Line<'_>, fault: &str, bits: u32) -> Option<String> {
     let (name, number) = fault.rfind(':').map_or(("", fault), |at| fault.split_at(at + 1));
     let number = number.trim_start_matches("lit(").trim_end_matches(')');
@@ -199,8 +202,8 @@ fn first(fault: &str) -> Option<String> {
     Some(format!("{before}{register}{behind}"))
 }
 
-/// Whether the bytes are those of the text with a register of code 0 in the place at fault, but for the low seven bits of the
-/// code of the register that stands there.
+/// Whether the bytes equal the text's with a register of code 0 at the fault, except for the low
+/// seven bits of the code of the register there.
 fn has_seven_bits(line: &Line<'_>, bytes: &[u8]) -> bool {
     let fault = &line.text[line.fault.clone()];
     let named = |name: &str| Special::from_name(name).or_else(|| Special::from_pair_name(name));

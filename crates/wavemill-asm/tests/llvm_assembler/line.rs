@@ -1,4 +1,4 @@
-//! What lines of `disagreements.txt` demand of a text.
+//! The conditions that lines of `disagreements.txt` put on a text.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,39 +12,39 @@ use crate::encodes::Encodes;
 use crate::named::Mnemonics;
 use crate::pattern::Patterns;
 
-/// A text that both sides assemble, and what they say.
+/// A text for both assemblers, with their answers.
 pub(crate) struct Line<'a> {
-    /// The list that it is looked up in, for texts with more than one fault.
+    /// The list to look it up in, for texts with more than one fault.
     pub(crate) list: &'a List<Line<'static>>,
-    /// How many faults of the text have been mended.
+    /// How many faults of the text were fixed.
     pub(crate) mended: usize,
     pub(crate) set: InstructionSet,
     pub(crate) text: &'a str,
-    /// The part of the text that the side which refuses it points to.
+    /// The part of the text that the rejecting side points to.
     pub(crate) fault: Range<usize>,
-    /// The text with the change that Wavemill proposes.
+    /// The text with Wavemill's fix.
     pub(crate) fix: Option<String>,
     /// Our message.
     pub(crate) ours: &'a str,
-    /// What we encode.
+    /// Our encoding.
     pub(crate) inst: Option<Inst>,
-    /// What LLVM encodes.
+    /// LLVM's encoding.
     pub(crate) llvm: Option<&'a [u8]>,
 }
 
-/// What a line of the list can demand of a text.
+/// A condition that a line of the list can put on a text.
 pub(crate) enum Condition {
     /// The instruction is one of these.
     On(Mnemonics),
-    /// The part at fault is, as a whole, like one of these.
+    /// The whole part at fault matches one of these.
     At(Patterns),
-    /// The message of the side that refuses the text is, as a whole, like one of these.
+    /// The whole message of the rejecting side matches one of these.
     Says(Patterns),
-    /// LLVM encodes one of these.
+    /// LLVM's encoding is one of these.
     Llvm(Vec<Encodes>),
     /// The bytes differ in these fields and in no others.
     Differs(BTreeSet<FieldId>),
-    /// One of the operands and modifiers is, as a whole, like one of these.
+    /// One whole operand or modifier matches one of these.
     With(Patterns),
 }
 
@@ -97,12 +97,12 @@ impl Subject for Line<'_> {
     }
 }
 
-/// Faults that a text may have.
+/// The most faults that a text may have.
 const FAULTS: usize = 3;
 
 impl Line<'_> {
-    /// Whether Wavemill makes these bytes of `text`, which is this one with a fault mended, or refuses it for a reason that the
-    /// list has, too.
+    /// Whether Wavemill assembles `text`, which is this text with a fault fixed, to these bytes, or
+    /// rejects it for a reason that the list has, too.
     pub(crate) fn becomes(&self, text: &str, bytes: &[u8]) -> bool {
         match parse(self.set, text) {
             Ok(inst) => {
@@ -132,7 +132,7 @@ impl Line<'_> {
         }
     }
 
-    /// The fields that differ between what the two sides encode; nothing if they encode different forms.
+    /// The fields that differ between the two encodings; `None` if they have different forms.
     fn differing(&self) -> Option<BTreeSet<FieldId>> {
         let ours = self.inst?;
         let theirs = decode(self.set.target(), self.llvm?).ok()?;
@@ -144,7 +144,7 @@ impl Line<'_> {
     }
 }
 
-/// The part of a text that begins at a column: up to the comma or blank behind it.
+/// The part of a text that begins at a column: up to the next comma or blank.
 pub(crate) fn part_at(text: &str, column: usize) -> Range<usize> {
     let start = column.min(text.len());
     let mut depth = 0;

@@ -1,10 +1,12 @@
-//! Texts made from the rows, assembled by Wavemill and by LLVM: same verdict, same bytes.
+//! Assembles texts derived from the rows with Wavemill and LLVM, and requires equal verdicts and
+//! bytes.
 //!
-//! The texts are instances of every form, each of their operands and modifiers replaced by others, and the same with one
-//! token dropped, doubled, swapped or replaced. Where the two sides disagree, `disagreements.txt` says who is right, by which
-//! section of the manual, and why.
+//! The texts are instances of every form with each operand and modifier replaced by others, and the
+//! same with one token dropped, doubled, swapped or replaced. Where the two sides disagree,
+//! `disagreements.txt` says which one is right, by which section of the manual, and why.
 //!
-//! `WAVEMILL_TEXTS=N` makes N times as many texts; from 6 on, a line of the list that no text needs is an error. `WAVEMILL_DIFFERENCES=FILE` also writes every unlisted difference to FILE.
+//! `WAVEMILL_TEXTS=N` makes N times as many texts; from 6 on, a line of the list that no text needs
+//! is an error. `WAVEMILL_DIFFERENCES=FILE` also writes every unlisted difference to FILE.
 
 mod cross;
 #[path = "../support/disagreements.rs"]
@@ -33,14 +35,15 @@ use wavemill_isa::Target;
 use wavemill_isa::gcn::Inst;
 use wavemill_oracle::{Failed, OracleMissing, Refusal, Suite, Tool, assemble};
 
-/// Texts per form, unless the environment asks for more.
+/// Texts per form, unless the environment requests more.
 const EFFORT: Effort = Effort { fillings: 4, replacements: 12, mutations: 6, meetings: 1 };
-/// The number of lines in the list of disagreements. A change of it is a decision to be seen in review.
+/// The number of lines in the list of disagreements. It is here so that a change is visible in
+/// review.
 const LISTED: usize = 70;
 const LIST: &str = include_str!("disagreements.txt");
 
-/// Lines that are true of other differences than those that they were written for: parts of messages, of texts and of
-/// mnemonics, and none of what LLVM encodes.
+/// Lines that would also match differences other than the intended ones: parts of messages, texts
+/// and mnemonics, and no condition on LLVM's encoding.
 const TOO_WIDE: [&str; 7] = [
     "only-ours | * | llvm~not+a+valid+operand text~-",
     "only-ours | * | says:not+a+valid+operand.",
@@ -92,7 +95,7 @@ fn main() -> ExitCode {
             compare(set)?.agreement()
         });
     }
-    // Some need many texts to show.
+    // Some differences need many texts to appear.
     if times() >= 6 {
         suite.oracle_test("every listed disagreement still occurs", &[Tool::LlvmMc], || {
             every_line_is_needed::<Line<'_>>(LIST, |target| Ok(&outcome(target)?.used))
@@ -101,7 +104,7 @@ fn main() -> ExitCode {
     suite.run()
 }
 
-/// How many times as many texts as usual are asked for.
+/// The factor for the number of texts.
 fn times() -> usize {
     std::env::var("WAVEMILL_TEXTS").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
 }
@@ -110,7 +113,7 @@ fn effort() -> Effort {
     EFFORT.times(times())
 }
 
-/// What comparing one target gave.
+/// The result of comparing one target.
 struct Outcome {
     /// Texts compared, and how many both sides assembled alike.
     texts: usize,
@@ -121,7 +124,7 @@ struct Outcome {
     used: Vec<usize>,
 }
 
-/// The comparison of `target`, made once however many tests ask for it.
+/// The comparison of `target`, run once however many tests request it.
 fn outcome(target: Target) -> Result<&'static Outcome, Failed> {
     static OUTCOMES: Comparisons<Outcome> = Comparisons::new();
     OUTCOMES.of(target, |target| compare(target.into()))
@@ -134,7 +137,7 @@ impl Outcome {
     }
 }
 
-/// Compares what both sides make of the texts of the instruction set's target.
+/// Compares both sides' results for the texts of the instruction set's target.
 fn compare(set: InstructionSet) -> Result<Outcome, String> {
     let target = set.target();
     let missing = |missing: OracleMissing| missing.to_string();
@@ -169,7 +172,7 @@ fn compare(set: InstructionSet) -> Result<Outcome, String> {
                 (Kind::Bytes, String::new(), format!("{} here, {} there", hex(&encoded(&inst)), hex(bytes)))
             }
             (Ok(inst), Err(refusal)) => {
-                // LLVM wants modifiers in an order of its own.
+                // LLVM requires its own order of modifiers.
                 if in_our_order.next().is_some_and(|again| again.is_ok_and(|bytes| bytes == encoded(&inst))) {
                     continue;
                 }
@@ -202,10 +205,10 @@ fn compare(set: InstructionSet) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// What `assemble` says of a line that an open quote or comment swallows.
+/// Our `assemble`'s answer for a line swallowed by an open quote or comment.
 const SWALLOWED: &str = "the text goes on in the next line";
 
-/// What LLVM makes of the texts that only Wavemill takes, as Wavemill prints them.
+/// LLVM's results for the texts that only Wavemill accepts, as Wavemill prints them.
 fn canonical(
     set: InstructionSet,
     texts: &[String],
@@ -215,7 +218,7 @@ fn canonical(
     let mut lines = Vec::new();
     for ((text, ours), theirs) in texts.iter().zip(ours).zip(theirs) {
         let (Ok(inst), Err(refusal)) = (ours, theirs) else { continue };
-        // One modifier alone is in no order. What the line above has swallowed is asked for again.
+        // A single modifier has no order. A line swallowed by the previous one is retried.
         if texts::modifiers(text) < 2 && refusal.message != SWALLOWED {
             lines.push("no order".to_owned());
             continue;
@@ -223,7 +226,7 @@ fn canonical(
         let mut line = String::new();
         let printed = print(&mut line, inst);
         assert!(printed.is_ok(), "a String takes any text");
-        // The same text again would prove nothing.
+        // The same text again would show nothing.
         lines.push(if line == *text { "the same".to_owned() } else { line });
     }
     if lines.is_empty() { Ok(Vec::new()) } else { assemble(set.name(), &lines) }

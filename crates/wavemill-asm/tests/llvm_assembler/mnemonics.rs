@@ -1,5 +1,5 @@
-//! Which mnemonics there are: every one that LLVM's assembler knows, of any processor, and every spelling of the rows, is
-//! an instruction for both sides or for neither.
+//! Compares the set of mnemonics: every mnemonic of any processor in LLVM's assembler, and every
+//! spelling of the rows, is an instruction for both sides or for neither.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use wavemill_oracle::{Failed, assemble, mnemonics};
 
 use crate::times;
 
-/// Operands that no instruction has: what is refused must be the mnemonic, or what stands behind it.
+/// Operands that no instruction has: a rejection must name the mnemonic, or its suffix.
 const OPERANDS: &str = "v0, v0, v0, v0, v0, v0, v0, v0";
 
-/// Suffixes with which LLVM looks a mnemonic up as a whole.
+/// Suffixes that LLVM looks up as part of the mnemonic.
 const SUFFIXES: [&str; 2] = ["_e64", "_e32"];
 
-/// Holds the verdicts of `set` against LLVM's.
+/// Compares the verdicts of `set` with LLVM's.
 pub(crate) fn agreement(set: InstructionSet) -> Result<(), Failed> {
     let names = spellings()?;
     let texts: Vec<String> = names.iter().map(|name| format!("{name} {OPERANDS}")).collect();
@@ -46,22 +46,22 @@ pub(crate) fn agreement(set: InstructionSet) -> Result<(), Failed> {
     }
 }
 
-/// Differences that stay.
+/// Accepted differences.
 fn is_accepted(name: &str, there: bool, ours: &str) -> bool {
     if there {
-        // LLVM takes `_e32` behind instructions that have no 64-bit encoding to be told from, and looks at the operand of
-        // `s_endpgm` before the suffix, with which nothing assembles.
+        // LLVM accepts `_e32` after instructions without a 64-bit encoding. It also checks the
+        // operand of `s_endpgm` before the suffix, with which nothing assembles.
         return name.ends_with("_e32") && ours.contains("has no encoding `_e32`") || name == "s_endpgm_e64";
     }
-    // Lane writes and reads have the 64-bit encoding alone (Vega ISA 12.11); LLVM does not let them say so. It lacks both
-    // gathers (Vega ISA 12.16).
+    // Lane writes and reads have only the 64-bit encoding (Vega ISA 12.11), but LLVM rejects the
+    // suffix. It lacks both gathers (Vega ISA 12.16).
     const ONLY_OURS: [&str; 4] =
         ["v_readlane_b32_e64", "v_writelane_b32_e64", "image_gather4h_pck", "image_gather8h_pck"];
     ONLY_OURS.contains(&name)
 }
 
-/// What is looked up: without suffix and with one, and with more effort the other suffix and what old spellings could
-/// be, too.
+/// The spellings to look up: without suffix and with one. With more effort, also the other suffix
+/// and possible old spellings.
 fn spellings() -> Result<BTreeSet<String>, Failed> {
     let mut all: BTreeSet<String> = mnemonics()?.into_iter().collect();
     for row in Op::ALL.iter().map(|op| op.row()) {
@@ -79,7 +79,8 @@ fn spellings() -> Result<BTreeSet<String>, Failed> {
     Ok(all)
 }
 
-/// A mnemonic without its last part, and with one or both of its last parts joined to what stands before.
+/// A mnemonic without its last part, and with one or both of its last parts joined to the part
+/// before.
 fn older(name: &str) -> Vec<String> {
     let Some((front, last)) = name.rsplit_once('_') else { return Vec::new() };
     let mut all = vec![front.to_owned(), format!("{front}{last}")];

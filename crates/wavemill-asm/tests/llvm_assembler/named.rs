@@ -1,12 +1,12 @@
 //! Instructions that lines of `disagreements.txt` name.
 
-/// Instructions by their mnemonics: whole ones without the suffix of an encoding, or those that begin with `stem_*`, which
-/// has an underscore at least in front of the last one.
+/// Instructions by mnemonic: full mnemonics without encoding suffix, or prefixes of the form
+/// `stem_*`, which have at least one more underscore before the last one.
 #[derive(Debug)]
 pub(crate) struct Mnemonics(Vec<String>);
 
 impl Mnemonics {
-    /// Reads a list with commas; `None` if a name or a stem is not one.
+    /// Parses a comma-separated list; `None` if it contains an invalid name or stem.
     pub(crate) fn new(text: &str) -> Option<Mnemonics> {
         let good = |name: &str| {
             let stem = name.strip_suffix("*");

@@ -1,5 +1,5 @@
-//! Texts of instructions, made from the rows: instances of every form, each of their operands and modifiers replaced by
-//! others, and their tokens dropped, doubled and swapped.
+//! Texts of instructions, derived from the rows: instances of every form, with each operand and
+//! modifier replaced by others, and with tokens dropped, doubled and swapped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use wavemill_oracle::{Filler, Span, SplitMix64};
 
 use crate::cross::{self, Turns};
 
-/// What stands in an operand's place: every kind of operand, with the edges of each.
+/// Replacements for operands: every kind of operand, with its limits.
 const OPERANDS: &[&str] = &[
     "v0",
     "v255",
@@ -171,7 +171,7 @@ const OPERANDS: &[&str] = &[
     "0x1p3",
 ];
 
-/// Modifiers, with the edges of each.
+/// Modifiers, with their limits.
 const MODIFIERS: &[&str] = &[
     "clamp",
     "noclamp",
@@ -323,21 +323,22 @@ const MODIFIERS: &[&str] = &[
     "vm",
 ];
 
-/// How many texts are made, per form.
+/// How many texts are made per form.
 #[derive(Clone, Copy)]
 pub(crate) struct Effort {
     /// Instances of random fields.
     pub(crate) fillings: usize,
-    /// Operands replaced, and modifiers added.
+    /// Replaced operands, and added modifiers.
     pub(crate) replacements: usize,
-    /// Changes of tokens.
+    /// Token changes.
     pub(crate) mutations: usize,
-    /// How often every modifier meets every encoding, and every operand every operand of it.
+    /// How often every modifier meets every encoding, and every operand meets every operand
+    /// position of it.
     pub(crate) meetings: usize,
 }
 
 impl Effort {
-    /// So many times as many.
+    /// Multiplies the effort.
     pub(crate) fn times(self, times: usize) -> Effort {
         let times = times.max(1);
         Effort {
@@ -349,12 +350,12 @@ impl Effort {
     }
 }
 
-/// Texts, and what they cover.
+/// Texts, and their coverage.
 #[derive(Default)]
 pub(crate) struct Texts {
-    /// Texts that say what an instruction is.
+    /// Texts of instructions.
     pub(crate) lines: Vec<String>,
-    /// Such texts with one token changed.
+    /// Texts with one token changed.
     pub(crate) mutated: Vec<String>,
     /// Operands and modifiers that were used.
     operands: BTreeSet<&'static str>,
@@ -364,7 +365,7 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// What was never generated; empty if everything was.
+    /// What was never generated; empty if the coverage is complete.
     pub(crate) fn missing(&self) -> Vec<String> {
         let unused = |all: &'static [&'static str], used: &BTreeSet<&'static str>| {
             all.iter().filter(|text| !used.contains(*text)).map(|text| (*text).to_owned()).collect::<Vec<_>>()
@@ -389,7 +390,8 @@ impl Texts {
     }
 }
 
-/// A number for a generator that follows from names only: another instruction or target changes no text of this one.
+/// A seed that depends on names only, so another instruction or target does not change the texts of
+/// this one.
 fn seed(names: &[&str]) -> u64 {
     let bytes = names.iter().flat_map(|name| name.bytes().chain([0]));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
@@ -416,7 +418,8 @@ pub(crate) fn text(inst: &Inst) -> String {
     text
 }
 
-/// Texts that the random ones hardly ever are, each from a run with many of them in which the two sides differed.
+/// Texts that the random ones rarely produce. Each comes from a large run in which the two sides
+/// differed.
 const RARE: [&str; 68] = [
     "v_pk_fma_f32 v[0:1], 1e-50, s[0:1], s[0:1]",
     "v_div_scale_f32 v0, s[10:11], s0, abs(v1), s0",
@@ -502,7 +505,7 @@ pub(crate) fn texts(target: Target, effort: Effort) -> Texts {
                 break;
             }
             let text = text(&inst);
-            // Instructions without operands are printed with a note where a lane pattern would be.
+            // Instructions without operands are printed with a note in place of a lane pattern.
             if text.contains("/*") {
                 continue;
             }
@@ -518,7 +521,7 @@ pub(crate) fn texts(target: Target, effort: Effort) -> Texts {
         let base = all.lines[before].clone();
         all.lines.extend(spellings(form, target, &base));
         all.lines.extend(crossing.of(form, &base));
-        // Not among the texts that others are made of.
+        // Other texts are not derived from these.
         if form.encoding == Encoding::Mubuf {
             all.mutated.extend(cross::condition_offsets(form.op.row().mnemonic(target)));
         }
@@ -537,7 +540,7 @@ pub(crate) fn texts(target: Target, effort: Effort) -> Texts {
                     let at = random.below(operands.len() as u64) as usize;
                     operands[at] = operand.to_owned();
                     all.operands.insert(operand);
-                    // Half of them alone, so that no other modifier is in the way.
+                    // Half of the time without the other modifiers, so that they do not interfere.
                     if random.below(2) == 0 {
                         behind.clear();
                     }
@@ -553,7 +556,7 @@ pub(crate) fn texts(target: Target, effort: Effort) -> Texts {
         for _ in 0..effort.mutations {
             let base = &all.lines[before + random.below((all.lines.len() - before) as u64) as usize];
             let mutated = mutate(base, &mut random);
-            // An open quote or comment would swallow the lines behind it.
+            // An open quote or comment would swallow the following lines.
             if !mutated.contains("/*")
                 && !mutated.contains("//")
                 && ['"', '\''].iter().all(|quote| mutated.matches(*quote).count() % 2 == 0)
@@ -577,7 +580,7 @@ fn spellings(form: &Form, target: Target, text: &str) -> Vec<String> {
     all
 }
 
-/// Every modifier and every operand, in turns.
+/// Every modifier and every operand, in turn.
 struct Crossing {
     modifiers: Vec<&'static str>,
     operands: Vec<&'static str>,
@@ -602,7 +605,7 @@ impl Crossing {
         }
     }
 
-    /// The instance of `form` with those whose turn it is.
+    /// Combines the instance of `form` with the next modifiers and operands.
     fn of(&mut self, form: &Form, base: &str) -> Vec<String> {
         let Some((mnemonic, operands, modifiers)) = parts(base) else { return Vec::new() };
         let mut all = Vec::new();
@@ -634,7 +637,7 @@ impl Crossing {
     }
 }
 
-/// The text without `_e32` and the like, if it has such a suffix.
+/// The text without its suffix (`_e32` and so on), if it has one.
 fn without_suffix(text: &str) -> Option<String> {
     let (mnemonic, rest) = text.split_once(' ').unwrap_or((text, ""));
     let plain = ["_e32", "_e64", "_sdwa", "_dpp"].iter().find_map(|suffix| mnemonic.strip_suffix(suffix))?;
@@ -645,9 +648,9 @@ fn pick(from: &'static [&'static str], random: &mut SplitMix64) -> &'static str 
     from[random.below(from.len() as u64) as usize]
 }
 
-/// How many modifiers a text has, as far as that is told by looking at it: two where it is not.
+/// The number of modifiers of a text, as far as it is visible; 2 if it is not.
 pub(crate) fn modifiers(text: &str) -> usize {
-    // Behind a comma, a modifier looks like an operand.
+    // After a comma, a modifier looks like an operand.
     let named =
         |operands: &[String]| operands.iter().filter(|operand| MODIFIERS.contains(&operand.as_str())).count();
     parts(text).map_or(2, |(_, operands, modifiers)| named(&operands) + modifiers.len())
@@ -671,7 +674,7 @@ pub(crate) fn parts(text: &str) -> Option<(String, Vec<String>, Vec<String>)> {
         }
         piece.push(character);
     }
-    // Behind the last operand, blanks separate modifiers.
+    // After the last operand, blanks separate modifiers.
     let mut words = piece.trim().split(' ').map(str::to_owned).filter(|word| !word.is_empty());
     let mut modifiers = Vec::new();
     let counters = mnemonic.starts_with("s_waitcnt") || mnemonic == "exp";

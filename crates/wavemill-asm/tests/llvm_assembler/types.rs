@@ -1,7 +1,8 @@
-//! The types of the sources in the rows, held against LLVM's.
+//! Compares the types of the sources in the rows with LLVM's.
 //!
-//! LLVM encodes a number by the inline constant whose bits it is in the type of the operand: `0x3c00` by that of 1.0 where a
-//! half is read, `0x3f800000` where a single is. So the numbers that it encodes so say what it takes the type for.
+//! LLVM encodes a number as the inline constant with the same bits in the type of the operand:
+//! `0x3c00` as 1.0 for f16, `0x3f800000` as 1.0 for f32. So the numbers that it encodes this way
+//! reveal the type that it uses.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use wavemill_oracle::{Failed, assemble};
 
 use crate::texts;
 
-/// The bits of 1.0, with the widths of operands in which they are 1.0 (IEEE 754; the second is the upper half of a single).
+/// The bits of 1.0, with the operand widths in which they mean 1.0 (IEEE 754; the second is the
+/// upper half of an f32).
 const ONES: [(&str, Width); 4] = [
     ("0x3c00", Width::Half),
     ("0x3f80", Width::Brain),
@@ -31,10 +33,11 @@ enum Width {
     Double,
 }
 
-/// Instances of each form: other fields may keep a constant from one of them.
+/// Instances of each form: other fields may prevent a constant in one of them.
 const INSTANCES: usize = 4;
 
-/// Sources with another type for LLVM than in the row: instruction, source, what LLVM reads, and why.
+/// Sources with a different type in LLVM than in the row: instruction, source, LLVM's type, and the
+/// reason.
 const OTHERS: [(&str, Role, Width, &str); 5] = [
     ("v_ldexp_f16", Role::Src1, Width::Half, "an integer beside a half counts as one (Vega ISA 12.7)"),
     ("v_qsad_pk_u16_u8", Role::Src0, Width::Double, "eight bytes are one operand of 64 bits for LLVM"),
@@ -43,7 +46,8 @@ const OTHERS: [(&str, Role, Width, &str); 5] = [
     ("v_mqsad_pk_u16_u8", Role::Src2, Width::Double, "four sums are one operand of 64 bits for LLVM"),
 ];
 
-/// The instruction of whose first source LLVM encodes no constants, but their lower bits as a register: see `disagreements.txt`.
+/// The instruction whose first source LLVM does not encode as a constant. It encodes the low bits
+/// as a register: see `disagreements.txt`.
 const WITHOUT_CONSTANTS: (&str, Role) = ("v_cvt_scalef32_sr_pk_fp4_f32", Role::Src0);
 
 /// How a source reads inline floats, by its type in the row.
@@ -52,7 +56,7 @@ fn width(name: &str, role: Role, elem: Elem) -> Width {
         return *width;
     }
     match elem {
-        // LLVM has one type for both precisions: that of the half.
+        // LLVM has one type for both precisions: f16.
         Elem::F16 | Elem::Mix => Width::Half,
         Elem::Bf16 => Width::Brain,
         Elem::F64 | Elem::B64 | Elem::U64 | Elem::I64 => Width::Double,
@@ -65,7 +69,7 @@ fn has_types(encoding: Encoding) -> bool {
     matches!(encoding, E::Vop1 | E::Vop2 | E::Vopc | E::Vop3a | E::Vop3b | E::Vop3p)
 }
 
-/// A question: what LLVM makes of the number in the place of a source.
+/// A query: LLVM's result for a number in a source.
 struct Asked {
     inst: Inst,
     role: Role,
@@ -114,7 +118,8 @@ pub(crate) fn agree(target: Target) -> Result<(), Failed> {
         }
         let wanted = width(name, asked.role, asked.elem) == asked.number;
         sources += usize::from(is_one);
-        // Where LLVM refuses the number, it says nothing: no constant may stand there, or no literal.
+        // If LLVM rejects the number, it gives no information: the source allows no constant, or no
+        // literal.
         if is_one != wanted {
             let verb = if is_one { "reads" } else { "does not read" };
             let what = format!("{name} {:?} {:?} {verb} {:?}", asked.role, asked.elem, asked.number);

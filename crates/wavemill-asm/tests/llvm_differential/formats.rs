@@ -1,5 +1,5 @@
-//! The instruction formats as the differential test fills them: an own statement of prefix, opcode position and fields,
-//! so that a slip in the tables under test cannot hide itself.
+//! The instruction formats as the differential test fills them. They state prefix, opcode position
+//! and fields independently of the tables under test, so an error there cannot hide.
 
 use wavemill_oracle::Span;
 
@@ -8,13 +8,13 @@ pub(crate) struct Field(&'static str, u8, u8);
 
 /// One way of encoding instructions.
 pub(crate) struct Format {
-    /// Name, as the list of disagreements calls it.
+    /// Name in the list of disagreements.
     pub(crate) name: &'static str,
-    /// The bits that make it this format.
+    /// The bits that identify the format.
     pub(crate) fixed: u128,
-    /// Which bits those are.
+    /// The mask of those bits.
     pub(crate) mask: u128,
-    /// The opcode field's parts, lowest first; none for a format without opcode.
+    /// The parts of the opcode field, lowest first; empty for a format without opcode.
     pub(crate) opcode: &'static [Field],
     /// The other fields; bits outside them are filled, too.
     pub(crate) fields: &'static [Field],
@@ -60,7 +60,7 @@ impl Format {
         Some(((word >> lo) & ((1 << width) - 1)) as u64)
     }
 
-    /// The format that says most about `word`: the filled format, unless the word is of a more special one.
+    /// The most specific format of `word`: the filled format, unless a more specific one matches.
     pub(crate) fn of(&'static self, word: u128) -> &'static Format {
         let fits = |format: &&Format| word & format.mask == format.fixed;
         // Ties go to the format that filled the word.
@@ -154,7 +154,7 @@ const MIMG: &[Field] = &[
     F("d16", 63, 1),
 ];
 
-/// Every format, one entry per escape of the source field.
+/// Every format, one entry per escape value of the source field.
 pub(crate) const FORMATS: &[Format] = &[
     Format {
         name: "sop2",
@@ -242,7 +242,7 @@ pub(crate) const FORMATS: &[Format] = &[
         ],
     },
     Format { name: "vop2_dpp", fixed: DPP, mask: 0x8000_01ff, opcode: &[F("op", 25, 6)], fields: VOP2_DPP },
-    // The broadcast of a lane in each row, which is all that 64-bit operations have.
+    // The broadcast of a lane in each row, the only permutation of 64-bit operations.
     Format {
         name: "vop2_dpp_row",
         fixed: 0x1_5000_0000_0000 | DPP,
@@ -264,7 +264,7 @@ pub(crate) const FORMATS: &[Format] = &[
         opcode: &[F("op", 9, 8)],
         fields: VOP1_SDWA,
     },
-    // Conversions that write whole registers want DST_SEL to say so.
+    // Conversions that write whole registers require DST_SEL to say so.
     Format {
         name: "vop1_sdwa_dword",
         fixed: 0x0600_7e00_0000 | SDWA,
@@ -279,7 +279,7 @@ pub(crate) const FORMATS: &[Format] = &[
         opcode: &[F("op", 9, 8)],
         fields: VOP1_DPP,
     },
-    // The broadcast of a lane in each row, which is all that 64-bit operations have.
+    // The broadcast of a lane in each row, the only permutation of 64-bit operations.
     Format {
         name: "vop1_dpp_row",
         fixed: 0x1_5000_0000_0000 | 0x7e00_0000 | DPP,
@@ -404,8 +404,8 @@ pub(crate) const FORMATS: &[Format] = &[
             F("blgp", 61, 3),
         ],
     },
-    // A load-scale word pair (opcode 44) and the matrix instruction that it belongs to, whose ABID is 1 and whose first two
-    // sources are vector registers.
+    // A load-scale word pair (opcode 44) and its matrix instruction, whose ABID is 1 and whose
+    // first two sources are vector registers.
     Format {
         name: "mai_scaled",
         fixed: 0x0002_0100_d380_0800_0000_0000_d3ac_0000,
@@ -518,7 +518,7 @@ pub(crate) const FORMATS: &[Format] = &[
             F("vsrc3", 56, 8),
         ],
     },
-    // Every prefix of six bits: the formats above once more, and the holes between them.
+    // Every prefix of six bits: the formats above again, and the gaps between them.
     Format { name: "any", fixed: 0, mask: 0, opcode: &[F("op", 26, 6)], fields: &[] },
 ];
 

@@ -1,9 +1,10 @@
-//! Every format of every target, each value of its opcode field, times random fillings of the other fields: Wavemill's
-//! decoder and printer against LLVM's disassembler - same verdict, same size, same text - and the way back: decoding,
-//! taking the operands and modifiers, and building the instruction again gives the same bytes.
+//! Compares Wavemill's decoder and printer with LLVM's disassembler: every format of every target,
+//! each value of its opcode field, with random fillings of the other fields. Verdict, size and text
+//! must be equal. Also decodes each word and rebuilds it from its operands and modifiers, which
+//! must give the same bytes.
 //!
-//! Where the two disagree, `disagreements.txt` says who is right, by which section of the manual, and why. A line of it
-//! that no word needs is an error.
+//! Where the two disagree, `disagreements.txt` says which one is right, by which section of the
+//! manual, and why. A line that no word needs is an error.
 //!
 //! `WAVEMILL_FILLINGS=N` tries N fillings per opcode instead of 64; `WAVEMILL_DIFFERENCES=FILE` also writes every unlisted
 //! difference to FILE.
@@ -29,12 +30,13 @@ use wavemill_isa::gcn::{self, BuildError, Elem, Encoding, Flag, Inst, Op, Row};
 use wavemill_oracle::{Failed, Filler, LlvmOracle, Suite, Tool, Verdict};
 use word::{NOTE, Word, without_notes};
 
-/// Fillings per opcode, unless the environment asks for more.
+/// Fillings per opcode, unless the environment requests more.
 const FILLINGS: usize = 64;
-/// The number of lines in the list of disagreements. A change of it is a decision to be seen in review.
+/// The number of lines in the list of disagreements. It is here so that a change is visible in
+/// review.
 const LISTED: usize = 48;
 
-/// Lines that are true of other differences than those that they were written for.
+/// Lines that would also match differences other than the intended ones.
 const TOO_WIDE: [&str; 5] = [
     "only-llvm | * | llvm~src_flat_scratch_base",
     "only-llvm | * | in:vop1 shows:null",
@@ -87,7 +89,7 @@ const NOT_IN_LLVM: [&str; 2] = ["image_gather4h_pck", "image_gather8h_pck"];
 
 const LIST: &str = include_str!("disagreements.txt");
 
-/// Words that many fillings are needed for: the format that fills them, and the word. Every run compares them.
+/// Words that random fillings rarely produce: the format, and the word. Every run compares them.
 const RARE: [(&str, u128); 12] = [
     ("vop3b", 0x01f4_0000_d1e7_0000),
     ("vop3", 0x0002_0100_d252_0000),
@@ -103,7 +105,7 @@ const RARE: [(&str, u128); 12] = [
     ("mai_scaled", 0x1b0e_01fa_d3ae_0b00_3018_146b_d3ac_fe60),
 ];
 
-/// What comparing one target gave.
+/// The result of comparing one target.
 struct Outcome {
     /// Words compared, and how many both sides decoded.
     words: usize,
@@ -112,14 +114,14 @@ struct Outcome {
     forms: BTreeSet<(Op, Encoding)>,
     /// Unlisted differences.
     differences: Findings,
-    /// Words that could not be built again.
+    /// Words that could not be rebuilt.
     not_rebuilt: Findings,
     /// Lines of the list that were needed.
     used: Vec<usize>,
     report: Report,
 }
 
-/// The comparison of `target`, made once however many tests ask for it.
+/// The comparison of `target`, run once however many tests request it.
 fn outcome(target: Target) -> Result<&'static Outcome, Failed> {
     static OUTCOMES: Comparisons<Outcome> = Comparisons::new();
     OUTCOMES.of(target, compare)
@@ -131,7 +133,8 @@ impl Outcome {
         self.differences.none()
     }
 
-    /// LLVM and Wavemill both decoded at least one word of each encoding of each row, but for the rows that LLVM lacks.
+    /// Checks that LLVM and Wavemill both decoded at least one word of each encoding of each row,
+    /// except rows that LLVM lacks.
     fn reach(&self, target: Target) -> Result<(), Failed> {
         let forms =
             Op::ALL.iter().flat_map(|op| op.row().forms()).filter(|form| form.targets.contains(target));
@@ -187,7 +190,7 @@ fn compare(target: Target) -> Result<Outcome, String> {
                 rebuilt.push((index, again));
             }
         }
-        // Where the words differ in bits without meaning, LLVM must read them alike.
+        // Where the words differ in bits without meaning, LLVM must decode both alike.
         let again: Vec<[u8; 16]> = rebuilt.iter().map(|(_, again)| *again).collect();
         for ((index, again), verdict) in rebuilt.iter().zip(llvm.disassemble(&again)) {
             if !same_instruction(&verdicts[*index], &verdict) {
@@ -202,7 +205,8 @@ fn compare(target: Target) -> Result<Outcome, String> {
 }
 
 impl Outcome {
-    /// Compares one word. If both sides agree on it and building it again gives other words, those.
+    /// Compares one word. If both sides agree but the rebuilt words differ, returns the rebuilt
+    /// words.
     fn compare(
         &mut self,
         target: Target,
@@ -222,7 +226,7 @@ impl Outcome {
         }
         let (kind, llvm) = match (&ours, theirs) {
             (None, Verdict::Invalid) => return None,
-            // LLVM decodes such words to say what is wrong with them; refusing them says the same.
+            // LLVM decodes such words to report an error in them. Rejecting them is equivalent.
             (None, Verdict::Decoded { text, .. }) if text.contains(NOTE) => return None,
             (_, Verdict::Crashed) => (Kind::Crash, ""),
             (Some(_), Verdict::Invalid) => (Kind::OnlyOurs, ""),
@@ -255,7 +259,7 @@ impl Outcome {
         None
     }
 
-    /// Builds the instruction again from operands and modifiers; the new words, if they differ.
+    /// Rebuilds the instruction from operands and modifiers. Returns the new words if they differ.
     fn rebuild(&mut self, format: &Format, bytes: &[u8; 16], inst: &Inst) -> Option<[u8; 16]> {
         let (encoded, size) = inst.encode();
         if encoded[..size] != bytes[..size] {
@@ -293,15 +297,15 @@ fn build_again(inst: &Inst) -> Result<Inst, BuildError> {
     inst.operands().fold(builder, |builder, (spec, operand)| builder.operand(spec.role, operand)).finish()
 }
 
-/// Whether LLVM reads two words as the same instruction, or refuses the first.
+/// Whether LLVM reads two words as the same instruction, or rejects the first.
 fn same_instruction(first: &Verdict, second: &Verdict) -> bool {
     let Verdict::Decoded { size, text, .. } = first else { return true };
     matches!(second, Verdict::Decoded { size: other, text: again, .. }
         if size == other && without_notes(text) == without_notes(again))
 }
 
-/// All 65,536 values of the 16-bit constants that are written in symbols: counters, hardware registers, messages, index
-/// modes, lane patterns.
+/// All 65,536 values of the 16-bit constants with a symbolic syntax: counters, hardware registers,
+/// messages, index modes, lane patterns.
 fn every_constant(target: Target) -> Result<(), Failed> {
     let symbolic = |row: &Row| {
         let own = [Elem::Waitcnt, Elem::Hwreg, Elem::Sendmsg, Elem::GprIdx];

@@ -1,4 +1,4 @@
-//! What lines of `disagreements.txt` demand of a word.
+//! The conditions that lines of `disagreements.txt` put on a word.
 
 use crate::disagreements::{Kind, Subject};
 use crate::formats::{FORMATS, Format};
@@ -10,19 +10,20 @@ pub(crate) struct Word<'a> {
     pub(crate) word: u128,
 }
 
-/// What a line of the list can demand of a word.
+/// A condition that a line of the list can put on a word.
 pub(crate) enum Condition {
-    /// It is of one of these formats.
+    /// The word has one of these formats.
     In(Vec<String>),
-    /// One of the fields is one of these values.
+    /// One of the fields has one of these values.
     Field { names: Vec<String>, ranges: Vec<(u64, u64)> },
     /// The field is odd.
     Odd(String),
     /// Our text has a tuple of vector registers that ends beyond register 255.
     PastLast,
-    /// The text of the side that takes the word has a word like one of these.
+    /// The text of the side that accepts the word contains a word that matches one of these.
     Shows(Patterns),
-    /// The words that only our text has, in one line, and those that only LLVM's has are like this.
+    /// The words that only our text has, in one line, and the words that only LLVM's text has match
+    /// these.
     Differs(Vec<(Patterns, Patterns)>),
 }
 
@@ -102,12 +103,12 @@ impl Subject for Word<'_> {
     }
 }
 
-/// The words of a text: operands and modifiers without what separates them,.
+/// The words of a text: operands and modifiers without separators.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace().map(|word| word.trim_end_matches(','))
 }
 
-/// The words of a text that the other one does not have, with blanks between them.
+/// The words of a text that the other one does not contain, with blanks between them.
 fn without(text: &str, other: &str) -> String {
     let mut others: Vec<&str> = words(other).collect();
     let only = words(text).filter(|word| match others.iter().position(|other| other == word) {

@@ -1,7 +1,8 @@
-//! Sources assembled by Wavemill and by LLVM: the bytes of every section, the relocations and the symbols are the same.
+//! Assembles sources with Wavemill and LLVM, and requires equal section bytes, relocations and
+//! symbols.
 //!
-//! The sources are what clang makes of the kernels of this repository, and some written by hand for directives that compilers
-//! do not write.
+//! The sources are clang's output for the kernels of this repository, and some handwritten ones for
+//! directives that compilers do not emit.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -19,7 +20,7 @@ use wavemill_oracle::{Failed, Suite, Tool, clang, kernels, listed, run, whole_su
 
 fn main() -> ExitCode {
     let mut suite = Suite::from_args();
-    // What the writer of objects is tested with, too.
+    // The tests of the object writer use it, too.
     let sections = own_folder().join("../../../wavemill-object/tests/linked/sections.s");
     for source in listed(&own_folder(), "s").into_iter().chain([sections]) {
         for target in ["gfx906", "gfx90a", "gfx942", "gfx950", "gfx9-generic", "gfx9-4-generic"] {
@@ -40,7 +41,8 @@ fn main() -> ExitCode {
     let whole = whole_suites();
     for (at, kernel) in listed(&kernels(), "cl").into_iter().enumerate() {
         let name = kernel.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        // One target for each, and all for those that have what is rare: calls, tables of functions, texts, variables.
+        // One target per kernel, and all targets for kernels with rare features: calls, function
+        // tables, texts, variables.
         let all = ["function_pointers", "printf", "call_chain", "scratch", "litmus", "crc32"]
             .contains(&name.as_str());
         for (index, target) in ["gfx906", "gfx90a", "gfx942", "gfx950"].into_iter().enumerate() {
@@ -51,7 +53,7 @@ fn main() -> ExitCode {
                     "-O0 -g" => (at + 1) % 4 == index,
                     _ => (at + 2) % 4 == index && !CRASHES.contains(&&*name),
                 };
-                // What is rare is always there.
+                // Rare features are always tested.
                 if chosen && !all && !whole && at % 5 != 0 {
                     suite.left_out(1);
                 } else if chosen {
@@ -68,10 +70,10 @@ fn main() -> ExitCode {
     suite.run()
 }
 
-/// Short sources, whether they are accepted, and what is said if not.
+/// Short sources, whether they are accepted, and the message if not.
 const VERDICTS: &str = include_str!("verdicts.txt");
 
-/// Holds the verdict that a source of [`VERDICTS`] should get against Wavemill's and LLVM's.
+/// Compares the expected verdict on a source of [`VERDICTS`] with Wavemill's and LLVM's.
 fn verdict(case: &'static str) -> Result<(), Failed> {
     let (mut head, mut source) = ("", String::new());
     for line in case.lines().filter(|line| !line.starts_with('#')) {
@@ -107,7 +109,7 @@ fn own_folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/llvm_objects")
 }
 
-/// The assembly that clang makes of a kernel; with debug information it also says who made it.
+/// The assembly that clang emits for a kernel; with debug information it also names the compiler.
 fn compile(kernel: &Path, target: &str, level: &str) -> Result<String, Failed> {
     let debug = level.ends_with("-g");
     let ident = if debug { "-fident" } else { "-fno-ident" };
@@ -115,7 +117,7 @@ fn compile(kernel: &Path, target: &str, level: &str) -> Result<String, Failed> {
     Ok(String::from_utf8(text)?)
 }
 
-/// The object that LLVM makes of a source.
+/// The object that LLVM assembles from a source.
 fn llvm(source: &str, target: &str) -> Result<Vec<u8>, Failed> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -124,7 +126,7 @@ fn llvm(source: &str, target: &str) -> Result<Vec<u8>, Failed> {
     let result = run(Command::new(Tool::LlvmMc.path()?)
         .args(["-triple=amdgcn-amd-amdhsa", "-filetype=obj", &format!("-mcpu={target}"), "-o", "-"])
         .arg(&file));
-    // A file that stays behind does no harm.
+    // A leftover file does no harm.
     let _ = std::fs::remove_file(&file);
     result
 }
@@ -142,12 +144,12 @@ fn compare(source: &str, target: &str) -> Result<(), Failed> {
         if name.starts_with(".rela") || NOT_COMPARED.contains(&name) {
             continue;
         }
-        // Of several with one name, each is compared with that in its place.
+        // Sections with the same name are compared in order.
         let place = seen.entry(name.to_owned()).or_insert(0);
         let own = ours.sections().filter(|own| own.name() == Ok(name)).nth(*place);
         *place += 1;
         let Some(own) = own else {
-            // Sections without anything in them may be left out.
+            // Empty sections may be omitted.
             if section.size() == 0 {
                 continue;
             }
@@ -184,7 +186,7 @@ fn compare(source: &str, target: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Shows what only one of two sets has.
+/// Shows the elements that only one of two sets has.
 fn same(what: &str, theirs: &BTreeSet<String>, ours: &BTreeSet<String>) -> Result<(), Failed> {
     let only = |left: &BTreeSet<String>, right: &BTreeSet<String>| {
         left.difference(right).take(8).cloned().collect::<Vec<_>>().join("\n  ")
@@ -200,7 +202,7 @@ fn same(what: &str, theirs: &BTreeSet<String>, ours: &BTreeSet<String>) -> Resul
     }
 }
 
-/// Groups with their flag and what they hold.
+/// Groups with their flag and members.
 fn groups(file: &object::File<'_>) -> Result<BTreeSet<String>, Failed> {
     let mut all = BTreeSet::new();
     for section in file.sections() {
@@ -222,10 +224,10 @@ fn groups(file: &object::File<'_>) -> Result<BTreeSet<String>, Failed> {
     Ok(all)
 }
 
-/// Tables of the file itself, which its other parts are compared instead of.
+/// Tables of the file format itself. The contents they describe are compared instead.
 const NOT_COMPARED: [&str; 5] = ["", ".strtab", ".shstrtab", ".symtab", ".group"];
 
-/// The symbols that a table of symbols' numbers has.
+/// The symbols in a table of symbol numbers.
 fn named(file: &object::File<'_>, section: &object::Section<'_, '_>) -> Result<BTreeSet<String>, Failed> {
     let mut names = BTreeSet::new();
     let (mut number, mut shift) = (0, 0);
@@ -240,7 +242,7 @@ fn named(file: &object::File<'_>, section: &object::Section<'_, '_>) -> Result<B
     Ok(names)
 }
 
-/// Relocations with the names of what they refer to, or the section and offset of it.
+/// Relocations with the names of their targets, or their section and offset.
 fn relocations(
     file: &object::File<'_>,
     section: &object::Section<'_, '_>,
@@ -263,7 +265,7 @@ fn relocations(
     Ok(all)
 }
 
-/// What the symbol table says; `object` has no addresses of common symbols, whose values are alignments.
+/// The value of a symbol; `object` has no addresses of common symbols, whose values are alignments.
 fn value(file: &object::File<'_>, symbol: &object::Symbol<'_, '_>) -> Result<u64, Failed> {
     let object::File::Elf64(elf) = file else { return Err("no ELF file of 64 bits".into()) };
     let raw = elf.elf_symbol_table().symbol(symbol.index())?;

@@ -1,8 +1,8 @@
-//! A committed list of what Wavemill and LLVM disagree on, and who is right.
+//! A committed list of disagreements between Wavemill and LLVM, and which one is right.
 //!
-//! A line has six columns, separated by `|`: kinds of differences, separated by commas; targets, `*` for all; conditions, all of
-//! which must hold; who is right; the manual's section; why. `#` starts a comment. Of several lines that fit a difference the
-//! first counts.
+//! A line has six columns, separated by `|`: kinds of differences, separated by commas; targets,
+//! `*` for all; conditions, all of which must hold; which side is right; the manual's section; the
+//! reason. `#` starts a comment. If several lines match a difference, the first one counts.
 
 use std::cell::Cell;
 
@@ -11,17 +11,17 @@ use wavemill_isa::Target;
 /// How the two sides differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Wavemill takes it, LLVM refuses it.
+    /// Wavemill accepts it, LLVM rejects it.
     OnlyOurs,
-    /// LLVM takes it, Wavemill refuses it.
+    /// LLVM accepts it, Wavemill rejects it.
     OnlyLlvm,
     /// LLVM crashes.
     Crash,
-    /// Both take it, with different sizes.
+    /// Both accept it, with different sizes.
     Size,
-    /// Both take it, with different texts.
+    /// Both accept it, with different texts.
     Text,
-    /// Both take it, with different bytes.
+    /// Both accept it, with different bytes.
     Bytes,
 }
 
@@ -45,18 +45,19 @@ impl Kind {
     }
 }
 
-/// What both sides are asked about.
+/// The input that both sides process.
 pub(crate) trait Subject {
-    /// What a line can demand of it.
+    /// A condition that a line can put on it.
     type Condition;
 
     /// Reads such a condition.
     fn condition(text: &str) -> Option<Self::Condition>;
 
-    /// What a line of this kind must demand and these conditions do not: without it the line would excuse too much.
+    /// A condition that a line of this kind needs but lacks: without it the line would match too
+    /// much.
     fn missing(kind: Kind, conditions: &[Self::Condition]) -> Option<&'static str>;
 
-    /// Whether the condition holds; `ours` is what Wavemill said, `llvm` what LLVM did.
+    /// Whether the condition holds. `ours` is Wavemill's answer, `llvm` is LLVM's.
     fn meets(&self, condition: &Self::Condition, ours: &str, llvm: &str) -> bool;
 }
 
@@ -65,9 +66,9 @@ pub(crate) struct Difference<'a, S> {
     pub(crate) kind: Kind,
     pub(crate) target: Target,
     pub(crate) subject: S,
-    /// What Wavemill said: a text or a message.
+    /// Wavemill's answer: a text or a message.
     pub(crate) ours: &'a str,
-    /// What LLVM said.
+    /// LLVM's answer.
     pub(crate) llvm: &'a str,
 }
 
@@ -131,7 +132,8 @@ impl<S: Subject> List<S> {
         self.entries.len()
     }
 
-    /// Whether a line is about this difference. The first that is counts as used, so one that others make superfluous shows.
+    /// Whether a line matches this difference. Only the first match counts as used, so that
+    /// superfluous lines show.
     pub(crate) fn explains<T>(&self, difference: &Difference<'_, T>) -> bool
     where
         T: Subject<Condition = S::Condition>,
@@ -140,12 +142,12 @@ impl<S: Subject> List<S> {
         first.inspect(|entry| entry.used.set(true)).is_some()
     }
 
-    /// The numbers of the lines that a difference needed.
+    /// The indices of the lines that a difference needed.
     pub(crate) fn used(&self) -> Vec<usize> {
         self.entries.iter().filter(|entry| entry.used.get()).map(|entry| entry.line).collect()
     }
 
-    /// The numbers of the lines that are not among these.
+    /// The indices of the lines that are not among these.
     pub(crate) fn others(&self, used: &[usize]) -> Vec<usize> {
         self.entries.iter().map(|entry| entry.line).filter(|line| !used.contains(line)).collect()
     }

@@ -1,4 +1,4 @@
-//! What comparing Wavemill with LLVM, target by target, finds.
+//! The results of comparing Wavemill with LLVM, target by target.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,17 +13,17 @@ use crate::disagreements::{List, Subject};
 /// Kinds of differences that one failure message shows.
 const SHOWN: usize = 60;
 
-/// Differences by what they look like: how many, and the first.
+/// Differences grouped by kind: their number, and the first one.
 #[derive(Default)]
 pub(crate) struct Findings(BTreeMap<String, (usize, String)>);
 
 impl Findings {
-    /// One more difference that looks like `what`.
+    /// Adds a difference of the kind `what`.
     pub(crate) fn add(&mut self, what: String, shown: String) {
         self.0.entry(what).or_insert((0, shown)).0 += 1;
     }
 
-    /// A failure that shows them, if there are any.
+    /// Fails with the differences, if there are any.
     pub(crate) fn none(&self) -> Result<(), Failed> {
         if self.0.is_empty() {
             return Ok(());
@@ -36,16 +36,16 @@ impl Findings {
     }
 }
 
-/// A comparison for each target, made once however many tests ask for it.
+/// A comparison for each target, run once however many tests request it.
 pub(crate) struct Comparisons<T>([OnceLock<Result<T, String>>; Target::COUNT]);
 
 impl<T> Comparisons<T> {
-    /// None yet.
+    /// No comparisons yet.
     pub(crate) const fn new() -> Comparisons<T> {
         Comparisons([const { OnceLock::new() }; Target::COUNT])
     }
 
-    /// That of `target`, which `compare` makes.
+    /// The comparison of `target`, computed by `compare`.
     pub(crate) fn of(
         &self,
         target: Target,
@@ -56,7 +56,7 @@ impl<T> Comparisons<T> {
     }
 }
 
-/// Fails if the list has lines that are not among those that the comparisons of all targets needed.
+/// Fails if the list has lines that no comparison needed, over all targets.
 pub(crate) fn every_line_is_needed<S: Subject>(
     list: &str,
     used: impl Fn(Target) -> Result<&'static [usize], Failed>,
@@ -77,12 +77,12 @@ pub(crate) fn every_line_is_needed<S: Subject>(
 pub(crate) struct Report(String);
 
 impl Report {
-    /// Nothing yet.
+    /// Empty.
     pub(crate) const fn new() -> Report {
         Report(String::new())
     }
 
-    /// One more line, of these columns.
+    /// Adds a line with these columns.
     pub(crate) fn line(&mut self, columns: &[&dyn std::fmt::Display]) {
         for (number, column) in columns.iter().enumerate() {
             let _ = write!(self.0, "{}{column}", if number == 0 { "" } else { "\t" });
@@ -90,7 +90,7 @@ impl Report {
         self.0.push('\n');
     }
 
-    /// Writes the file of the target or processor of that name, if the environment asks for one.
+    /// Writes the file of the target or processor with that name, if the environment requests one.
     pub(crate) fn write(&self, target: impl std::fmt::Display) -> Result<(), String> {
         let Some(file) = std::env::var_os("WAVEMILL_DIFFERENCES") else { return Ok(()) };
         let name = format!("{}.{target}", Path::new(&file).display());

@@ -8,7 +8,7 @@ use wavemill_isa::gcn::{Form, Inst, decode};
 use wavemill_object::write::Module;
 use wavemill_oracle::{Filler, Span};
 
-/// How many fillings may be refused before a form counts as impossible to fill.
+/// How many fillings may be rejected before a form counts as impossible to fill.
 const TRIES: usize = 2000;
 
 /// Fillings of `form` on `target` that decode, the same ones in every run and independent of all other forms.
@@ -41,7 +41,7 @@ pub fn text(inst: &Inst) -> String {
     text
 }
 
-/// What a source without mistakes assembles to; the error is its first mistakes.
+/// Assembles a valid source; the error has its first messages.
 pub fn assembled(source: &str, options: &Options<'_>) -> Result<Module, String> {
     assemble(source, options).map_err(|reports| {
         let lines = reports

@@ -1,7 +1,9 @@
-//! Whole texts with gaps: what entries of `disagreements.txt` hold messages and parts of texts against.
+//! Patterns for whole texts: entries of `disagreements.txt` match messages and parts of texts with
+//! them.
 
-/// A pattern that a whole text matches: `#` stands for a number, `{expression}` for an expression of numbers, `{}` for a word,
-/// `{bar}` for `|`, and `+` for a blank; all else for itself. Nothing stands for any text, so a pattern cannot match more than it was written for.
+/// A pattern that a whole text matches. `#` matches a number, `{expression}` an expression of
+/// numbers, `{}` a word, `{bar}` a `|`, and `+` a blank. All other characters match themselves. No
+/// element matches arbitrary text, so a pattern cannot match more than intended.
 #[derive(Debug)]
 pub(crate) struct Pattern(Vec<Piece>);
 
@@ -13,7 +15,8 @@ enum Piece {
     Word,
 }
 
-/// Whether the text is numbers, characters, operators and parentheses, with blanks between them, and no name or bracket.
+/// Whether the text consists of numbers, characters, operators and parentheses, with blanks between
+/// them, and has no name or bracket.
 fn is_expression(text: &str) -> bool {
     let mut bytes = text.bytes().peekable();
     let mut number = false;
@@ -62,7 +65,7 @@ impl Pattern {
         Pattern(pieces)
     }
 
-    /// Whether the whole text is like this.
+    /// Whether the whole text matches.
     pub(crate) fn matches(&self, text: &str) -> bool {
         let number = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
         let word = |c: char| !c.is_whitespace() && ![',', ';', '`'].contains(&c);
@@ -74,7 +77,7 @@ impl Pattern {
                     None
                 }
                 Piece::Number => Some(rest.trim_start_matches(number)),
-                // What stands behind it in the pattern ends it.
+                // The next element of the pattern ends it.
                 Piece::Expression => {
                     let behind = match self.0.get(index + 1) {
                         Some(Piece::Text(plain)) if !plain.is_empty() => rest.rfind(plain.as_str()),
@@ -101,7 +104,7 @@ impl Patterns {
         Patterns(text.split("{or}").map(Pattern::new).collect())
     }
 
-    /// Whether the whole text is like one of them.
+    /// Whether the whole text matches one of them.
     pub(crate) fn match_one(&self, text: &str) -> bool {
         self.0.iter().any(|pattern| pattern.matches(text))
     }

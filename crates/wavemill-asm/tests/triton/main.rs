@@ -1,8 +1,8 @@
-//! What Triton makes of the kernels in `kernels/triton`: its assembly becomes the very code object that it makes of it, with
-//! the same sections, segments, symbols and debug information.
+//! Triton's output for the kernels in `kernels/triton`: its assembly becomes the same code object
+//! as from Triton, with equal sections, segments, symbols and debug information.
 //!
-//! A few are committed (`tests/triton/sample`, made by `kernels/triton/compile.py`). `WAVEMILL_TRITON` names a folder with
-//! more, which that script has filled.
+//! A few are committed (`tests/triton/sample`, made by `kernels/triton/compile.py`).
+//! `WAVEMILL_TRITON` names a folder with more, filled by the same script.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -49,7 +49,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The contents of a file, decompressed if it is compressed.
+/// The contents of a file, decompressed if needed.
 fn read(path: &Path) -> Result<Vec<u8>, Failed> {
     let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     if path.extension().is_none_or(|extension| extension != "gz") {

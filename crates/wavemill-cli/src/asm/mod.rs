@@ -194,7 +194,7 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
         ..Options::default()
     };
     if args.json {
-        return json::write(&source, &Options { most_mistakes: json::MOST_ERRORS, ..options });
+        return json::write(&source, &Options { max_errors: json::MOST_ERRORS, ..options });
     }
     let filetype = args.filetype.unwrap_or(match args.out.as_deref().map(Path::extension) {
         None => FileType::Asm,

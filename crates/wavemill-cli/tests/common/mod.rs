@@ -1,4 +1,4 @@
-//! Runs the built command in a folder of its own.
+//! Runs the built command in a separate folder.
 #![allow(dead_code, unreachable_pub, reason = "every test program uses its part of it")]
 
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ impl Folder {
         Folder(path)
     }
 
-    /// Copies a code object out of `kernels/bin` into the folder.
+    /// Copies a code object from `kernels/bin` into the folder.
     pub fn object(&self, target: &str, name: &str) {
         let from = repository().join("kernels/bin").join(target).join(format!("{name}.co"));
         self.file(&format!("{name}.co"), std::fs::read(from).unwrap());
@@ -28,7 +28,7 @@ impl Folder {
         std::fs::write(self.0.join(name), contents).unwrap();
     }
 
-    /// The command, to be run there.
+    /// The command, with the folder as its working directory.
     pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wavemill"));
         command.current_dir(&self.0).env_remove("COLUMNS");
@@ -41,12 +41,12 @@ impl Folder {
     }
 }
 
-/// What a command wrote to its standard output.
+/// The standard output of a command.
 pub fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What a command wrote to its standard error.
+/// The standard error of a command.
 pub fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -63,7 +63,7 @@ pub fn expect(folder: &Folder, code: i32, args: &[&str]) -> Output {
     ends(code, folder.command().args(args))
 }
 
-/// What `wavemill` says on its standard error when it ends with an exit code.
+/// The standard error of `wavemill`, which must end with this exit code.
 pub fn said(folder: &Folder, code: i32, args: &[&str]) -> String {
     err(&expect(folder, code, args))
 }

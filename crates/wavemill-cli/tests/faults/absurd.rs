@@ -1,4 +1,4 @@
-//! Code objects that want what no chip has.
+//! Code objects that request more than any chip has.
 
 use crate::faults::TARGETS;
 use crate::faults::case::folder;
@@ -28,7 +28,7 @@ fn descriptors_and_metadata() {
             ("too_many_items", 3, &[]),
             ("no_workgroup", 3, &[]),
             ("kernarg_of_metadata", 3, &[]),
-            // What the user wants too much of is the user's mistake.
+            // An excessive request by the user is the user's error.
             ("normal", 2, &["--dynamic-lds", "4294967295"]),
             ("lds_4gib", 3, &["--dynamic-lds", "1"]),
         ] {

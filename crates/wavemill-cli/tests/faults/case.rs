@@ -1,4 +1,4 @@
-//! A run that goes wrong, through the command and through the library.
+//! Runs a failing launch through the command and through the library.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -10,20 +10,20 @@ use wavemill::{Buffer, Device, Error, Launch, Module, RunOptions};
 
 use crate::common::{Folder, repository};
 
-/// What the buffers around the one that is accessed hold.
+/// Contents of the buffers around the accessed one.
 const BEFORE: u8 = 0x5a;
 const AFTER: u8 = 0xa5;
-/// What the accessed one holds.
+/// Contents of the accessed buffer.
 pub(crate) const DATA: u8 = 0x11;
-/// Bytes of the buffers around it; no multiple of anything.
+/// Bytes of each surrounding buffer: not a multiple of any alignment.
 const AROUND: usize = 301;
 
 /// An argument.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value {
-    /// A buffer of so many bytes, which hold [`DATA`].
+    /// A buffer of this many bytes, all [`DATA`].
     Buffer(usize),
-    /// A buffer of so many zeros.
+    /// A buffer of this many zeros.
     Zeros(usize),
     I64(i64),
     U64(u64),
@@ -31,7 +31,8 @@ pub(crate) enum Value {
     I32(i32),
 }
 
-/// A run. The kernel's arguments are a buffer called `before`, those here, and a buffer called `after`.
+/// A run. The kernel's arguments are a buffer called `before`, these arguments, and a buffer called
+/// `after`.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
@@ -43,7 +44,7 @@ pub(crate) struct Case {
     pub(crate) strict: Strict,
     pub(crate) max_instructions: Option<u64>,
     pub(crate) exit: i32,
-    /// Whether the first line tells a distance from a buffer that is not near.
+    /// Whether the first line reports a distance from a buffer that is not near.
     pub(crate) far: bool,
 }
 
@@ -67,7 +68,7 @@ impl Case {
         }
     }
 
-    /// The command line behind `wavemill`.
+    /// The command line after `wavemill`.
     pub(crate) fn line(&self, mode: AddressMode) -> Vec<String> {
         let text = |value: Value| match value {
             Value::Buffer(bytes) => format!("u8[{bytes}]={DATA}"),
@@ -95,7 +96,7 @@ impl Case {
         }
         line.push(format!("before:u8[{AROUND}]={BEFORE}"));
         line.extend(self.args.iter().map(|(name, value)| {
-            // Metadata tells the types of buffers, too.
+            // Metadata also has the types of buffers.
             let ty = match (self.object, value) {
                 ("source" | "recursion" | "stack", Value::Buffer(bytes)) => {
                     format!("i32[{}]={:#x}", bytes / 4, 0x1111_1111)
@@ -111,7 +112,7 @@ impl Case {
         line
     }
 
-    /// What the accessed buffer holds before; `None` if there is none.
+    /// Initial contents of the accessed buffer; `None` if there is none.
     pub(crate) fn contents(&self) -> Option<Vec<u8>> {
         self.args.iter().find_map(|(_, value)| match *value {
             Value::Buffer(size) => Some(vec![DATA; size]),
@@ -120,21 +121,21 @@ impl Case {
         })
     }
 
-    /// Runs the command. Its exit code is the case's; what it said on the standard error.
+    /// Runs the command, which must end with the case's exit code; returns its standard error.
     pub(crate) fn command(&self, folder: &Folder, mode: AddressMode, more: &[&str]) -> String {
         let line = self.line(mode);
         let output = folder.command().args(&line).args(more).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        // A process that a signal has ended has no code.
+        // A process killed by a signal has no code.
         assert_eq!(output.status.code(), Some(self.exit), "{}: {line:?}\n{said}", self.name);
-        // What to do about it included, a terminal shows it whole.
+        // With the advice, a terminal shows all of it.
         let report = said.split_once("error: ").map_or("", |(_, report)| report).lines().count();
         assert!(report <= 12 || more.contains(&"--registers"), "{}: {report} lines\n{said}", self.name);
         said
     }
 
-    /// Runs the same through the library: what came of it, and what the accessed buffer holds afterwards, if there is one.
-    /// The buffers around are as they were.
+    /// Runs the case through the library. Returns the result, and the final contents of the
+    /// accessed buffer, if there is one. The surrounding buffers must be unchanged.
     pub(crate) fn library(
         &self,
         target: &str,
@@ -144,7 +145,7 @@ impl Case {
         self.launch(target, mode, poison, false)
     }
 
-    /// The same with the accessed buffer freed before.
+    /// Like [`Case::library`], with the accessed buffer freed before.
     pub(crate) fn after_free(&self, target: &str, mode: AddressMode) -> Result<LaunchStats, Error> {
         self.launch(target, mode, None, true).0
     }
@@ -228,8 +229,8 @@ pub(crate) fn folder(name: &str, target: &str) -> Folder {
     folder
 }
 
-/// What is the same in both address modes: everything but addresses, and the registers and distances that are made of them;
-/// of an address `far` from all buffers also what is near.
+/// The text common to both address modes: without addresses, and without registers and distances
+/// that depend on them. For an address `far` from all buffers, also without the nearest buffer.
 pub(crate) fn without_addresses(text: &str, far: bool) -> String {
     let mut out = String::new();
     let mut memory = false;

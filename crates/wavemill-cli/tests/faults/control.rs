@@ -1,4 +1,4 @@
-//! Waves that go where no code is, and waves that never end.
+//! Waves that jump to where there is no code, and waves that never end.
 
 use wavemill::device::AddressMode;
 
@@ -11,7 +11,7 @@ fn at(name: &'static str, kernel: &'static str, address: u64) -> Case {
     Case::new(name, "control", kernel, &[("target", U64(address))])
 }
 
-/// One whose argument is a buffer.
+/// A kernel of `control.s` whose argument is a buffer.
 fn on_data(name: &'static str, kernel: &'static str) -> Case {
     Case::new(name, "control", kernel, &[("target", Buffer(64))])
 }
@@ -32,7 +32,7 @@ fn jumps() -> Vec<Case> {
     ]
 }
 
-/// Jumps to where no instruction begins, and functions that nothing ends.
+/// Jumps between instructions, and functions without an end.
 fn ends() -> Vec<Case> {
     let kernels = [
         "misaligned",
@@ -50,7 +50,7 @@ fn in_jumps(kernel: &'static str) -> Case {
     Case { object: "jumps", ..at(kernel, kernel, 0) }
 }
 
-/// Accesses of the segment of 24 bytes that holds the arguments.
+/// Accesses to the 24-byte segment that holds the arguments.
 fn arguments() -> Vec<Case> {
     vec![
         at("load_past_the_end", "loads_past_the_arguments", 0),
@@ -74,7 +74,7 @@ fn waits() -> Vec<Case> {
     ]
 }
 
-/// A flag that nobody sets.
+/// A flag that no wave sets.
 fn on_flag(name: &'static str, kernel: &'static str) -> Case {
     Case::new(name, "control", kernel, &[("target", Zeros(64))])
 }
@@ -89,7 +89,7 @@ fn ends_of_code_and_jumps_beside_instructions() {
     TARGETS.iter().for_each(|target| check("ends", target, &ends()));
 }
 
-/// Only a wave that comes to the end of a function in order lacks its end.
+/// A function end is reported as missing only if a wave reached it sequentially.
 #[test]
 fn an_end_is_missed_where_no_jump_leads() {
     for target in TARGETS {
@@ -116,7 +116,7 @@ fn waves_that_never_end() {
     TARGETS.iter().for_each(|target| check("waits", target, &waits()));
 }
 
-/// The same ended by the clock.
+/// The same kernels, stopped by the time limit.
 #[test]
 fn time_is_over() {
     for target in TARGETS {

@@ -1,4 +1,4 @@
-//! Accesses that lead out of what they may touch.
+//! Accesses outside the permitted memory.
 
 use wavemill::device::AddressMode;
 use wavemill::launch::Strict;
@@ -11,7 +11,7 @@ use crate::faults::{TARGETS, check};
 /// Bytes of the accessed buffer: one dword for each lane of a wave.
 const SIZE: i64 = 256;
 
-/// A kernel of `access.s`: the lanes of the mask go to byte `offset + stride * lane`.
+/// A kernel of `access.s`: the lanes of the mask access byte `offset + stride * lane`.
 fn access(name: &'static str, kernel: &'static str, offset: i64, stride: u32, lanes: u64) -> Case {
     let args = [
         ("data", Buffer(SIZE as usize)),
@@ -101,7 +101,7 @@ fn scratch(target: &str) -> Vec<Case> {
             access("buffer_store_runs_1_byte_past_the_end", "buffer_store_short", END - 1, 0, ALL),
             access("buffer_store_1_byte_below_the_start", "buffer_store_short", -1, 0, 1 << 9),
             access("buffer_atomic_past_the_end", "buffer_atomic_add", END - 12, 4, 0xf),
-            // No vector register is named, but lanes are refused.
+            // It names no vector register, but lanes are rejected.
             access("load_to_lds_past_the_end", "buffer_load_lds", 64 * END, 0, 0xff00),
         ]);
     }
@@ -123,7 +123,7 @@ fn private() -> Vec<Case> {
     ]
 }
 
-/// A function that calls itself, compiled and assembled: the sum of the numbers up to the depth in each item.
+/// A recursive function, compiled and assembled: each item sums the numbers up to the depth.
 fn recursions() -> Vec<Case> {
     let depth = Value::I32(RECURSION);
     let case =
@@ -131,7 +131,7 @@ fn recursions() -> Vec<Case> {
     vec![case("recursion"), case("stack")]
 }
 
-/// The depth of that.
+/// The depth of the recursion.
 const RECURSION: i32 = 70;
 
 /// Compiled code with calls that are inlined.
@@ -140,7 +140,7 @@ fn source() -> Vec<Case> {
     vec![Case::new("in_one_lane_only", "source", "one_lane", &args)]
 }
 
-/// LDS has 1024 bytes; the accesses of lanes 60 to 63 begin behind it.
+/// LDS has 1024 bytes; the accesses of lanes 60 to 63 begin after it.
 fn lds() -> Vec<Case> {
     let strict = |case: Case| Case { strict: Strict { lds: true, buffers: false }, ..case };
     let start = 1024 - 4 * 60;
@@ -164,7 +164,7 @@ fn lds() -> Vec<Case> {
     cases.into_iter().map(strict).collect()
 }
 
-/// Buffers that end in front of the accesses by their resources.
+/// Buffers whose resources end before the accesses.
 fn ranges() -> Vec<Case> {
     let ranged = |kernel: &'static str, records: u32| {
         let mut case = access(kernel, kernel, 0, 4, ALL);
@@ -210,7 +210,8 @@ fn accesses_past_private_memory() {
     TARGETS.iter().for_each(|target| check("scratch", target, &scratch(target)));
 }
 
-/// A report proposes a stack that the launch takes; who follows it often enough has the result.
+/// A report proposes a stack size that the launch accepts; following it repeatedly leads to the
+/// result.
 #[test]
 fn larger_stacks_are_those_that_reports_propose() {
     for target in TARGETS {
@@ -236,7 +237,7 @@ fn larger_stacks_are_those_that_reports_propose() {
             }
             assert!(tries > 0, "{} on {target}", case.name);
         }
-        // There is no more than this.
+        // The largest possible stack is reached.
         for case in recursions() {
             let endless = Case { args: vec![case.args[0], ("depth", Value::I32(i32::MAX))], ..case };
             let said = endless.command(&folder, AddressMode::Sandbox, &["--stack", "131056"]);
@@ -287,7 +288,7 @@ fn accesses_after_free() {
     }
 }
 
-/// A pointer to what one launch had is followed by the next one of a launch file.
+/// A launch of a launch file uses a pointer that an earlier launch left.
 #[test]
 fn accesses_after_free_between_launches() {
     let kernels = ["load_through", "store_through", "atomic_through", "scalar_load_through"];
@@ -314,19 +315,20 @@ fn accesses_after_free_between_launches() {
     }
 }
 
-/// Without `--strict`, what is out of range reads 0 (Vega ISA 3.6.1), and a warning counts it; what is inside holds the
-/// poison. Of 1,024 bytes, gfx950 allocates 1,280: what is behind them there is reached.
+/// Without `--strict`, reads out of range return 0 (Vega ISA 3.6.1), and a warning counts them;
+/// reads in range return the poison. gfx950 allocates 1,280 bytes for 1,024, so the bytes after
+/// 1,024 are in range there.
 #[test]
 fn without_strict_there_is_a_warning() {
     const POISON: u32 = 0x7b7b_7b7b;
-    /// Lanes that read inside, and accesses that are not: lane 60 begins at byte 1,024.
+    /// Number of lanes that read inside, and of accesses outside: lane 60 begins at byte 1,024.
     fn inside_and_beyond(kernel: &str) -> (usize, usize) {
         match kernel {
             // An access that begins inside and ends outside is out of range.
             "ds_read_b64" => (59, 5),
-            // Two accesses each, of which the second one is a lane ahead. What is looked at is the first one.
+            // Two accesses each, of which the second one is a lane ahead. The first one is checked.
             "ds_read2_b32" | "ds_write2_b32" | "ds_wrxchg2_rtn_b32" => (60, 4 + 5),
-            // Of these, one lane is beyond, or the wave adds once for all lanes.
+            // One lane is beyond, or the wave adds once for all lanes.
             "below_the_start" | "one_byte_past_the_end" | "ds_append" => (0, 1),
             _ => (60, 4),
         }
@@ -383,7 +385,7 @@ fn without_strict_there_is_a_warning() {
     }
 }
 
-/// Launch files say it, too, and `--init` keeps it.
+/// Launch files have the option too, and `--init` keeps it.
 #[test]
 fn strict_launch_files() {
     let folder = folder("launch_files", "gfx942");
@@ -406,7 +408,7 @@ fn strict_launch_files() {
     assert!(said.contains("strict: there is no rule `lsd`; expected any of lds, buffers"), "{said}");
 }
 
-/// Twelve lines with what to do about it, unless somebody asks for the rest.
+/// Reports have twelve lines with advice, unless the user requests the rest.
 #[test]
 fn long_reports() {
     let cases: Vec<Case> =
@@ -423,7 +425,7 @@ fn long_reports() {
     }
 }
 
-/// The text of the source line is shown where the file is there.
+/// The text of the source line is shown if the file exists.
 #[test]
 fn lines_of_sources() {
     let folder = folder("lines", "gfx942");
@@ -432,7 +434,7 @@ fn lines_of_sources() {
     folder.file("kernels/faults/source.cl", &text);
     let text = std::fs::read_to_string(repository().join("kernels/faults/recursion.cl")).unwrap();
     folder.file("kernels/faults/recursion.cl", text);
-    // Code that is older than its source may be another one.
+    // A code object older than its source may come from another version.
     let [object, recursion] = ["source.co", "recursion.co"]
         .map(|name| std::fs::File::options().append(true).open(folder.0.join(name)).unwrap());
     for object in [&object, &recursion] {
@@ -452,7 +454,7 @@ fn lines_of_sources() {
     insta::assert_snapshot!("lines", all);
 }
 
-/// The same reports as JSON.
+/// The same reports, as JSON.
 #[test]
 fn reports_as_json() {
     let pick = |cases: Vec<Case>, name: &str| cases.into_iter().find(|case| case.name == name).unwrap();
@@ -471,7 +473,7 @@ fn reports_as_json() {
             let said = case.command(&folder, AddressMode::Sandbox, &["--message-format", "json"]);
             let message = said.lines().last().unwrap_or_default();
             let mut message: serde_json::Value = serde_json::from_str(message).unwrap();
-            // It is the text that other snapshots have.
+            // Other snapshots have this text.
             let text = message["message"].take();
             assert!(
                 text.as_str()

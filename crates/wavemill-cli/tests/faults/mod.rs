@@ -1,5 +1,5 @@
-//! Kernels that go wrong, as users run them: the whole message, the exit code, a host that goes on, and buffers that nobody
-//! touched. The sources are in `kernels/faults`.
+//! Failing kernels as users run them: the whole message, the exit code, a host that continues, and
+//! buffers that stay unchanged. The sources are in `kernels/faults`.
 
 mod absurd;
 mod case;
@@ -14,14 +14,14 @@ use case::{Case, folder, without_addresses};
 
 const TARGETS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx950"];
 
-/// The error of the message that the command printed, without what to do about it.
+/// The error in the message of the command, without the advice.
 fn error_of(said: &str) -> &str {
     let error = said.split_once("error: ").map_or("", |(_, error)| error);
     error.split_once("\n\n").map_or(error, |(error, _)| error).trim_end()
 }
 
-/// Runs cases of one kind on a target through the command and the library in both address modes, and compares what was said
-/// with the snapshot.
+/// Runs cases of one kind on a target through the command and the library in both address modes,
+/// and compares the messages with the snapshot.
 fn check(group: &str, target: &str, cases: &[Case]) {
     let folder = folder(group, target);
     let mut all = String::new();
@@ -41,7 +41,7 @@ fn check(group: &str, target: &str, cases: &[Case]) {
     insta::assert_snapshot!(format!("{group}_{target}"), all);
 }
 
-/// The library says the same as the command did, and no buffer has changed.
+/// The library reports the same as the command did, and no buffer has changed.
 fn unchanged(case: &Case, target: &str, mode: AddressMode, error: &str, same: impl Fn(&str) -> String) {
     let (result, data) = case.library(target, mode, None);
     let result = result.expect_err(case.name);
@@ -63,7 +63,7 @@ fn addresses_are_all_that_is_left_out() {
     assert!(without_addresses(text, true).starts_with("illegal store of 4 bytes at <address>\n"));
 }
 
-/// An index that is wrong by far hits no other buffer, and nothing of the runtime's own.
+/// An index that is far out of range hits no other buffer, and no memory of the runtime.
 #[test]
 fn far_overruns_hit_nothing() {
     let folder = folder("far", "gfx942");

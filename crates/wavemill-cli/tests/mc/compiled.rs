@@ -8,11 +8,11 @@ use crate::common::{Folder, ends, err, expect, out, repository, said};
 
 const TARGETS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx950"];
 
-/// What OpenCL C needs, as Debian has it.
+/// Requirements of OpenCL C, as in Debian.
 const OPENCL: [Tool; 3] =
     [Tool::Clang, Tool::Program("ld.lld-22"), Tool::File("/usr/lib/clc/amdgcn-amd-amdhsa.bc", "libclc-22")];
 
-/// What HIP needs, as Debian has it.
+/// Requirements of HIP, as in Debian.
 const HIP: [Tool; 4] = [
     Tool::Clang,
     Tool::Program("ld.lld-22"),
@@ -59,7 +59,7 @@ pub(crate) fn add(suite: &mut Suite) {
     suite.oracle_test("global offsets with ROCm's library", &HIP, global_offsets_of_rocm);
 }
 
-/// A source of the examples, in a folder of its own with an empty folder for temporary files.
+/// A source of the examples, in its own folder with an empty folder for temporary files.
 fn example(folder: &str, name: &str) -> Result<Folder, Failed> {
     let folder = Folder::new(folder);
     let parent = if name.ends_with(".s") { "assembly" } else { "source" };
@@ -96,13 +96,13 @@ fn source(name: &str, target: &str) -> Result<(), Failed> {
     same(&said.lines().count(), &2)?;
     contains(&said, &format!("={target} "))?;
     contains(&said, &format!(" -o saxpy.co {name}\n"))?;
-    // Nothing is left, neither there nor beside the source.
+    // No file is left, neither there nor next to the source.
     same(&files(&folder.0.join("tmp"))?.len(), &0)?;
     same(&files(&folder.0)?.len(), &2)
 }
 
-/// Dynamic LDS, barriers, shuffles, atomics, mathematics and printf: each comes from another part of HIP's headers and ROCm's
-/// libraries.
+/// Dynamic LDS, barriers, shuffles, atomics, mathematics and printf: each is from another part of
+/// HIP's headers and ROCm's libraries.
 const HIP_KERNELS: &str = r#"
 #include <hip/hip_runtime.h>
 
@@ -148,7 +148,7 @@ fn hip() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What is printed can be copied, and makes a file that runs.
+/// The printed command line can be copied, and creates a file that runs.
 fn printed_line() -> Result<(), Failed> {
     let folder = example("compiled_line", "saxpy.cl")?;
     let said = err(&expect(&folder, 0, &[&["run", "saxpy.cl"][..], &SAXPY].concat()));
@@ -156,7 +156,7 @@ fn printed_line() -> Result<(), Failed> {
     contains(lines[0], "note: `saxpy.cl` is compiled for gfx942; pass --target for another target")?;
     ends(0, std::process::Command::new("sh").arg("-c").arg(lines[1]).current_dir(&folder.0));
     expect(&folder, 0, &[&["run", "saxpy.co"][..], &SAXPY].concat());
-    // For programs.
+    // As JSON.
     let line = ["run", "saxpy.cl", "--message-format", "json", "--target", "mi210"];
     let said = err(&expect(&folder, 0, &[&line[..], &SAXPY].concat()));
     let first: serde_json::Value = serde_json::from_str(said.lines().next().unwrap_or_default())?;
@@ -169,7 +169,8 @@ fn printed_line() -> Result<(), Failed> {
     }
 }
 
-/// libclc has nothing that gives `printf` room for its records; versions of code objects have the buffer at different offsets.
+/// libclc does not provide room for the records of `printf`; the buffer's offset depends on the
+/// code object version.
 fn printf() -> Result<(), Failed> {
     let folder = Folder::new("compiled_printf");
     let text = "kernel void k(int n) {\n    if (get_local_id(0) == 3) printf(\"%d of %d\\n\", (int)get_group_id(0), n);\n}\n";
@@ -184,7 +185,7 @@ fn printf() -> Result<(), Failed> {
         contains(&said, " -include printf_alloc.h -o k.co k.cl\n")?;
         same(&said.contains("undefined symbol"), &false)?;
     }
-    // The handbook has the file, for those who copy the line.
+    // The handbook has the file, for users who copy the command line.
     let page = std::fs::read_to_string(repository().join("docs/compiling.md"))?;
     let (_, file) =
         page.split_once("`printf_alloc.h`:\n\n```c\n").ok_or("no printf_alloc.h in docs/compiling.md")?;
@@ -230,7 +231,7 @@ fn arguments_for_clang() -> Result<(), Failed> {
     let print = |line: &[&str]| out(&expect(&folder_of_tests, 0, line));
     same(&print(&["run", &file]), &"a[:1] = [103]\n".to_owned())?;
     same(&print(&["run", &file, "--clang-arg=-UN", "--clang-arg=-DN=4"]), &"a[:1] = [104]\n".to_owned())?;
-    // What is given goes into lines and launch files to start from.
+    // The given arguments appear in proposed command lines and launch files.
     let text = said(&folder, 2, &["run", "k.cl", "--clang-arg=-DN=3", "--clang-arg=-Iheaders"]);
     contains(
         &text,
@@ -250,21 +251,21 @@ fn arguments_for_clang() -> Result<(), Failed> {
     ];
     expect(&folder, 0, &line);
     expect(&folder, 0, &["run", "init.toml"]);
-    // A launch file is data: it cannot make clang run something else.
+    // A launch file is data: it cannot make clang run other programs.
     folder.file("plugin.toml", launch.replace("-DN=3", "-fplugin=evil.so"));
     let said = said(&folder, 2, &["run", "plugin.toml"]);
     contains(
         &said,
         "plugin.toml: clang-args: `-fplugin=evil.so` is refused; expected -DNAME, -UNAME, -IFOLDER,",
     )?;
-    // Nor is one written that would be refused.
+    // A launch file that would be rejected is not written either.
     let line = ["run", "k.cl", "--clang-arg=-DN=3", "--clang-arg=-Iheaders", "--clang-arg=-fverbose-asm"];
     let said = err(&expect(&folder, 2, &[&line[..], &["a:i32[64]", "--init=no.toml"]].concat()));
     contains(&said, "error: --init: clang-args: `-fverbose-asm` is refused;")?;
     same(&folder.0.join("no.toml").exists(), &false)
 }
 
-/// Names of files that clang, or a process that it starts, would take for something else.
+/// File names that clang, or a process that it starts, would read as something else.
 fn names_like_options() -> Result<(), Failed> {
     let folder = example("compiled_names", "saxpy.cl")?;
     let source = std::fs::read(folder.0.join("saxpy.cl"))?;
@@ -276,7 +277,7 @@ fn names_like_options() -> Result<(), Failed> {
         folder.file("k.toml", launch);
         expect(&folder, 0, &["run", "k.toml"]);
     }
-    // The line can be copied.
+    // The printed command line can be copied.
     let said = err(&expect(&folder, 0, &[&["run", "./-x.cl"][..], &SAXPY].concat()));
     let line = said.lines().nth(1).unwrap_or_default();
     contains(line, " -o ./-x.co ./-x.cl")?;
@@ -284,17 +285,18 @@ fn names_like_options() -> Result<(), Failed> {
     same(&folder.0.join("-x.co").exists(), &true)
 }
 
-/// The warning about `--offset` comes if and only if global ids are wrong, and says where they begin.
+/// The warning about `--offset` appears if and only if global ids are wrong, and says where they
+/// begin.
 fn global_offsets() -> Result<(), Failed> {
     let folder = Folder::new("compiled_offsets");
     folder.file("k.cl", OFFSET_KERNELS);
     for level in ["-O0", "-O2"] {
-        // The line that is printed makes the code object for all launches.
+        // The printed command line creates the code object for all launches.
         let text = said(&folder, 2, &["run", "k.cl", &format!("--clang-arg={level}")]);
         let line = text.lines().nth(1).unwrap_or_default();
         ends(0, std::process::Command::new("sh").arg("-c").arg(line).current_dir(&folder.0));
-        // The kernel, the offset, and where its first ids begin instead: libclc (LLVM 22) reads the upper half of X in X, the
-        // lower half of Y in Y, and the upper half of Y in Z.
+        // The kernel, the offset, and the first wrong ids: libclc (LLVM 22) reads the upper half of
+        // X in X, the lower half of Y in Y, and the upper half of Y in Z.
         for (kernel, offset, ids, warning) in [
             ("xy", "0,5", [0, 5, 0], None),
             ("xy", "5", [0, 0, 0], Some("get_global_id(0) begins at 0, not at 5")),
@@ -329,7 +331,7 @@ kernel void z(global ulong *a) { a[2] = get_global_id(2); }
 kernel void xy(global ulong *a) { a[0] = get_global_id(0); a[1] = get_global_id(1); }
 ";
 
-/// The way out that the warning names.
+/// The workaround that the warning names.
 fn global_offsets_of_rocm() -> Result<(), Failed> {
     let folder = Folder::new("compiled_offsets_rocm");
     folder.file("k.cl", OFFSET_KERNELS);
@@ -358,7 +360,7 @@ fn assembly() -> Result<(), Failed> {
         ["run", "twice.s", "--grid", "1", "--block", "64", "data:f32[64]=iota", "--expect", "data=iota(0,2)"];
     let output = expect(&folder, 0, &line);
     same(&err(&output), &"1x1x1 workgroups x 64 = 64 work-items\n".to_owned())?;
-    // In a launch file, too, beside which the source is.
+    // In a launch file too, with the source next to it.
     folder.file(
         "twice.toml",
         "object = 'twice.s'\ngrid = 1\nblock = 64\nargs = ['data:f32[64]=ones']\nexpect = ['data=2']\n",
@@ -439,11 +441,11 @@ fn generic_processors() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What a stand-in answers to the questions where things are.
+/// Output of a stand-in for clang, when asked where things are.
 #[cfg(unix)]
 const KNOWN: &str = "-print-resource-dir) echo /usr/lib/clang/22 ;; -print*) echo /bin/sh ;;";
 
-/// A folder of ROCm that is named has what is needed; nothing else takes its place.
+/// A named folder of ROCm must have everything; nothing replaces it.
 #[cfg(unix)]
 fn rocm_paths() -> Result<(), Failed> {
     let folder = Folder::new("compiled_rocm");
@@ -465,13 +467,13 @@ fn rocm_paths() -> Result<(), Failed> {
     same(&folder.0.join("ran").exists(), &false)
 }
 
-/// Whoever runs a launch file of somebody else runs a kernel, and nothing else.
+/// Running another user's launch file runs a kernel, and nothing else.
 #[cfg(unix)]
 fn bad_launch_files() -> Result<(), Failed> {
     let folder = Folder::new("compiled_bad_launch_files");
     stand_in(&folder, "echo > ran")?;
     folder.file("k.cl", "kernel void k(global int *a) {}\n");
-    // A file with arguments for whoever takes the name behind the @ for one.
+    // A file with arguments, for programs that read the name after the @ as one.
     folder.file("x.cl", "-fplugin=evil.so\n");
     folder.file("@x.cl", "kernel void k(global int *a) {}\n");
     let run = |code: i32, object: &str, argument: &str| {
@@ -482,7 +484,7 @@ fn bad_launch_files() -> Result<(), Failed> {
         said(&folder, code, &["run", "k.toml", "--clang", "./clang"])
     };
     for argument in [
-        // Plugins, other programs, files with arguments, files that are read, files that are written, other sources.
+        // Plugins, other programs, files with arguments, input files, output files, other sources.
         "-fplugin=evil.so",
         "-Xclang",
         "-fno-integrated-as",
@@ -516,7 +518,7 @@ fn bad_launch_files() -> Result<(), Failed> {
     same(&folder.0.join("ran").exists(), &false)
 }
 
-/// A program in the folder that stands for clang.
+/// A program in the folder that replaces clang.
 #[cfg(unix)]
 fn stand_in(folder: &Folder, script: &str) -> Result<(), Failed> {
     use std::os::unix::fs::PermissionsExt;
@@ -537,11 +539,11 @@ fn without_linker() -> Result<(), Failed> {
     contains(&text, "apt install lld-21")
 }
 
-/// Beats once, and goes on in a process of its own as clang's compiler does under its driver.
+/// Beats once, and continues in a separate process, as clang's compiler does under its driver.
 #[cfg(unix)]
 const WITHOUT_END: &str = "echo > beat; (while :; do echo > beat; sleep 0.05; done) & wait";
 
-/// Whether something goes on beating.
+/// Whether a process still beats.
 #[cfg(unix)]
 fn still_beats(folder: &Folder) -> Result<bool, Failed> {
     let beat = folder.0.join("beat");
@@ -550,7 +552,8 @@ fn still_beats(folder: &Folder) -> Result<bool, Failed> {
     Ok(beat.exists())
 }
 
-/// `--timeout` ends clang with the processes that it has started, while it is asked for its folders, too.
+/// `--timeout` ends clang with the processes that it has started, also while Wavemill queries its
+/// folders.
 #[cfg(unix)]
 fn without_end() -> Result<(), Failed> {
     let folder = Folder::new("compiled_without_end");
@@ -558,7 +561,7 @@ fn without_end() -> Result<(), Failed> {
     folder.file("libclc.bc", "");
     std::fs::create_dir(folder.0.join("tmp"))?;
     let line = ["run", "k.cl", "--clang", "./clang", "--libclc", "libclc.bc", "--timeout", "2"];
-    // A driver may have ended before what it started.
+    // A driver may end before the processes that it started.
     let left = WITHOUT_END.replace("wait", "exit 0");
     for asked in [
         format!("{KNOWN} *) {WITHOUT_END} ;;"),
@@ -589,7 +592,7 @@ fn interrupted() -> Result<(), Failed> {
     let mut command = folder.command();
     command.env("TMPDIR", folder.0.join("tmp")).stderr(Stdio::null());
     command.args(["run", "k.cl", "--clang", "./clang", "--libclc", "libclc.bc"]);
-    // POSIX: SIGHUP is 1, SIGINT is 2. A shell lets them through, or has them ignored from the start.
+    // POSIX: SIGHUP is 1, SIGINT is 2. A shell passes them on, or ignores them from the start.
     for (name, number) in [("INT", 2), ("HUP", 1)] {
         let shell = |trap: &str| {
             let mut shell = Command::new("sh");
@@ -609,7 +612,7 @@ fn interrupted() -> Result<(), Failed> {
             ends(0, Command::new("sh").args(["-c", &format!("kill -{name} {}", run.id())]));
             Ok(run)
         };
-        // What ignores it when the tests begin cannot show that it is heard.
+        // A signal that is ignored when the tests begin cannot be tested.
         let heard = Command::new("sh").args(["-c", &format!("kill -{name} $$; exit 7")]).status()?;
         if heard.signal() == Some(number) {
             same(&begun(shell(""))?.wait()?.signal(), &Some(number))?;

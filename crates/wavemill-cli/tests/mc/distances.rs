@@ -1,14 +1,16 @@
-//! Which distances between labels `wavemill mc` computes with while it reads a source: those that `llvm-mc` does.
+//! Checks which distances between labels `wavemill mc` knows while it reads a source: the same ones
+//! as `llvm-mc`.
 //!
-//! Each case is a section with two labels, something between them, and a statement that wants a number. Both assemblers
-//! read all cases in one file; of each, they must agree whether it is wrong, and where.
+//! Each case is a section with two labels, something between them, and a statement that needs a
+//! number. Both assemblers read all cases in one file. For each case, they must agree whether and
+//! where there is an error.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
 use wavemill_oracle::{Failed, Tool};
 
-/// What stands between the labels `from` and `to`. `@` is the number of the case.
+/// Text between the labels `from` and `to`. `@` is the number of the case.
 const BETWEEN: &[&str] = &[
     "",
     "s_nop 0",
@@ -47,7 +49,7 @@ const BETWEEN: &[&str] = &[
     ".type from@,@function\n.globl from@",
 ];
 
-/// Statements that want a number.
+/// Statements that need a number.
 const USES: &[&str] = &[
     ".if (to@-from@) == 4\n.endif",
     ".rept to@-from@\n.byte 1\n.endr",
@@ -108,7 +110,7 @@ fn cases() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// The first error of each case: line and column.
 type Errors = BTreeMap<usize, (usize, usize)>;
 
-/// What a program says of the source, in which the cases begin at these lines.
+/// The errors that a program reports for the source, in which the cases begin at these lines.
 fn errors(command: &mut Command, starts: &[usize]) -> Result<Errors, Failed> {
     let output = command.output()?;
     let mut errors = Errors::new();
@@ -123,7 +125,7 @@ fn errors(command: &mut Command, starts: &[usize]) -> Result<Errors, Failed> {
     Ok(errors)
 }
 
-/// Both programs, on all cases, writing text and an object.
+/// Runs both programs on all cases, writing text and an object.
 pub(crate) fn agree() -> Result<(), Failed> {
     let cases: Vec<_> = cases().collect();
     let mut source = ".section .elsewhere,\"a\"\n".to_owned();

@@ -1,8 +1,9 @@
-//! Which values directives and instructions take in `wavemill mc`: those that `llvm-mc` takes.
+//! Checks which values directives and instructions accept in `wavemill mc`: the same ones as in
+//! `llvm-mc`.
 //!
-//! Each case is a section with labels and a statement with a value in it. Both programs read all cases in one file; of each
-//! case they must agree whether it is an error, and what they write of the others must be the same. Where they write text,
-//! nothing is laid out, so that much is no error that is one where they write objects.
+//! Each case is a section with labels and a statement with a value in it. Both programs read all
+//! cases in one file. They must agree which cases are errors, and write the same output for the
+//! others. Text output has no layout, so some errors of object output are not errors there.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -69,7 +70,7 @@ const STATEMENTS: &[&str] = &[
     "s_branch %",
 ];
 
-/// Values that are numbers at the latest when the source ends, and what is none.
+/// Values that are numbers at the latest when the source ends, and values that are not.
 const NUMBERS: &[&str] = &[
     "",
     "0",
@@ -95,8 +96,9 @@ const NUMBERS: &[&str] = &[
     "c@-a@",
 ];
 
-/// Values over addresses. Where objects are written, LLVM never ends on sizes that depend on themselves, and makes relocations of
-/// others that mean something else; `distances.rs` has those that both take.
+/// Values with addresses. When LLVM writes objects, it never ends on sizes that depend on
+/// themselves, and emits relocations with another meaning for other sizes. `distances.rs` has the
+/// values that both accept.
 const ADDRESSES: &[&str] = &[
     "a@==b@",
     "a@<b@",
@@ -121,8 +123,8 @@ const ADDRESSES: &[&str] = &[
     "v0",
 ];
 
-/// What only LLVM takes, and why it stays an error: statements, values, and the reason. LLVM never ends on some of them, so
-/// that it is not asked.
+/// Values that only LLVM accepts, and that stay errors: statements, values, and the reason. LLVM
+/// never ends on some of them, so it is not run on these.
 const REFUSED: &[(&str, &[&str], &str)] = &[
     (
         ".p2align %",
@@ -143,8 +145,9 @@ const REFUSED: &[(&str, &[&str], &str)] = &[
     ("s_nop %", &["-1", "-4", "-128", "~0"], "LLVM drops the upper bits of the constant without a word"),
 ];
 
-/// A known difference of the text: instructions with a word that LLVM prints and does not encode, each with LLVM's text. Here
-/// the text of an instruction is what its bytes mean, so that it lacks ` nt`; the bytes are the same.
+/// A known difference in the text: instructions with a word that LLVM prints and does not encode,
+/// each with LLVM's text. Wavemill prints the meaning of the bytes, so its text lacks ` nt`; the
+/// bytes are the same.
 const NOT_ENCODED: &[(&str, &str)] = &[
     ("buffer_wbl2 nt", "buffer_wbl2 nt"),
     ("buffer_wbl2 sc0 nt", "buffer_wbl2 sc0 nt"),
@@ -174,7 +177,7 @@ fn cases(kind: &str) -> Vec<Case> {
     };
     let addresses = if kind == "asm" { ADDRESSES } else { &[] };
     let values = NUMBERS.iter().chain(addresses);
-    // LLVM crashes on fields of instructions that become numbers only at the end.
+    // LLVM crashes on instruction fields that become numbers only at the end.
     let asked = |statement: &&&str| kind == "asm" || !matches!(**statement, "s_branch %" | "s_mov_b32 s9, %");
     STATEMENTS
         .iter()
@@ -183,7 +186,7 @@ fn cases(kind: &str) -> Vec<Case> {
         .collect()
 }
 
-/// Cases that a program is asked about in one run, by their numbers. It reports so many errors at most.
+/// Most cases in one run of a program, which also limits its errors.
 const AT_ONCE: usize = 400;
 
 /// One of the two programs, writing one kind of output.
@@ -194,7 +197,8 @@ struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// Has the program write the cases of these numbers; the numbers of those that it reports as errors.
+    /// Runs the program on these cases, and returns the numbers of the ones that it reports as
+    /// errors.
     fn write(&self, cases: &[Case], numbers: &[usize], out: &Path) -> Result<BTreeSet<usize>, Failed> {
         let mut source = String::new();
         let mut starts = Vec::new();
@@ -230,7 +234,8 @@ impl Program<'_> {
         Ok(errors)
     }
 
-    /// The numbers of all cases that are errors. LLVM looks for some only where there are no others.
+    /// The numbers of all cases that are errors. LLVM checks for some errors only if there are no
+    /// others.
     fn errors(&self, cases: &[Case], numbers: &[usize]) -> Result<BTreeSet<usize>, Failed> {
         let mut all = BTreeSet::new();
         for part in numbers.chunks(AT_ONCE) {
@@ -247,7 +252,7 @@ impl Program<'_> {
     }
 }
 
-/// Both programs, on all cases, writing text and objects.
+/// Runs both programs on all cases, writing text and objects.
 pub(crate) fn agree() -> Result<(), Failed> {
     let folder = crate::folder("values")?;
     let own = [PathBuf::from(env!("CARGO_BIN_EXE_wavemill")), PathBuf::from("mc")];
@@ -265,7 +270,7 @@ pub(crate) fn agree() -> Result<(), Failed> {
             let which = if ours.contains(number) { "wavemill" } else { "LLVM" };
             differences += &format!("{kind}, {:?}: only {which} reports an error\n", cases[*number].text);
         }
-        // What is listed is an error, or it would not be.
+        // Every listed case must be an error.
         let own_errors = program(&own).errors(&cases, &never)?;
         for number in never.iter().filter(|number| !own_errors.contains(number)) {
             differences += &format!("{kind}, {:?}: listed, and no error\n", cases[*number].text);
@@ -297,7 +302,7 @@ pub(crate) fn agree() -> Result<(), Failed> {
     }
 }
 
-/// What the programs print of [`NOT_ENCODED`] that is not listed.
+/// Output of the programs for [`NOT_ENCODED`] that differs from the list.
 fn not_encoded(folder: &Path) -> Result<String, Failed> {
     let file = folder.join("not_encoded.s");
     let source: String = NOT_ENCODED.iter().map(|(source, _)| format!("{source}\n")).collect();

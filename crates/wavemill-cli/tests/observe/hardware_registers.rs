@@ -1,4 +1,4 @@
-//! What kernels read of hardware registers is what the launch gave them (Vega ISA 3.3, 3.4, 5.8).
+//! Kernels read in hardware registers the values that the launch set (Vega ISA 3.3, 3.4, 5.8).
 
 use crate::common::{Folder, expect};
 
@@ -57,7 +57,8 @@ fn hardware_registers_say_what_the_launch_gave() {
         let folder = Folder::new(&format!("hardware_registers_{target}"));
         let accum_offset = if target == "gfx906" { "" } else { ".amdhsa_accum_offset 8" };
         folder.file("k.s", SOURCE.replace("TARGET", target).replace("ACCUM_OFFSET", accum_offset));
-        // Fours of VGPRs less one, from bit 8 on; VCCZ and VALID; denormals of f16 and f64, DX10_CLAMP and IEEE.
+        // Groups of four VGPRs minus one, from bit 8 on; VCCZ and VALID; denormals of f16 and f64,
+        // DX10_CLAMP and IEEE.
         let wanted = format!("x=[{lds},{},{},{}]", 0x100, 1 << 10 | 1 << 16, 0x3c0);
         expect(&folder, 0, &["run", "k.s", "--grid", "1", "--block", "64", "x:u32[4]", "--expect", &wanted]);
     }

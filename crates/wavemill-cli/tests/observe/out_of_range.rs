@@ -1,4 +1,5 @@
-//! Accesses of which the chip says nothing: warnings, statistics, and what `wavemill info` knows before a kernel runs.
+//! Accesses that the chip ignores silently: warnings, statistics, and what `wavemill info` reports
+//! before a kernel runs.
 
 use serde_json::{Value, json};
 
@@ -6,7 +7,7 @@ use super::{err, objects};
 use crate::common::{Folder, expect, out};
 
 const SOURCE: &str = include_str!("out_of_range.s");
-/// Targets with the bytes that LDS is allocated in.
+/// Targets with the allocation granule of LDS in bytes.
 const TARGETS: [(&str, &str); 4] =
     [("gfx906", "512"), ("gfx90a", "512"), ("gfx942", "512"), ("gfx950", "1,280")];
 
@@ -24,7 +25,7 @@ const KERNELS: [(&str, u32); 10] = [
     ("direct", 0),
 ];
 
-/// What the metadata says of a kernel: all have a buffer, and one has LDS as an argument.
+/// Metadata of a kernel: all have a buffer, and one has LDS as an argument.
 fn metadata(kernel: &str, lds: u32) -> String {
     let local = match kernel {
         "argument" => {
@@ -77,14 +78,15 @@ fn lds_that_the_launch_does_not_give() {
         let reversed = ["--expect", "x[:4]=[63,62,61,60]", "--dynamic-lds"];
         let right = run(&folder, 0, "reverse", "32", &[&reversed[..], &["256"]].concat());
         assert!(!right.contains("warning"), "{right}");
-        // What is there in the granule can be used, but nobody asked for it: 31 lanes write behind 132 bytes, as many read.
+        // Bytes of the granule beyond the request are usable: 31 lanes write beyond 132 bytes, and
+        // as many read.
         let granular = run(&folder, 0, "reverse", "1", &[&reversed[..], &["132"]].concat());
         let warning = format!(
             "warning: 62 LDS accesses beyond the workgroup's 132 bytes reached the rest of the {granule} bytes that the chip \
              allocates; `--dynamic-lds 132` may be too small\n"
         );
         assert!(granular.ends_with(&warning), "{granular}");
-        // Strict runs know nothing of granules.
+        // Strict runs ignore granules.
         let strict = run(&folder, 4, "reverse", "1", &["--dynamic-lds", "132", "--strict=lds"]);
         assert!(strict.contains("at byte 132 of LDS (the workgroup has 132 bytes)"), "{strict}");
     }
@@ -111,7 +113,8 @@ fn warnings_of_launch_files_and_as_json() {
     assert_eq!(found, [json!(2), json!("reverse"), json!(0), json!(0), json!(256), json!(0)]);
 }
 
-/// Work-items that read what LDS does not hold may fault for it, or never end; and a later round may do nothing of the kind.
+/// Work-items that read beyond LDS may fault because of it, or never end; a later round may read
+/// nothing beyond.
 #[test]
 fn a_launch_that_does_not_end_is_warned_of_too() {
     let warned = |text: &str| {
@@ -128,12 +131,12 @@ fn a_launch_that_does_not_end_is_warned_of_too() {
     warned(&run(&folder, 124, "endless", "1", &["--max-instructions", "100000"]));
     warned(&run(&folder, 124, "endless", "1", &["--timeout", "1"]));
     assert!(!run(&folder, 0, "endless", "1", &["--dynamic-lds", "256"]).contains("warning"));
-    // Only the first round leaves LDS: it writes what keeps the second one from it.
+    // Only the first round leaves LDS: it writes a flag that keeps the second one from it.
     let text = run(&folder, 0, "once", "1", &["--repeat", "2"]);
     assert!(text.contains("warning: 64 LDS accesses beyond the workgroup's 0 bytes"), "{text}");
 }
 
-/// What to do depends on where the LDS comes from.
+/// The advice depends on where the LDS comes from.
 #[test]
 fn warnings_know_declared_bytes_and_local_arguments() {
     let folder = folder("declared", "gfx942");
@@ -185,7 +188,7 @@ fn info_reads_the_code() {
         assert!(of("reverse").contains(lds), "{text}");
         assert!(!of("reverse").contains("cannot run") && !of("half").contains("more at launch"), "{text}");
         assert!(of("cannot").contains("\n    cannot run ds_gws_init (2), ds_gws_sema_v (1)\n"), "{text}");
-        // What it calls is read, too.
+        // Called functions are checked too.
         for kernel in ["caller", "direct"] {
             assert!(of(kernel).contains("\n    cannot run ds_gws_sema_p (1)\n"), "{text}");
         }

@@ -1,5 +1,5 @@
-//! Arguments and options of launches that few kernels need: null pointers, stacks of no known size, names out of debug
-//! information.
+//! Arguments and options of launches that few kernels need: null pointers, stacks of no known size,
+//! names from debug information.
 
 use crate::common::{Folder, expect, out, repository, said};
 
@@ -22,7 +22,8 @@ fn launch<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&LAUNCH[..], more].concat()
 }
 
-/// As Triton's kernels: no names, no types, no language, and two pointers behind the arguments of the source.
+/// Like Triton's kernels: no names, no types, no language, and two pointers after the arguments of
+/// the source.
 fn triton_like(name: &str) -> Folder {
     let folder = Folder::new(name);
     // It traps unless both of the last pointers are null.
@@ -55,7 +56,8 @@ fn pointers_can_be_null() {
     assert!(message.contains("there is no buffer `a` among the arguments; the buffers are x"), "{message}");
 }
 
-/// The arguments of a parameter pack are all called alike, and a file can call an argument anything.
+/// The arguments of a parameter pack all have the same name, and a file can give an argument any
+/// name.
 #[test]
 fn proposed_names_can_be_used() {
     let folder = Folder::new("argument_names");
@@ -111,7 +113,7 @@ fn stacks_of_no_known_size_are_set_by_the_launch() {
     let message = said(&folder, 2, &launch(&["--stack", "1M"]));
     let wanted = "1048576 bytes of private memory for a work-item; the maximum is 131056";
     assert!(message.contains(wanted), "{message}");
-    // What is known may be too little, but never too much.
+    // The declared size may be too small, but never too large.
     let fixed = |size| ["run", "fixed.co", "--grid", "1", "--block", "64", "--stack", size];
     expect(&folder, 0, &fixed("20004"));
     expect(&folder, 4, &fixed("20000"));
@@ -148,7 +150,7 @@ fn debug_information_names_what_metadata_does_not() {
     assert!(proposal.contains(" bytes:u64=1 'found:u32[1024]=zeros' n:u32=1"), "{proposal}");
     let line = ["run", "k.co", "--kernel", "hip_malloc_list", "--grid", "1", "--block", "64", "n=40"];
     let result = expect(&folder, 0, &[&line[..], &["sums[64]", "--print", "sums[30:34]"]].concat());
-    // The sums below 30 and 31; those of 32 and 33 are of 0 and 1 numbers.
+    // The sums below 30 and 31; the sums at 32 and 33 add 0 and 1 numbers.
     assert_eq!(out(&result), "sums[30:34] = [435, 465, 0, 0]\n");
     let message = said(&folder, 2, &[&line[..], &["total[64]"]].concat());
     assert!(message.contains("the kernel has no parameter `total`; it has sums, n"), "{message}");

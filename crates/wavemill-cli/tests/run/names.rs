@@ -1,4 +1,4 @@
-//! Kernels by the names that people give them, wherever a name is taken.
+//! Kernels by the names that users give them, wherever a name is accepted.
 
 use crate::common::{Folder, err, expect, out, said};
 

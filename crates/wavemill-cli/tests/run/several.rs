@@ -1,4 +1,4 @@
-//! Several launch files in one run, and what comes from the standard input.
+//! Several launch files in one run, and launch files from the standard input.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -38,7 +38,7 @@ fn launch_files_run_one_after_the_other() {
     let one = "==> good.toml <==\nc[:2] = [0.0, 1.0]\nc: 64 elements as expected\n";
     assert_eq!(out(&output), [one, one].concat());
     assert!(err(&output).starts_with("good.toml: 1x1x1 workgroups x 64"), "{}", err(&output));
-    // Those behind one that fails run, too; the exit code is that of the first one that fails.
+    // Launch files after a failing one run too; the exit code is the first failure's.
     let output = expect(&folder, 1, &["run", "wrong.toml", "fault.toml", "none.toml", "good.toml"]);
     assert!(out(&output).ends_with("==> good.toml <==\nc: 64 elements as expected\n"), "{}", out(&output));
     let messages = err(&output);
@@ -51,7 +51,7 @@ fn launch_files_run_one_after_the_other() {
         assert!(messages.contains(wanted), "{wanted}: {messages}");
     }
     said(&folder, 4, &["run", "fault.toml", "wrong.toml"]);
-    // Options and arguments are for all of them.
+    // Options and arguments apply to all of them.
     let message = said(&folder, 2, &["run", "good.toml", "good.toml", "x=1"]);
     assert!(message.contains("the kernel has no parameter `x`") && message.contains("2 of 2"), "{message}");
     let message = said(&folder, 2, &["run", "good.toml", "wrong.toml", "--out", "c=c.npy"]);
@@ -76,7 +76,7 @@ fn the_standard_input_is_a_file() {
     piped(&folder, 0, &[&["run", "-"], &arguments[..]].concat(), &object);
     let (_, message) = piped(&folder, 2, &["run", "-"], &object);
     assert!(message.contains("wavemill run - --kernel vector_add"), "{message}");
-    // A launch file names its files from the current folder.
+    // The paths of a launch file are relative to the current folder.
     piped(&folder, 0, &["run", "-"], &launch);
     let from_stdin = String::from_utf8(launch).unwrap().replace("vector_add.co", "-");
     folder.file("stdin.toml", &from_stdin);

@@ -1,4 +1,5 @@
-//! Bytes to microcode words. Total: any bytes of any length give a word or an error, without allocation.
+//! Bytes to microcode words. The decoder is total: any bytes of any length give a word or an error,
+//! without allocation.
 
 use core::fmt;
 
@@ -6,7 +7,7 @@ use super::inst::Inst;
 use super::row::with_code;
 use super::vocabulary::Format;
 
-/// Why bytes are no instruction.
+/// Why bytes are not an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
     /// The bytes end inside a word.
@@ -32,7 +33,7 @@ impl fmt::Display for DecodeError {
 
 impl core::error::Error for DecodeError {}
 
-/// The first bytes as a word of the format, if a row has its opcode.
+/// Decodes the first bytes as a word of the format, if a row has its opcode.
 fn decode(bytes: &[u8], format: Format) -> Result<Inst, DecodeError> {
     let needed = format.bytes();
     let word = bytes.get(..needed).ok_or(DecodeError::Truncated { needed })?;
@@ -44,7 +45,7 @@ fn decode(bytes: &[u8], format: Format) -> Result<Inst, DecodeError> {
     }
 }
 
-/// The second dword, which says what format a word of 64 bits has.
+/// The second dword, which determines the format of a 64-bit word.
 fn second_dword(bytes: &[u8]) -> Result<u32, DecodeError> {
     match bytes.get(4..8) {
         Some(&[a, b, c, d]) => Ok(u32::from_le_bytes([a, b, c, d])),
@@ -52,14 +53,15 @@ fn second_dword(bytes: &[u8]) -> Result<u32, DecodeError> {
     }
 }
 
-/// The control flow word that `bytes` begin with.
+/// The control flow word at the start of `bytes`.
 ///
 /// # Errors
 /// [`DecodeError`].
 pub fn decode_control(bytes: &[u8]) -> Result<Inst, DecodeError> {
     let high = second_dword(bytes)?;
-    // Opcodes of 4 bits begin with a one (HD 6900 ISA 9.1: CF_ALU_WORD1); of the others, those from 64 on export (CF_ALLOC_EXPORT).
-    // MEM_RAT, MEM_RAT_CACHELESS and MEM_RAT_COMBINED_CACHELESS are 86, 87 and 92.
+    // Opcodes of 4 bits start with a one (HD 6900 ISA 9.1: CF_ALU_WORD1). Of the others, opcodes
+    // from 64 on export (CF_ALLOC_EXPORT). MEM_RAT, MEM_RAT_CACHELESS and
+    // MEM_RAT_COMBINED_CACHELESS are 86, 87 and 92.
     let format = if high >> 29 & 1 != 0 {
         Format::CfAlu
     } else {
@@ -71,13 +73,14 @@ pub fn decode_control(bytes: &[u8]) -> Result<Inst, DecodeError> {
     decode(bytes, format)
 }
 
-/// The slot of an ALU group that `bytes` begin with.
+/// The slot of an ALU group at the start of `bytes`.
 ///
 /// # Errors
 /// [`DecodeError`].
 pub fn decode_slot(bytes: &[u8]) -> Result<Inst, DecodeError> {
     let high = second_dword(bytes)?;
-    // Bits 17:15 are zero in words with two sources (HD 6900 ISA 9.2). LDS_IDX_OP is instruction 17 of three sources.
+    // Bits 17:15 are zero in words with two sources (HD 6900 ISA 9.2). LDS_IDX_OP is three-source
+    // instruction 17.
     let format = match (high >> 15 & 7, high >> 13 & 0x1f) {
         (0, _) => Format::Op2,
         (_, 17) => Format::Lds,
@@ -86,7 +89,7 @@ pub fn decode_slot(bytes: &[u8]) -> Result<Inst, DecodeError> {
     decode(bytes, format)
 }
 
-/// The fetch that `bytes` begin with.
+/// The fetch at the start of `bytes`.
 ///
 /// # Errors
 /// [`DecodeError`].

@@ -1,20 +1,20 @@
-//! Where the fields of each format stand (HD 6900 ISA 9).
+//! The position of each field in each format (HD 6900 ISA 9).
 
 use super::vocabulary::{FieldId, Format};
 
-/// Bits of a word that belong together.
+/// A field: bits of a word that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Its name.
     pub id: FieldId,
-    /// First bit of each part, and how many bits it has; from the lowest part up.
+    /// First bit and width of each part, lowest part first.
     pub parts: &'static [(u8, u8)],
-    /// The value in an instruction whose text does not say it.
+    /// The value in an instruction whose text does not give one.
     pub default: u32,
 }
 
 impl Field {
-    /// Bits in all.
+    /// The total number of bits.
     pub const fn width(&self) -> u32 {
         let (mut width, mut part) = (0, 0);
         while part < self.parts.len() {
@@ -101,7 +101,8 @@ const OP3: &[Field] = fields! {
     AluInst @ 45 + 5; BankSwizzle @ 50 + 3; DstGpr @ 53 + 7; DstRel @ 60 + 1; DstChan @ 61 + 2; Clamp @ 63 + 1;
 };
 
-// The bits of the offset stand where other slots have modifiers. The caption of bit 44 says "bit 4" in the manual: bit 1.
+// The offset bits take the positions of the modifiers of other slots. The manual's caption of bit
+// 44 says "bit 4", but it is bit 1.
 const LDS: &[Field] = fields! {
     Src0Sel @ 0 + 9; Src0Rel @ 9 + 1; Src0Chan @ 10 + 2;
     Src1Sel @ 13 + 9; Src1Rel @ 22 + 1; Src1Chan @ 23 + 2;
@@ -123,7 +124,7 @@ const VTX: &[Field] = fields! {
 };
 
 impl Format {
-    /// The fields, which have every bit of a word once.
+    /// The fields; together they cover every bit of a word exactly once.
     pub const fn fields(self) -> &'static [Field] {
         match self {
             Format::Cf => CF,
@@ -136,7 +137,7 @@ impl Format {
         }
     }
 
-    /// The field of a name, if the format has it.
+    /// The field with this name, if the format has it.
     pub fn field(self, id: FieldId) -> Option<&'static Field> {
         self.fields().iter().find(|field| field.id == id)
     }

@@ -6,7 +6,7 @@ use super::decode::{DecodeError, decode_slot};
 use super::inst::Inst;
 use super::vocabulary::FieldId;
 
-/// A group: its slots by channel, and the literals behind them.
+/// A group: its slots by channel, and the literals after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The slots x, y, z and w.
@@ -17,19 +17,20 @@ pub struct Group {
     pub size: usize,
 }
 
-/// Why bytes are no group. `at` is the byte of the slot at fault.
+/// Why bytes are not a group. `at` is the byte offset of the slot at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupError {
-    /// A slot is no instruction, or the bytes end inside the group.
+    /// A slot is not an instruction, or the bytes end inside the group.
     Slot {
-        /// The byte.
+        /// The byte offset.
         at: usize,
-        /// Why.
+        /// The error.
         error: DecodeError,
     },
-    /// A slot has the channel of the one in front of it, or one before that: channels ascend (HD 6900 ISA 4.3).
+    /// The channel of a slot does not come after the channel of the slot before it: channels ascend
+    /// (HD 6900 ISA 4.3).
     Order {
-        /// The byte.
+        /// The byte offset.
         at: usize,
     },
 }
@@ -40,7 +41,7 @@ impl fmt::Display for GroupError {
             GroupError::Slot { at, error } => write!(f, "slot at byte {at} of the group: {error}"),
             GroupError::Order { at } => write!(
                 f,
-                "slot at byte {at} of the group: expected a channel behind that of the slot in front of it"
+                "slot at byte {at} of the group: expected a channel after the channel of the previous slot"
             ),
         }
     }
@@ -48,10 +49,11 @@ impl fmt::Display for GroupError {
 
 impl core::error::Error for GroupError {}
 
-/// The group that `bytes` begin with.
+/// The group at the start of `bytes`.
 ///
 /// # Errors
-/// [`GroupError`]. The last slot of a group is marked; four slots without a mark are in disorder.
+/// [`GroupError`]. The last slot of a group is marked; four slots without a mark are an order
+/// error.
 pub fn decode_group(bytes: &[u8]) -> Result<Group, GroupError> {
     let mut group = Group { slots: [None; 4], literals: [0; 4], size: 0 };
     let mut pairs = 0;

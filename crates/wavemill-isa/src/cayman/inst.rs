@@ -7,14 +7,14 @@ use super::vocabulary::{FieldId, Format};
 
 /// A decoded or built instruction: one microcode word.
 ///
-/// The word itself is the storage of all fields: nothing is lost, and encoding gives it back.
+/// The word itself stores all fields: nothing is lost, and encoding returns it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Inst {
     pub(super) word: u128,
     pub(super) op: Op,
 }
 
-/// A field cannot have a value.
+/// Why a field cannot have a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldError {
     /// The format of the instruction has no such field.
@@ -24,12 +24,12 @@ pub enum FieldError {
         /// The format.
         format: Format,
     },
-    /// The field is a part of the opcode, which an instruction has already.
+    /// The field is part of the opcode, which the instruction fixes.
     Opcode {
         /// The field.
         field: FieldId,
     },
-    /// The value does not fit.
+    /// The value does not fit the field.
     TooLarge {
         /// The field.
         field: FieldId,
@@ -47,7 +47,7 @@ impl fmt::Display for FieldError {
                 write!(f, "words of format {} have no field `{}`", format.name(), field.name())
             }
             FieldError::Opcode { field } => {
-                write!(f, "`{}` is the opcode, which the mnemonic says", field.name())
+                write!(f, "`{}` is the opcode, which the mnemonic gives", field.name())
             }
             FieldError::TooLarge { field, value, max } => {
                 write!(f, "expected 0 to {max} for `{}`, found {value}", field.name())
@@ -59,7 +59,7 @@ impl fmt::Display for FieldError {
 impl core::error::Error for FieldError {}
 
 impl Inst {
-    /// The instruction with the values that fields have where a text does not say any.
+    /// The instruction with the default value in every field that a text can omit.
     pub fn new(op: Op) -> Inst {
         let row = op.row();
         let mut word = 0;
@@ -101,22 +101,22 @@ impl Inst {
         self.word
     }
 
-    /// The value of a field; `None` if the format has none of the name.
+    /// The value of a field; `None` if the format has no field with this name.
     pub fn field(&self, id: FieldId) -> Option<u32> {
         self.format().field(id).map(|field| field.get(self.word))
     }
 
-    /// The value of a field; 0 if the format has none of the name.
+    /// The value of a field; 0 if the format has no field with this name.
     pub fn get(&self, id: FieldId) -> u32 {
         self.field(id).unwrap_or(0)
     }
 
-    /// Whether a bit is set; no if the format has none of the name.
+    /// Whether a bit is set; `false` if the format has no field with this name.
     pub fn bit(&self, id: FieldId) -> bool {
         self.get(id) != 0
     }
 
-    /// The same instruction with another value of a field.
+    /// The same instruction with a different value in a field.
     ///
     /// # Errors
     /// [`FieldError`]: there is no such field, it is the opcode, or the value does not fit.
@@ -132,7 +132,7 @@ impl Inst {
         Ok(Inst { word: field.set(self.word, value), ..self })
     }
 
-    /// The machine code: the first bytes of the array, and how many.
+    /// The machine code: an array, and how many of its first bytes are used.
     pub fn encode(&self) -> ([u8; 16], usize) {
         (self.word.to_le_bytes(), self.size())
     }

@@ -1,9 +1,10 @@
 //! Cayman (HD 6900 series): VLIW4.
 //!
-//! A program is control flow words ([`decode_control`]). Some of them call clauses: runs of fetches ([`decode_fetch`]), or of ALU
-//! groups ([`decode_group`]). What a word is follows from where it stands, not from its bits. An [`Inst`] is one microcode word: a
-//! control flow word, one slot of a group, or a fetch. Its fields are read and set by name; [`Source`] is what the fields of a
-//! source mean together. The literals of a group are no instructions: they belong to the [`Group`].
+//! A program consists of control flow words ([`decode_control`]). Some of them call clauses: runs
+//! of fetches ([`decode_fetch`]), or of ALU groups ([`decode_group`]). The kind of a word follows
+//! from its position, not from its bits. An [`Inst`] is one microcode word: a control flow word,
+//! one slot of a group, or a fetch. Its fields are read and set by name; [`Source`] combines the
+//! fields of a source. The literals of a group are not instructions: they belong to the [`Group`].
 
 mod decode;
 mod fields;

@@ -1,4 +1,4 @@
-//! The rows: everything that is known about an instruction, whatever its operands.
+//! The rows: every fact about an instruction that does not depend on its operands.
 
 use super::vocabulary::{Elem, Format};
 use crate::gcn::Fidelity;
@@ -18,7 +18,7 @@ pub struct Row {
     pub sub_code: u16,
     /// The mnemonic, of one or two words.
     pub name: &'static str,
-    /// Further spellings, which are read and never printed.
+    /// Further spellings, which are accepted but never printed.
     pub aliases: &'static [&'static str],
     /// The types of the sources of an ALU slot.
     pub sources: &'static [Elem],
@@ -26,7 +26,7 @@ pub struct Row {
     pub result: Option<Elem>,
     /// How exact its meaning is.
     pub fidelity: Fidelity,
-    /// What is chosen where it is [`Fidelity::Modelled`]; else empty.
+    /// The choice made, where it is [`Fidelity::Modelled`]; otherwise empty.
     pub fidelity_note: &'static str,
     /// Where the manual lists it.
     pub section: &'static str,

@@ -1,4 +1,4 @@
-//! What the fields of a source mean together.
+//! The combined meaning of the fields of a source.
 
 use super::inst::Inst;
 use super::vocabulary::{Elem, FieldId};
@@ -6,7 +6,7 @@ use super::vocabulary::{Elem, FieldId};
 /// The letters of channels.
 pub const CHANNELS: [char; 4] = ['X', 'Y', 'Z', 'W'];
 
-/// A constant that a code stands for.
+/// A constant with its own operand code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Inline {
     /// 0, of any type.
@@ -38,20 +38,20 @@ impl Inline {
     }
 }
 
-/// What a slot reads: the codes of SRC_SEL with their channel (HD 6900 ISA 9.2, ALU_WORD0).
+/// A source of a slot: the codes of SRC_SEL with their channel (HD 6900 ISA 9.2, ALU_WORD0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A channel of a register.
     Gpr(u8, u8),
     /// A constant: window (0 to 3), number in it (0 to 31), channel.
     Constant(u8, u8, u8),
-    /// A constant that the code stands for.
+    /// A constant with its own code.
     Inline(Inline),
-    /// The head of queue A (0) or B (1) of LDS, and whether reading takes it off.
+    /// The head of queue A (0) or B (1) of LDS, and whether reading removes it.
     Queue(u8, bool),
-    /// A dword of the literals behind the group.
+    /// A dword of the literals after the group.
     Literal(u8),
-    /// A channel of the results of the group before.
+    /// A channel of the results of the previous group.
     PreviousVector(u8),
     /// A code that no row needs yet, and its channel.
     Other(u16, u8),
@@ -65,7 +65,7 @@ const LITERAL: u16 = 253;
 const PREVIOUS_VECTOR: u16 = 254;
 
 impl Source {
-    /// What a code and a channel mean; every code means something.
+    /// The meaning of a code and a channel; every code has one.
     pub fn from_code(select: u32, channel: u32) -> Source {
         let (select, channel) = ((select & 0x1ff) as u16, (channel & 3) as u8);
         let window = WINDOWS.iter().position(|first| (*first..first + 32).contains(&select));
@@ -88,7 +88,8 @@ impl Source {
         }
     }
 
-    /// Its code and its channel; those of sources without a channel are 0. `None` if no code means it.
+    /// Its code and its channel; the channel is 0 for sources without one. `None` if no code has
+    /// this meaning.
     pub fn code(self) -> Option<(u32, u32)> {
         let (select, channel) = match self {
             Source::Gpr(register @ 0..128, channel) => (register.into(), channel),
@@ -147,21 +148,21 @@ impl SourceField {
         },
     ];
 
-    /// What the source of an instance is; `None` if its format has no such source.
+    /// The source of an instance; `None` if its format has no such source.
     pub fn of(&self, inst: &Inst) -> Option<Source> {
         Some(Source::from_code(inst.field(self.select)?, inst.field(self.channel)?))
     }
 }
 
 impl Inst {
-    /// The sources of the row: their types, fields and what they are.
+    /// The sources of the row: type, fields and meaning of each.
     pub fn sources(&self) -> impl Iterator<Item = (Elem, &'static SourceField, Source)> + '_ {
         let fields = self.row().sources.iter().zip(&SourceField::ALL);
         fields.filter_map(|(elem, field)| Some((*elem, field, field.of(self)?)))
     }
 
-    /// Pairs of literals that a group has for the slot: for every field of a source, one that the row does not use
-    /// included (HD 6900 ISA 4.7.1).
+    /// The number of literal pairs that the slot needs in its group. Every source field counts,
+    /// even one that the row does not use (HD 6900 ISA 4.7.1).
     pub fn literal_pairs(&self) -> usize {
         let pairs = SourceField::ALL.iter().filter_map(|field| match field.of(self) {
             Some(Source::Literal(channel)) => Some(1 + usize::from(channel) / 2),

@@ -5,7 +5,7 @@
 use crate::gcn::vocabulary::words;
 
 words! {
-    /// The format of a microcode word (HD 6900 ISA 9). It says where the opcode stands, and names the opcode space.
+    /// The format of a microcode word (HD 6900 ISA 9). It gives the position of the opcode, and names the opcode space.
     pub enum Format {
         /// Control flow (CF_WORD0, CF_WORD1).
         Cf = "cf",
@@ -65,7 +65,7 @@ impl Format {
 words! {
     /// What a source or a result is.
     pub enum Elem {
-        /// A 32-bit float: sources take negation, and absolute value where the format has it; results clamp.
+        /// A 32-bit float: sources accept negation, and absolute value where the format has it; results clamp.
         F32 = "f32",
         /// A 32-bit integer.
         I32 = "i32",
@@ -81,7 +81,7 @@ words! {
         Addr = "addr",
         /// Constant that an index into a jump table comes from.
         JumptableSel = "jumptable_sel",
-        /// Entries that are taken from the stack.
+        /// Entries that are popped from the stack.
         PopCount = "pop_count",
         /// Boolean or loop constant.
         CfConst = "cf_const",
@@ -97,7 +97,7 @@ words! {
         CfInst = "cf_inst",
         /// Whether all pixels of a quad are active.
         WholeQuadMode = "whole_quad_mode",
-        /// Whether the word waits for the words in front of it.
+        /// Whether the word waits for the words before it.
         Barrier = "barrier",
         /// Constant buffer of the first window.
         KcacheBank0 = "kcache_bank0",
@@ -111,7 +111,7 @@ words! {
         KcacheAddr0 = "kcache_addr0",
         /// First line of the second window.
         KcacheAddr1 = "kcache_addr1",
-        /// Whether constants are those of another stage.
+        /// Whether constants come from another stage.
         AltConst = "alt_const",
         /// Number of the random access target.
         RatId = "rat_id",
@@ -225,7 +225,7 @@ words! {
         DstSelZ = "dst_sel_z",
         /// Element that the fourth channel gets.
         DstSelW = "dst_sel_w",
-        /// Whether the resource says the format.
+        /// Whether the resource gives the format.
         UseConstFields = "use_const_fields",
         /// Format of the data in memory.
         DataFormat = "data_format",

@@ -1,7 +1,7 @@
 //! From operands and modifiers to machine words.
 //!
-//! The builder writes fields, then has the decoder read the words back: what the decoder sees must be what was asked
-//! for. So there is one set of rules for what is legal, the decoder's.
+//! The builder writes fields, then has the decoder read the words back and compares the result with
+//! the request. So there is one set of rules for what is legal: the decoder's.
 
 use super::codes::{FIRST_CONSTANT, FIRST_VGPR, SADDR_OFF, sgpr_alignment};
 use super::decode::{DecodeError, decode_form, plain_form};
@@ -16,12 +16,12 @@ use super::vocabulary::{Elem, Format, Role};
 use crate::target::{AccVgprs, Target};
 use core::fmt;
 
-/// What is wrong with an operand.
+/// Why an operand is not legal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperandFault {
     /// The operand cannot be of this kind: a constant where a register must be, a register of the wrong file.
     Kind,
-    /// The operand has another number of registers.
+    /// The operand has the wrong number of registers.
     Width {
         /// Registers that the operand has.
         expected: u8,
@@ -41,13 +41,13 @@ pub enum OperandFault {
 impl fmt::Display for OperandFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            OperandFault::Kind => f.write_str("no operand of this kind is possible here"),
+            OperandFault::Kind => f.write_str("an operand of this kind is not allowed here"),
             OperandFault::Width { expected, found } => {
-                write!(f, "{expected} registers are needed, {found} are given")
+                write!(f, "expected {expected} registers, found {found}")
             }
             OperandFault::Alignment(align) => write!(f, "the first register must be a multiple of {align}"),
             OperandFault::Range => f.write_str("the number does not fit"),
-            OperandFault::SecondLiteral => f.write_str("an instruction has one literal only"),
+            OperandFault::SecondLiteral => f.write_str("an instruction can have only one literal"),
             OperandFault::Combination => f.write_str("modifiers or other operands rule it out"),
         }
     }
@@ -85,9 +85,9 @@ pub enum BuildError {
         op: Op,
         /// Which operand.
         role: Role,
-        /// What was given.
+        /// The operand given.
         operand: Operand,
-        /// What is wrong with it.
+        /// Why it is not legal.
         fault: OperandFault,
     },
     /// A modifier is not legal, or its value does not fit.
@@ -128,7 +128,7 @@ pub struct InstBuilder {
 }
 
 impl Inst {
-    /// Starts building an instruction. Modifiers are those of [`Modifiers::plain`] until set.
+    /// Starts building an instruction. Modifiers default to [`Modifiers::plain`].
     ///
     /// # Errors
     ///
@@ -160,7 +160,7 @@ impl InstBuilder {
         self.form().op
     }
 
-    /// Sets an operand. The VCC operands of the 32-bit carry and compare forms may be given or left out.
+    /// Sets an operand. The VCC operands of the 32-bit carry and compare forms may be omitted.
     #[must_use]
     #[inline]
     pub fn operand(mut self, role: Role, operand: Operand) -> InstBuilder {
@@ -188,12 +188,12 @@ impl InstBuilder {
         self.encode().map(|(inst, _)| inst)
     }
 
-    /// Encodes the instruction, and says which rule it then breaks: [`InstBuilder::finish`] and [`Inst::broken_rule`] in one,
-    /// for less than both cost.
+    /// Encodes the instruction and reports the rule that it breaks, if any: [`InstBuilder::finish`]
+    /// and [`Inst::broken_rule`] in one, cheaper than both calls.
     ///
     /// # Errors
     ///
-    /// Those of [`InstBuilder::finish`]. A broken rule is none.
+    /// As [`InstBuilder::finish`]. A broken rule is not an error.
     pub fn finish_with_rule(self) -> Result<(Inst, Option<BrokenRule>), BuildError> {
         let (inst, operands) = self.encode()?;
         Ok((inst, inst.rule_broken_with(&operands)))
@@ -207,7 +207,8 @@ impl InstBuilder {
             return Err(BuildError::NoOperand { op, role });
         }
         let mut writer = Writer { target: self.target, form, words: [0; 4], literal: None, illegal: None };
-        // The words are zero, and whatever an encoding lacks may be.
+        // The words start as zero, so only non-zero fields are written: the encoding may lack the
+        // others.
         if self.modifiers != Modifiers::default() {
             self.modifiers.write(form, |id, value| {
                 if value != 0 {
@@ -224,7 +225,7 @@ impl InstBuilder {
                 .map_err(|fault| {
                     let (expected, found) = (spec.ty.dwords(), operand.dwords());
                     match fault {
-                        // Another width would have another alignment.
+                        // A different width would have a different alignment.
                         OperandFault::Alignment(_) if expected != 0 && expected != found => {
                             OperandFault::Width { expected, found }
                         }
@@ -233,7 +234,7 @@ impl InstBuilder {
                 })
                 .map_err(|fault| BuildError::Operand { op, role: spec.role, operand, fault })?;
         }
-        // Constant bits last: they are not for operands to change.
+        // Constant bits come last: operands must not change them.
         for (index, word) in writer.words.iter_mut().enumerate() {
             let (fixed, value) = ((form.fixed >> (32 * index)) as u32, (form.value >> (32 * index)) as u32);
             let free = *word & !fixed;
@@ -251,7 +252,7 @@ impl InstBuilder {
         self.specs().iter().zip(self.operands).filter_map(|(spec, operand)| Some((spec, operand?)))
     }
 
-    /// Decodes the words and compares what they say with what was asked for.
+    /// Decodes the words and compares the result with the request.
     fn read_back(&self, writer: &Writer) -> Result<(Inst, Operands), BuildError> {
         let form = self.form();
         let op = form.op;
@@ -275,7 +276,7 @@ impl InstBuilder {
                     let fault = mismatch(operand, found);
                     return Err(BuildError::Operand { op, role, operand, fault });
                 }
-                // Left out: fine if it is implied, or if nothing stands there.
+                // Omitted: fine if the operand is implied or absent.
                 (None, Some(Operand::Off) | None) => {}
                 (None, Some(_)) if implied => {}
                 (None, Some(Operand::Special { reg: Special::VccLo, .. }))
@@ -315,7 +316,7 @@ impl InstBuilder {
     }
 }
 
-/// Why an operand reads back as another one.
+/// Why an operand reads back as a different one.
 fn mismatch(asked: Operand, found: Option<Operand>) -> OperandFault {
     let Some(found) = found else { return OperandFault::Combination };
     if core::mem::discriminant(&asked) != core::mem::discriminant(&found) {
@@ -355,7 +356,8 @@ impl Writer {
         self.form.encoding.field(self.target, id).is_some()
     }
 
-    /// Writes a modifier field; remembers the first that the encoding lacks or that does not fit.
+    /// Writes a modifier field. Remembers the first field that the encoding lacks or whose value
+    /// does not fit.
     fn modifier(&mut self, id: F, value: u32) {
         if self.field(id, value).is_err() && self.illegal.is_none() {
             self.illegal = Some(id);
@@ -420,7 +422,7 @@ impl Writer {
         }
     }
 
-    /// Sets the bit that puts an operand into the accumulation VGPRs, if it takes one.
+    /// Sets the bit that selects accumulation VGPRs for an operand, if it accepts one.
     fn accvgpr(&mut self, spec: &OperandSpec) -> Result<(), OperandFault> {
         if spec.accvgpr {
             return Ok(());
@@ -465,7 +467,7 @@ impl Writer {
         match (id, encoding) {
             (F::Offset, _) => self.scalar_offset(operand),
             (F::Sdst, E::VopcSdwa) if operand == (Operand::Special { reg: Special::VccLo, dwords: 2 }) => {
-                // VCC needs no name; if it has one all the same, the modifiers say so.
+                // VCC needs no name. The modifiers say whether it has one all the same.
                 let named =
                     encoding.field(self.target, F::SdstEnable).is_some_and(|f| f.get(&self.words) != 0);
                 if named { self.field(id, Special::VccLo.code()) } else { Ok(()) }

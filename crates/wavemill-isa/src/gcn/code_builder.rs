@@ -8,38 +8,39 @@ use super::vocabulary::Elem;
 use crate::target::Target;
 use core::fmt;
 
-/// A place in the code of the [`CodeBuilder`] that made it.
+/// A position in the code of the [`CodeBuilder`] that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Label(usize);
 
 /// Why code cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeError {
-    /// An instruction is for another target than the code.
+    /// An instruction is for a different target than the code.
     Target {
         /// The target of the code.
         expected: Target,
-        /// That of the instruction.
+        /// The target of the instruction.
         found: Target,
     },
-    /// An instruction has no operand that says how far to go.
+    /// An instruction has no branch distance operand.
     NoBranch(Op),
     /// An instruction cannot be built.
     Build(BuildError),
-    /// A label belongs to other code, or has been placed already.
+    /// A label belongs to other code, or was already placed.
     Label(Label),
-    /// A label that a branch goes to was never placed.
+    /// A branch names a label that was never placed.
     NotPlaced {
         /// The label.
         label: Label,
         /// Byte offset of the branch.
         offset: usize,
     },
-    /// A branch reaches 32768 dwords back and 32767 forth, counted from behind it.
+    /// The distance does not fit: a branch reaches 32768 dwords back and 32767 forward, from its
+    /// own end.
     TooFar {
         /// Byte offset of the branch.
         offset: usize,
-        /// How far it would have to go, in dwords.
+        /// The distance that it needs, in dwords.
         distance: i64,
     },
 }
@@ -50,7 +51,7 @@ impl fmt::Display for CodeError {
             CodeError::Target { expected, found } => {
                 write!(f, "the code is for {expected}, the instruction for {found}")
             }
-            CodeError::NoBranch(op) => write!(f, "{op} does not go to a label"),
+            CodeError::NoBranch(op) => write!(f, "{op} does not branch to a label"),
             CodeError::Build(error) => error.fmt(f),
             CodeError::Label(_) => f.write_str("the label belongs to other code or has an address already"),
             CodeError::NotPlaced { offset, .. } => {
@@ -86,7 +87,7 @@ struct Branch {
     label: Label,
 }
 
-/// Puts instructions one behind the other and fills in how far branches go.
+/// Collects instructions in order and fills in branch distances.
 ///
 /// ```
 /// use wavemill_isa::Target;
@@ -117,18 +118,18 @@ struct Branch {
 pub struct CodeBuilder {
     target: Target,
     bytes: Vec<u8>,
-    /// Where each label is, once it has been placed.
+    /// The byte offset of each label, once placed.
     labels: Vec<Option<usize>>,
     branches: Vec<Branch>,
 }
 
 impl CodeBuilder {
-    /// No code yet.
+    /// Starts with no code.
     pub const fn new(target: Target) -> CodeBuilder {
         CodeBuilder { target, bytes: Vec::new(), labels: Vec::new(), branches: Vec::new() }
     }
 
-    /// Bytes so far, which is the offset of what comes next.
+    /// Bytes so far: the offset of the next instruction.
     pub const fn offset(&self) -> usize {
         self.bytes.len()
     }
@@ -146,16 +147,16 @@ impl CodeBuilder {
         Ok(())
     }
 
-    /// A new label, for branches to go to before or after it gets its place.
+    /// A new label. Branches may name it before or after it is placed.
     pub fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
     }
 
-    /// Says that a label is here.
+    /// Places a label here.
     ///
     /// # Errors
-    /// [`CodeError::Label`] if it has an address already, or is none of this code's.
+    /// [`CodeError::Label`] if the label is already placed, or belongs to other code.
     pub fn place(&mut self, label: Label) -> Result<(), CodeError> {
         let offset = self.bytes.len();
         match self.labels.get_mut(label.0) {
@@ -167,11 +168,12 @@ impl CodeBuilder {
         }
     }
 
-    /// Adds a branch or call to a label: all of its operands but the distance have been given.
+    /// Adds a branch or call to a label. The caller gives all operands except the distance.
     ///
     /// # Errors
-    /// [`CodeError::NoBranch`] if the instruction goes nowhere, [`CodeError::Label`] if the label is none of this code's,
-    /// [`CodeError::Build`] if an operand is missing or illegal, [`CodeError::Target`] if it is for another target.
+    /// [`CodeError::NoBranch`] if the instruction does not branch, [`CodeError::Label`] if the
+    /// label belongs to other code, [`CodeError::Build`] if an operand is missing or illegal,
+    /// [`CodeError::Target`] if it is for another target.
     pub fn branch(&mut self, inst: InstBuilder, label: Label) -> Result<(), CodeError> {
         if label.0 >= self.labels.len() {
             return Err(CodeError::Label(label));
@@ -185,12 +187,13 @@ impl CodeBuilder {
     /// The machine code.
     ///
     /// # Errors
-    /// [`CodeError::NotPlaced`] and [`CodeError::TooFar`] for the first branch of which that is true.
+    /// [`CodeError::NotPlaced`] or [`CodeError::TooFar`] for the first branch at fault.
     pub fn finish(mut self) -> Result<Vec<u8>, CodeError> {
         for Branch { offset, inst, label } in self.branches {
             let place = self.labels.get(label.0).copied().flatten();
             let place = place.ok_or(CodeError::NotPlaced { label, offset })?;
-            // Instructions are whole dwords, and the distance counts from behind the branch (Vega ISA 4.4, SOPP).
+            // Instructions are whole dwords, and the distance counts from the end of the branch
+            // (Vega ISA 4.4, SOPP).
             let distance = (place as i64 - offset as i64) / 4 - 1;
             let near = i16::try_from(distance).map_err(|_| CodeError::TooFar { offset, distance })?;
             let (bytes, size) = going(inst, near)?.encode();
@@ -202,7 +205,7 @@ impl CodeBuilder {
     }
 }
 
-/// A branch that goes so many dwords.
+/// A branch with this distance in dwords.
 fn going(inst: InstBuilder, distance: i16) -> Result<Inst, CodeError> {
     let op = inst.op();
     let mut operands = op.row().operands.iter();

@@ -1,14 +1,15 @@
-//! Operand codes: what the numbers in source and register fields mean, whatever the instruction.
+//! Operand codes: the meaning of the numbers in source and register fields, whatever the
+//! instruction.
 //!
-//! The build script compiles this file too: it works out which codes need no second look.
+//! The build script compiles this file too: it works out which codes need no further check.
 
 use super::encoding::SRC_LITERAL;
 use super::operand::{InlineFloat, Operand, Special};
 
-/// Number of addressable SGPRs (Vega ISA 5.2): 0 to 101, and two more that only tuples reach.
+/// Number of addressable SGPRs (Vega ISA 5.2): 0 to 101. Only tuples reach two more.
 const SGPRS: u32 = 102;
 
-/// The codes below are registers that can be written (Vega ISA 5.2, table 9).
+/// Codes below this one are registers that can be written (Vega ISA 5.2, table 9).
 pub(crate) const FIRST_CONSTANT: u32 = 128;
 
 /// The code of v0 in 9-bit source fields.
@@ -20,7 +21,7 @@ pub(crate) const VGPRS: u32 = 256;
 /// SADDR of a memory instruction without scalar address.
 pub(crate) const SADDR_OFF: u32 = 0x7F;
 
-/// The registers that a tuple of `dwords` SGPRs must start at a multiple of.
+/// A tuple of `dwords` SGPRs must start at a multiple of this.
 pub(crate) const fn sgpr_alignment(dwords: u8) -> u32 {
     match dwords {
         0 | 1 => 1,
@@ -29,15 +30,15 @@ pub(crate) const fn sgpr_alignment(dwords: u8) -> u32 {
     }
 }
 
-/// What an 8-bit scalar operand code means, with the literal dword where the encoding takes one. A tuple that is not
-/// aligned is read from the aligned register below, as LLVM prints it.
+/// The meaning of an 8-bit scalar operand code, with the literal dword where the encoding accepts
+/// one. A misaligned tuple is read from the aligned register below, as LLVM prints it.
 pub(crate) fn scalar_operand(code: u32, dwords: u8, literal: Option<u32>) -> Option<Operand> {
     let align = sgpr_alignment(dwords);
     let width_exists = matches!(dwords, 1 | 2 | 3 | 4 | 8 | 16);
     Some(match code {
         0..SGPRS => {
             let first = code - code % align;
-            // Aligned tuples of four and more reach into the two registers after s101.
+            // Aligned tuples of four or more reach into the two registers after s101.
             let limit = if align == 4 { SGPRS + 2 } else { SGPRS };
             if !width_exists || first + u32::from(dwords) > limit {
                 return None;

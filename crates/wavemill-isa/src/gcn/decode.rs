@@ -1,4 +1,5 @@
-//! Bytes to instructions. Total: any bytes of any length give an instruction or an error, without allocation.
+//! Bytes to instructions. The decoder is total: any bytes of any length give an instruction or an
+//! error, without allocation.
 
 use super::encoding::{Encoding, FieldId, SRC_DPP, SRC_SDWA, Space};
 use super::inst::Inst;
@@ -9,7 +10,7 @@ use super::vocabulary::{Elem, Role};
 use crate::target::Target;
 use core::fmt;
 
-/// Why bytes are no instruction.
+/// Why bytes are not an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
     /// The bytes end inside an instruction.
@@ -22,7 +23,7 @@ pub enum DecodeError {
         /// The first dword.
         word: u32,
     },
-    /// The opcode is an instruction, but a field holds something that the instruction does not allow.
+    /// The opcode is an instruction, but a field holds a value that the instruction does not allow.
     Illegal {
         /// The instruction that the opcode names.
         op: Op,
@@ -48,8 +49,8 @@ fn read_word(bytes: &[u8], index: usize) -> Option<u32> {
     Some(u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]))
 }
 
-/// What the highest nine bits of the first dword say: the opcode space, the size in bytes unless what follows changes it,
-/// and where the opcode stands.
+/// The facts in the highest nine bits of the first dword: the opcode space, the size in bytes
+/// unless later bits change it, and the position of the opcode.
 #[derive(Clone, Copy)]
 struct Head {
     space: Space,
@@ -58,7 +59,7 @@ struct Head {
     mask: u16,
 }
 
-/// By the highest nine bits of the first dword.
+/// Indexed by the highest nine bits of the first dword.
 static HEADS: [Option<Head>; 1 << HEAD_BITS] = heads();
 const HEAD_BITS: u32 = 9;
 
@@ -76,7 +77,7 @@ const fn head(word: u32) -> Option<Head> {
     const fn field(word: u32, lo: u32, width: u32) -> u32 {
         word >> lo & ((1 << width) - 1)
     }
-    /// The head of an encoding: its opcode field tells the rest.
+    /// The head of an encoding. Its opcode field decides the rest.
     const fn at(space: Space, encoding: Encoding) -> Option<Head> {
         let fields = encoding.fields();
         let mut head = Head { space, size: encoding.bytes(), lo: 0, mask: 0 };
@@ -113,7 +114,7 @@ const fn head(word: u32) -> Option<Head> {
         0b11_0100 => at(Space::Vop3, E::Vop3a),
         0b11_0101 => at(Space::Vintrp, E::Vintrp),
         0b11_0110 => at(Space::Ds, E::Ds),
-        // Which of the three the segment tells.
+        // The segment decides between the three.
         0b11_0111 => at(Space::Flat, E::Flat),
         0b11_1000 => at(Space::Mubuf, E::Mubuf),
         0b11_1010 => at(Space::Mtbuf, E::Mtbuf),
@@ -158,8 +159,8 @@ fn head_of(word: u32) -> Option<Head> {
     HEADS[(word >> (32 - HEAD_BITS)) as usize]
 }
 
-/// Decodes an instance that is seen to be legal at a glance and has no literal, as most are; `None` for all others, legal or
-/// not.
+/// Decodes an instance that the windows show to be legal and without a literal, as most are.
+/// Returns `None` for all others, legal or not.
 #[inline(always)]
 fn decode_plain(target: Target, bytes: &[u8]) -> Option<Inst> {
     let words = u64::from_le_bytes(*bytes.first_chunk()?);
@@ -168,11 +169,11 @@ fn decode_plain(target: Target, bytes: &[u8]) -> Option<Inst> {
     let (space, code) = classify(word, head)?;
     let index = lookup(target, space, code)?;
     let inst = plain_form(target, index, words)?;
-    // The size is taken from the head: it is known first, and the next instruction waits for it.
+    // The size comes from the head: it is known first, and the next instruction waits for it.
     (inst.size == head.size && word >> 16 != SCALED).then_some(Inst { size: head.size, ..inst })
 }
 
-/// The instance of a form in these words, if it is seen to be legal at a glance and has no literal.
+/// The instance of a form in these words, if the windows show it to be legal and without a literal.
 #[inline(always)]
 pub(super) fn plain_form(target: Target, index: u16, words: u64) -> Option<Inst> {
     let form = &FORMS[usize::from(index)];
@@ -193,8 +194,8 @@ pub(super) fn plain_form(target: Target, index: u16, words: u64) -> Option<Inst>
 ///
 /// # Errors
 ///
-/// [`DecodeError`] tells bytes that end too early from words that are no instruction of the target and from
-/// instructions with an illegal field.
+/// [`DecodeError`] distinguishes bytes that end too early, words that are not an instruction of the
+/// target, and instructions with an illegal field.
 #[inline]
 pub fn decode(target: Target, bytes: &[u8]) -> Result<Inst, DecodeError> {
     match decode_plain(target, bytes) {
@@ -227,7 +228,7 @@ fn decode_any(target: Target, bytes: &[u8]) -> Result<Inst, DecodeError> {
         && let Some(plain) = lookup(target, Space::Vop1, code)
         && FORMS[usize::from(plain)].op.row().operand(Role::Src0).is_none()
     {
-        // Without a source operand, what stands in SRC0 means nothing.
+        // Without a source operand, SRC0 has no meaning.
         return decode_form(target, plain, bytes);
     }
     result
@@ -247,7 +248,7 @@ pub(super) fn decode_form(target: Target, index: u16, bytes: &[u8]) -> Result<In
         return Err(DecodeError::Truncated { needed: base });
     }
     let mut words = [0u32; 4];
-    // Words beyond the encoding are looked at only if an operand asks for a literal.
+    // Words beyond the encoding matter only if an operand needs a literal.
     for (index, word) in words[..base / 4].iter_mut().enumerate() {
         *word = read_word(bytes, index).unwrap_or(0);
     }
@@ -278,8 +279,8 @@ pub(super) fn decode_form(target: Target, index: u16, bytes: &[u8]) -> Result<In
     Ok(Inst { words, form: index, target, size: size as u8 })
 }
 
-/// Whether a DPP permutation exists (Vega ISA 13.3.9). CDNA 2 adds the broadcast of a lane in each row, the only one
-/// for 64-bit operands (CDNA3 ISA 13.3.9).
+/// Whether a DPP permutation exists (Vega ISA 13.3.9). CDNA 2 adds the broadcast of a lane in each
+/// row, which is the only permutation of 64-bit operands (CDNA3 ISA 13.3.9).
 fn dpp_ctrl_exists(view: &Words<'_>, ctrl: u32) -> bool {
     let operands = view.form.op.row().operands;
     let wide = |spec: &OperandSpec| spec.ty.bits() == 64 && spec.ty.elem != Elem::Mask;
@@ -295,7 +296,7 @@ fn dpp_ctrl_exists(view: &Words<'_>, ctrl: u32) -> bool {
     }
 }
 
-/// The field at fault if fields that are legal by themselves hold reserved codes or do not go together.
+/// The field at fault if fields that are legal on their own hold reserved codes or conflict.
 fn reserved_combination(view: &Words<'_>) -> Option<FieldId> {
     let used = |id| {
         view.form.encoding.field(view.target, id).is_some_and(|field| view.form.used & field.mask() != 0)
@@ -309,7 +310,7 @@ fn reserved_combination(view: &Words<'_>) -> Option<FieldId> {
         Encoding::Vop1Dpp | Encoding::Vop2Dpp => {
             (!dpp_ctrl_exists(view, view.get(FieldId::DppCtrl))).then_some(FieldId::DppCtrl)
         }
-        // What goes to LDS has no data registers (Vega ISA 8.1.9).
+        // Loads to LDS have no data registers (Vega ISA 8.1.9).
         Encoding::Mubuf | Encoding::Flat if view.moves_to_lds() => {
             [FieldId::Tfe, FieldId::Acc].into_iter().find(|&id| view.bit(id))
         }
@@ -331,7 +332,7 @@ fn field_at(target: Target, encoding: Encoding, bits: u128) -> FieldId {
 mod tests {
     use super::*;
 
-    /// Numbers that look random, always the same.
+    /// A deterministic sequence of numbers that look random.
     struct Numbers(u64);
 
     impl Numbers {
@@ -341,8 +342,8 @@ mod tests {
         }
     }
 
-    /// Every form with each code in each window, all else being anything: at a glance the decoder sees what it sees field by
-    /// field, and it sees most of what is legal.
+    /// For every form, tries each code in each window, with random bits elsewhere. The quick check
+    /// agrees with the decoder that goes field by field, and it accepts most legal instances.
     #[test]
     fn what_is_plain_at_a_glance_is_right() {
         let mut numbers = Numbers(1);
@@ -355,7 +356,7 @@ mod tests {
                         let code_bits = ((1 << WINDOW_BITS) - 1) << window.lo;
                         let mut bits = numbers.next() & !code_bits | code << window.lo;
                         if code & 1 == 0 {
-                            // Operands from v0 on, so that the other windows are right more often.
+                            // Operands from v0 on, so that the other windows are legal more often.
                             bits |= numbers.next() & 0x0101_0101_0101_0101;
                         }
                         let bits = bits & free | form.value as u64;

@@ -123,8 +123,8 @@ impl RegisterSet {
 impl Inst {
     /// The registers that the instance reads, implicit ones included.
     ///
-    /// A destination that keeps some of its bits in active lanes (`v_mac`, D16 loads, SDWA `UNUSED_PRESERVE`) is read;
-    /// that inactive lanes keep their value is not a read.
+    /// A destination that keeps some bits in active lanes (`v_mac`, D16 loads, SDWA
+    /// `UNUSED_PRESERVE`) counts as read. Keeping the value of inactive lanes does not count.
     pub fn reads(&self) -> RegisterSet {
         let mut set = RegisterSet::new();
         for (spec, operand) in self.operands() {
@@ -138,7 +138,7 @@ impl Inst {
             }
         }
         self.row().reads.iter().for_each(|state| set.push_state(state));
-        // The place in LDS, and the base and size of GDS.
+        // M0 holds the LDS address, and the base and size of GDS.
         if self.moves_to_lds() || self.modifiers().gds {
             set.push_state(State::M0);
         }
@@ -162,7 +162,8 @@ impl Inst {
         set
     }
 
-    /// The memory accesses of this instance: those of the row, and the store to LDS of a load with the LDS bit.
+    /// The memory accesses of this instance: the row's accesses, and the store to LDS of a load
+    /// with the LDS bit.
     pub fn memory(&self) -> impl Iterator<Item = MemAccess> + use<> {
         let row = self.row().memory;
         let listed = row.iter().any(|access| access.space == MemSpace::Lds);

@@ -1,4 +1,4 @@
-//! How instructions are laid out in words: the encodings and their bit fields.
+//! How words hold instructions: the encodings and their bit fields.
 //!
 //! Decoder, encoder, the build script's checks and the reference pages all read these tables.
 
@@ -71,7 +71,7 @@ words! {
     }
 }
 
-/// The field of each name, if the encoding has it on the target: per target, encoding and name.
+/// The field with each name, if the encoding has it on the target: by target, encoding and name.
 static FIELDS: [[[Option<Field>; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT] = index_fields();
 
 const fn index_fields() -> [[[Option<Field>; FieldId::ALL.len()]; Encoding::ALL.len()]; Target::COUNT] {
@@ -95,7 +95,7 @@ const fn index_fields() -> [[[Option<Field>; FieldId::ALL.len()]; Encoding::ALL.
     index
 }
 
-/// The field of each operand: per encoding and role.
+/// The field of each operand: by encoding and role.
 static FIELDS_OF: [[Option<FieldId>; Role::ALL.len()]; Encoding::ALL.len()] = index_roles();
 
 const fn index_roles() -> [[Option<FieldId>; Role::ALL.len()]; Encoding::ALL.len()] {
@@ -159,7 +159,7 @@ impl Encoding {
         FIELDS[target as usize][self as usize][id as usize]
     }
 
-    /// The size in bytes without a literal that a source operand may add.
+    /// The size in bytes, without the literal that a source operand may add.
     #[inline]
     pub const fn bytes(self) -> u8 {
         use Encoding::*;
@@ -196,8 +196,8 @@ impl Encoding {
         }
     }
 
-    /// Further constant bits beside the `encoding` field, as (mask, value): the marker in SRC0 of SDWA and DPP forms,
-    /// and the second half of the scaled matrix pair.
+    /// Further constant bits besides the `encoding` field, as (mask, value): the marker in SRC0 of
+    /// SDWA and DPP forms, and the second half of the scaled matrix pair.
     pub const fn marker(self) -> (u128, u128) {
         use Encoding::*;
         match self {
@@ -208,7 +208,7 @@ impl Encoding {
         }
     }
 
-    /// The field that holds the operand `role`, if it stands in the word.
+    /// The field that holds the operand `role`, if the word has it.
     #[inline]
     pub const fn field_of(self, role: Role) -> Option<FieldId> {
         FIELDS_OF[self as usize][role as usize]
@@ -220,8 +220,8 @@ impl Encoding {
         use Role as R;
         Some(match (role, self) {
             (R::Vdst, _) => F::Vdst,
-            // Scalar results of vector instructions stand in VDST unless the encoding has a field for them;
-            // the 32-bit forms write VCC without saying so.
+            // Scalar results of vector instructions are in VDST unless the encoding has a field for
+            // them. The 32-bit forms write VCC implicitly.
             (R::Sdst, Vop3a | Vop1) => F::Vdst,
             (R::Sdst, Vop2 | Vop2Sdwa | Vop2Dpp | Vopc) => return None,
             (R::Sdst, _) => F::Sdst,
@@ -264,7 +264,7 @@ pub const SRC_DPP: u32 = 250;
 pub const SRC_LITERAL: u32 = 255;
 
 impl Format {
-    /// The number of bits of the opcode field, and so the size of the opcode space.
+    /// The number of bits of the opcode field, which gives the size of the opcode space.
     pub const fn op_bits(self) -> u32 {
         use Format::*;
         match self {
@@ -293,7 +293,7 @@ impl Format {
 }
 
 words! {
-    /// An opcode space: where the decoder looks an opcode up once the constant bits have told the encoding.
+    /// An opcode space: where the decoder looks up an opcode once the constant bits identify the encoding.
     pub enum Space {
         /// Scalar ALU, two sources.
         Sop2 = "SOP2",

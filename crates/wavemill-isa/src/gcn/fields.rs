@@ -1,4 +1,4 @@
-//! The bit fields of the encodings: the only place that knows a field's position.
+//! The bit fields of the encodings. No other code knows the position of a field.
 
 use super::vocabulary::words;
 use crate::target::{AccVgprs, Family, TargetSet, targets_where};
@@ -8,7 +8,7 @@ words! {
     pub enum FieldId {
         /// The constant bits that select the encoding.
         Encoding = "encoding",
-        /// A bit that means nothing.
+        /// A bit without a meaning.
         Reserved = "reserved",
         /// Opcode.
         Op = "op",
@@ -44,7 +44,7 @@ words! {
         Omod = "omod",
         /// SDWA: destination part.
         DstSel = "dst_sel",
-        /// SDWA: what happens to the rest of the destination.
+        /// SDWA: effect on the rest of the destination.
         DstUnused = "dst_unused",
         /// SDWA: part of source 0.
         Src0Sel = "src0_sel",
@@ -196,7 +196,7 @@ words! {
 /// A bit field: `width` bits from bit `lo` of the instruction (bit 0 is the lowest bit of the first dword).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// What the field holds.
+    /// The name of the field.
     pub id: FieldId,
     /// Lowest bit.
     pub lo: u8,
@@ -220,7 +220,7 @@ impl Field {
         if self.width == 32 { value } else { value & ((1 << self.width) - 1) }
     }
 
-    /// Sets the field in `words`; bits of `value` beyond the width are dropped.
+    /// Sets the field in `words`; drops bits of `value` beyond the width.
     #[inline]
     pub const fn set(self, words: &mut [u32; 4], value: u32) {
         let (index, shift) = (self.lo as usize / 32, self.lo as u32 % 32);

@@ -1,4 +1,4 @@
-//! An instance of an instruction: the machine words and what they say.
+//! An instance of an instruction: the machine words and their meaning.
 
 use super::encoding::{Encoding, Field, FieldId};
 use super::modifiers::Modifiers;
@@ -10,7 +10,7 @@ use crate::target::Target;
 
 /// A decoded or built instruction.
 ///
-/// The machine words themselves are the storage of all fields: nothing is lost, and encoding gives them back.
+/// The machine words themselves store all fields: nothing is lost, and encoding returns them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Inst {
     pub(super) words: [u32; 4],
@@ -20,7 +20,7 @@ pub struct Inst {
 }
 
 impl Inst {
-    /// The target that it is for.
+    /// The target that the instance is for.
     #[inline]
     pub const fn target(&self) -> Target {
         self.target
@@ -87,7 +87,7 @@ impl Inst {
         if self.modifiers().omod == 0 { row } else { row.max(Fidelity::Modelled) }
     }
 
-    /// What is chosen where [`Inst::fidelity`] is [`Fidelity::Modelled`]; else empty.
+    /// The choice made, where [`Inst::fidelity`] is [`Fidelity::Modelled`]; otherwise empty.
     pub fn fidelity_note(&self) -> &'static str {
         match (self.fidelity(), self.row().fidelity_note(self.target)) {
             (Fidelity::Modelled, "") => {
@@ -114,13 +114,13 @@ impl Inst {
 
     /// The operands of this instance with their specification, in the order of the assembly text.
     ///
-    /// Operands that the instance lacks (the data of a memory-to-LDS load, the result of an atomic without return) are
-    /// left out; mask operands that the 32-bit forms imply are there as `vcc`.
+    /// Operands that the instance lacks (the data of a memory-to-LDS load, the result of an atomic
+    /// without return) are omitted. Mask operands that the 32-bit forms imply are listed as `vcc`.
     #[inline]
     pub fn operands(&self) -> impl Iterator<Item = (&'static OperandSpec, Operand)> + '_ {
         let view = self.view();
         self.row().operands.iter().filter_map(move |spec| {
-            // Decoder and builder let no reserved code through.
+            // Decoder and builder reject reserved codes.
             view.operand(spec).ok().flatten().map(|operand| (spec, operand))
         })
     }
@@ -132,8 +132,8 @@ impl Inst {
         self.view().operand(spec).ok().flatten()
     }
 
-    /// The type of an operand of this instance: that of the row, but for sources of mixed precision, which OP_SEL_HI makes
-    /// single or half precision (Vega ISA 12.10, V_MAD_MIX_F32).
+    /// The type of an operand of this instance. It is the row's type, except for mixed-precision
+    /// sources, where OP_SEL_HI selects single or half precision (Vega ISA 12.10, V_MAD_MIX_F32).
     pub fn operand_type(&self, operand: &OperandSpec) -> Type {
         if operand.ty.elem != Elem::Mix {
             return operand.ty;
@@ -142,7 +142,7 @@ impl Inst {
         Type::one(if half { Elem::F16 } else { Elem::F32 })
     }
 
-    /// As what this instance reads an inline constant in the place of `operand`.
+    /// The element type as which this instance reads an inline constant in `operand`.
     pub fn constant_elem(&self, operand: &OperandSpec) -> Elem {
         match self.row().constant_elem(operand) {
             Elem::Mix => self.operand_type(operand).elem,

@@ -12,11 +12,11 @@ pub struct Instructions<'a> {
     offset: usize,
 }
 
-/// The instructions in `bytes`, which begin with one, each with its offset in bytes.
+/// The instructions in `bytes`, each with its byte offset. `bytes` must begin with an instruction.
 ///
-/// Where there is none, the error stands in its place and the next dword is tried: data between functions hides nothing
-/// behind it, although the first words after it may be taken for instructions that they are not. One to three bytes at
-/// the end are an error as well, so that every byte belongs to exactly one item.
+/// Where no instruction decodes, the iterator yields the error and tries the next dword. Data
+/// between functions hides nothing after it, although its first words may decode as instructions.
+/// One to three bytes at the end are an error too, so every byte belongs to exactly one item.
 ///
 /// ```
 /// use wavemill_isa::Target;
@@ -35,7 +35,7 @@ pub fn instructions(target: Target, bytes: &[u8]) -> Instructions<'_> {
 }
 
 impl Instructions<'_> {
-    /// Where the next item begins; the number of bytes at the end.
+    /// The offset of the next item, or the number of bytes at the end.
     pub const fn offset(&self) -> usize {
         self.offset
     }

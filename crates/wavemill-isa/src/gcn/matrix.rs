@@ -1,8 +1,10 @@
-//! Where matrix instructions have the elements of their matrices: in which lane, and in which bits of its registers.
+//! Where matrix instructions hold the elements of their matrices: the lane, and the bits of its
+//! registers.
 //!
-//! This is the only place that knows it. Sizes are those of the row: its shape says rows, columns, depth and blocks, the operand
-//! types say how many items a lane has. The layout is that of CDNA4 ISA 7.1.4 (inputs and outputs), 7.1.5 (8-bit and smaller
-//! elements), 7.1.6 (broadcasts), 7.2.1 (scales) and 7.5 (sparse matrices); it holds for CDNA 1 to 3 as well.
+//! No other code knows the layout. Sizes come from the row: its shape gives rows, columns, depth
+//! and blocks; the operand types give the number of items per lane. The layout follows CDNA4 ISA
+//! 7.1.4 (inputs and outputs), 7.1.5 (8-bit and smaller elements), 7.1.6 (broadcasts), 7.2.1
+//! (scales) and 7.5 (sparse matrices). It holds for CDNA 1 to 3 as well.
 
 use super::inst::Inst;
 use super::modifiers::Modifiers;
@@ -34,35 +36,36 @@ words! {
     }
 }
 
-/// The number of rows, columns and blocks of one matrix, as it is stored.
+/// The number of rows, columns and blocks of one matrix, as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MatrixExtent {
     /// Blocks.
     pub blocks: u32,
     /// Rows of a block.
     pub rows: u32,
-    /// Columns of a block. A sparse A and its indices have the stored ones only.
+    /// Columns of a block. For a sparse A and its indices, only the stored ones.
     pub columns: u32,
 }
 
-/// Where an element is.
+/// The location of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MatrixPlace {
     /// The lane, 0 to 63.
     pub lane: u8,
-    /// Its lowest bit, counted through the registers of the operand: bit 32 is the lowest of the second register.
+    /// Its lowest bit, counted across the registers of the operand: bit 32 is the lowest of the
+    /// second register.
     pub bit: u16,
-    /// Its width in bits. Elements of 6 bits may lie in two registers, those of 64 bits do.
+    /// Its width in bits. A 6-bit element may span two registers; a 64-bit element always does.
     pub bits: u8,
 }
 
 impl MatrixPlace {
-    /// The register in which it begins, counted from the first of the operand.
+    /// Its first register, counted from the first of the operand.
     pub const fn register(self) -> u16 {
         self.bit / 32
     }
 
-    /// The register in which it ends.
+    /// Its last register.
     pub const fn last_register(self) -> u16 {
         (self.bit + self.bits as u16 - 1) / 32
     }
@@ -71,20 +74,21 @@ impl MatrixPlace {
 /// Why a matrix instruction has no layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatrixLayoutError {
-    /// It multiplies no matrices.
+    /// The instruction does not multiply matrices.
     NotMatrix(Op),
-    /// CBSZ (of A) or BLGP (of B) is no element format; expected 0 to 4.
+    /// CBSZ (of A) or BLGP (of B) is not an element format; expected 0 to 4.
     ReservedFormat {
         /// A or B.
         matrix: Matrix,
         /// The value of the field.
         code: u8,
     },
-    /// CBSZ asks for a broadcast to more blocks than there are, or ABID for a block outside of the group.
+    /// CBSZ requests a broadcast to more blocks than exist, or ABID names a block outside of the
+    /// group.
     Broadcast {
         /// CBSZ: the binary logarithm of the blocks of a group.
         cbsz: u8,
-        /// ABID: the block of the group that is broadcast.
+        /// ABID: the block of the group to broadcast.
         abid: u8,
         /// The blocks of the instruction.
         blocks: u32,
@@ -94,15 +98,15 @@ pub enum MatrixLayoutError {
 impl fmt::Display for MatrixLayoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            MatrixLayoutError::NotMatrix(op) => write!(f, "{op} multiplies no matrices"),
+            MatrixLayoutError::NotMatrix(op) => write!(f, "{op} is not a matrix instruction"),
             MatrixLayoutError::ReservedFormat { matrix, code } => {
                 let field = if *matrix == Matrix::A { "cbsz" } else { "blgp" };
-                write!(f, "{field}:{code} is no format of matrix {}, expected 0 to 4", matrix.name())
+                write!(f, "{field}:{code} is not a format of matrix {}; expected 0 to 4", matrix.name())
             }
             MatrixLayoutError::Broadcast { cbsz, abid, blocks } => write!(
                 f,
-                "cbsz:{cbsz} abid:{abid} is no broadcast: expected groups of at most {blocks} blocks (2 to the power of \
-                 cbsz), and abid to be one of a group"
+                "cbsz:{cbsz} abid:{abid} is not a broadcast: expected groups of at most {blocks} blocks (2 to the power of \
+                 cbsz), and abid within a group"
             ),
         }
     }
@@ -110,7 +114,7 @@ impl fmt::Display for MatrixLayoutError {
 
 impl core::error::Error for MatrixLayoutError {}
 
-/// Where a matrix instruction has the elements of its matrices.
+/// Where a matrix instruction holds the elements of its matrices.
 #[derive(Clone, Copy, Debug)]
 pub struct MatrixLayout {
     row: &'static Row,
@@ -121,10 +125,11 @@ pub struct MatrixLayout {
 }
 
 impl MatrixLayout {
-    /// The layout of an instance, with what its modifiers do to it.
+    /// The layout of an instance, including the effect of its modifiers.
     ///
     /// # Errors
-    /// [`MatrixLayoutError`] if it multiplies no matrices, or has modifiers that the manual leaves undefined.
+    /// [`MatrixLayoutError`] if it does not multiply matrices, or has modifiers that the manual
+    /// leaves undefined.
     pub fn of(inst: &Inst) -> Result<MatrixLayout, MatrixLayoutError> {
         MatrixLayout::with(inst.op(), &inst.modifiers())
     }
@@ -132,7 +137,7 @@ impl MatrixLayout {
     /// The layout of an instance with these modifiers. [`Modifiers::default`] changes nothing.
     ///
     /// # Errors
-    /// As those of [`MatrixLayout::of`].
+    /// As [`MatrixLayout::of`].
     pub fn with(op: Op, modifiers: &Modifiers) -> Result<MatrixLayout, MatrixLayoutError> {
         let row = op.row();
         let not_matrix = MatrixLayoutError::NotMatrix(op);
@@ -169,19 +174,20 @@ impl MatrixLayout {
         self.row.op
     }
 
-    /// Whether A is sparse: of each four elements in a row, two are stored.
+    /// Whether A is sparse: two of every four consecutive elements of a row are stored.
     pub fn is_sparse(&self) -> bool {
         self.row.flags().contains(Flag::Sparse)
     }
 
-    /// Whether CBSZ, ABID and BLGP say which blocks and lanes are read: elsewhere they are formats, signs, or select indices
-    /// (CDNA4 ISA 7.1.6, 7.5).
+    /// Whether CBSZ, ABID and BLGP select the blocks and lanes to read. Elsewhere they are formats
+    /// or signs, or select indices (CDNA4 ISA 7.1.6, 7.5).
     pub fn permutes(&self) -> bool {
         let typed = self.row.operand(Role::Src0).map(|spec| spec.ty.elem);
         !self.is_sparse() && !matches!(typed, Some(Elem::F64 | Elem::F8f6f4))
     }
 
-    /// The matrices that the instruction has. A sparse product adds to its result, which is listed as D alone.
+    /// The matrices of the instruction. A sparse product adds to its result, which is listed as D
+    /// alone.
     pub fn matrices(&self) -> impl Iterator<Item = Matrix> + use<> {
         let (sparse, scaled) = (self.is_sparse(), self.row.format == Format::MaiScaled);
         Matrix::ALL.iter().copied().filter(move |matrix| match matrix {
@@ -204,8 +210,8 @@ impl MatrixLayout {
         }
     }
 
-    /// The type of the elements of A, B, C or D. Indices are numbers of two bits, scales exponents of eight, which no row
-    /// has a word for.
+    /// The type of the elements of A, B, C or D. Indices (two-bit numbers) and scales (eight-bit
+    /// exponents) have no type in the rows.
     pub fn elem(&self, matrix: Matrix) -> Option<Elem> {
         match matrix {
             Matrix::A => Some(self.inputs[0]),
@@ -240,7 +246,7 @@ impl MatrixLayout {
         (self.items(matrix) * self.bits(matrix)).div_ceil(32)
     }
 
-    /// Columns of A that are stored.
+    /// The number of columns of A that are stored.
     fn stored_depth(&self) -> u32 {
         if self.is_sparse() { self.shape.depth / 2 } else { self.shape.depth }
     }
@@ -259,10 +265,11 @@ impl MatrixLayout {
         MatrixExtent { blocks, rows, columns }
     }
 
-    /// Where the element in this block, row and column is read from or written to; `None` if there is no such element.
+    /// The location of the element in this block, row and column; `None` if there is no such
+    /// element.
     ///
-    /// Of a sparse A, columns 2n and 2n + 1 are the stored ones of columns 4n to 4n + 3: the indices of the same row and
-    /// columns say which.
+    /// Columns 2n and 2n + 1 of a sparse A are the two stored ones of columns 4n to 4n + 3. The
+    /// indices of the same row and columns say which two.
     pub fn place(&self, matrix: Matrix, block: u32, row: u32, column: u32) -> Option<MatrixPlace> {
         let extent = self.extent(matrix);
         if block >= extent.blocks || row >= extent.rows || column >= extent.columns {
@@ -298,7 +305,7 @@ impl MatrixLayout {
         })
     }
 
-    /// Every element of a matrix: block, row, column and place, in this order.
+    /// Every element of a matrix: block, row, column and location, in this order.
     pub fn elements(&self, matrix: Matrix) -> impl Iterator<Item = (u32, u32, u32, MatrixPlace)> + '_ {
         let extent = self.extent(matrix);
         let blocks = (0..extent.blocks).flat_map(move |b| (0..extent.rows).map(move |r| (b, r)));
@@ -309,11 +316,12 @@ impl MatrixLayout {
         )
     }
 
-    /// Lane and item of an element of A or B: `along` is its row of A or column of B, of which there are `size`, and `k` its
-    /// place in the other dimension, which has `depth`.
+    /// Lane and item of an element of A or B. `along` is its row of A or column of B, out of
+    /// `size`; `k` is its index in the other dimension, out of `depth`.
     ///
-    /// Lanes take the first dimension, then blocks, then runs of k. Bytes and wider elements in eight registers are two
-    /// matrices of half the depth behind each other (CDNA4 ISA 7.1.5, 7.5.1).
+    /// Lanes cover the first dimension, then blocks, then runs of k. Where bytes or wider elements
+    /// fill eight registers, the registers hold two matrices of half the depth, one after the other
+    /// (CDNA4 ISA 7.1.5, 7.5.1).
     fn input(&self, matrix: Matrix, size: u32, depth: u32, block: u32, along: u32, k: u32) -> (u32, u32) {
         let (items, bits) = (self.items(matrix), self.bits(matrix));
         let halves = if items * bits == 8 * 32 && bits >= 8 { 2 } else { 1 };
@@ -325,9 +333,10 @@ impl MatrixLayout {
 
     /// Lane and item of an element of C or D.
     ///
-    /// A lane has four rows below each other (one of doubles); lanes take columns, then as many blocks as there is room for,
-    /// then groups of rows; what is left goes to further items. For the 4x4x4 product of doubles that is what the chip does
-    /// and AMD's matrix instruction calculator says; CDNA4 ISA 7.1.4.2 has rows before blocks there.
+    /// A lane holds four consecutive rows (one for doubles). Lanes cover columns, then as many
+    /// blocks as fit, then groups of rows; the rest goes to further items. For the 4x4x4 product of
+    /// doubles, the chip and AMD's matrix instruction calculator agree with this; CDNA4 ISA 7.1.4.2
+    /// puts rows before blocks there.
     fn output(&self, block: u32, row: u32, column: u32) -> (u32, u32) {
         let MatrixShape { rows, columns, .. } = self.shape;
         let height = if self.elem(Matrix::D) == Some(Elem::F64) { 1 } else { 4 };
@@ -339,10 +348,11 @@ impl MatrixLayout {
         (column + columns * (block % blocks + blocks * (group % at_once)), in_group + height * further)
     }
 
-    /// The block that A is read from: CBSZ makes groups of blocks, of which ABID names one.
+    /// The block that A is read from: CBSZ forms groups of blocks, and ABID names one block of the
+    /// group.
     ///
-    /// So CDNA3 ISA table 88 and AMD's matrix instruction calculator have it; CDNA4 ISA 7.1.6.1 differs where a group is not
-    /// all blocks.
+    /// This follows CDNA3 ISA table 88 and AMD's matrix instruction calculator. CDNA4 ISA 7.1.6.1
+    /// differs where a group is not all blocks.
     fn source_block(&self, block: u32) -> u32 {
         let &Modifiers { cbsz, abid, .. } = &self.modifiers;
         match self.permutes() && cbsz != 0 {
@@ -351,7 +361,7 @@ impl MatrixLayout {
         }
     }
 
-    /// The lane that B is read from instead of `lane`, as BLGP says (CDNA4 ISA 7.1.6.2).
+    /// The lane that B is read from in place of `lane`, as selected by BLGP (CDNA4 ISA 7.1.6.2).
     fn source_lane(&self, lane: u32) -> u32 {
         match self.modifiers.blgp {
             blgp @ 1..=2 if self.permutes() => lane % 32 + 32 * u32::from(blgp - 1),
@@ -361,13 +371,15 @@ impl MatrixLayout {
         }
     }
 
-    /// The set of indices in the register, where it has room for several: ABID if CBSZ is 0 (CDNA4 ISA 7.5).
+    /// Which set of indices in the register applies, where it holds several: ABID if CBSZ is 0
+    /// (CDNA4 ISA 7.5).
     fn index_set(&self) -> u32 {
         let sets = 32 / (2 * self.items(Matrix::Indices)).max(1);
         if self.modifiers.cbsz & 3 == 0 { u32::from(self.modifiers.abid) % sets.max(1) } else { 0 }
     }
 
-    /// The byte of the scale register that OP_SEL_HI and OP_SEL select: of A with bit 0, of B with bit 1 (CDNA4 ISA 7.2.1).
+    /// The byte of the scale register that OP_SEL_HI and OP_SEL select: bit 0 for A, bit 1 for B
+    /// (CDNA4 ISA 7.2.1).
     fn scale_byte(&self, bit: u32) -> u32 {
         let select = |bits: u8| u32::from(bits) >> bit & 1;
         select(self.modifiers.op_sel_hi) << 1 | select(self.modifiers.op_sel)

@@ -1,8 +1,9 @@
-//! GCN as gfx9 has it: Vega and the CDNA generations.
+//! GCN as gfx9 implements it: Vega and the CDNA generations.
 //!
-//! Start with [`decode`]: it turns bytes into an [`Inst`], whose [`Inst::operands`] and [`Inst::modifiers`] say what the
-//! instance means and whose [`Inst::row`] says everything that is known about the instruction. [`instructions`] goes through
-//! code, [`Inst::build`] makes an instruction, and [`CodeBuilder`] code with branches.
+//! Start with [`decode`]: it turns bytes into an [`Inst`]. [`Inst::operands`] and
+//! [`Inst::modifiers`] describe the instance; [`Inst::row`] has every fact about the instruction.
+//! [`instructions`] iterates over code, [`Inst::build`] builds an instruction, and [`CodeBuilder`]
+//! builds code with branches.
 
 mod builder;
 mod code_builder;

@@ -1,4 +1,4 @@
-//! What an instance says besides opcode and operands.
+//! The contents of an instance besides opcode and operands.
 
 use super::encoding::{Encoding, FieldId as F};
 use super::resolve::{Words, sign_extend};
@@ -65,7 +65,8 @@ pub struct Dpp {
     pub row_mask: u8,
     /// Banks written, bit per four lanes of each row.
     pub bank_mask: u8,
-    /// Lanes whose source is outside read 0 and are written; otherwise they are not written.
+    /// Lanes whose source is outside the row read 0 and are written; otherwise they are not
+    /// written.
     pub bound_ctrl: bool,
 }
 
@@ -115,14 +116,15 @@ pub struct Modifiers {
     pub sdwa: Option<Sdwa>,
     /// DPP permutation.
     pub dpp: Option<Dpp>,
-    /// Memory offset in bytes. Data share instructions with two offsets have the first here, in elements.
+    /// Memory offset in bytes. For data share instructions with two offsets: the first one, in
+    /// elements.
     pub offset: i32,
-    /// Scalar memory: the register offset stands in the SOFFSET field. Needed for a register and a constant together;
-    /// for a register alone the OFFSET field can hold it as well.
+    /// Scalar memory: the SOFFSET field holds the register offset. Needed for a register and a
+    /// constant together; a register alone can be in the OFFSET field as well.
     pub soffset_en: bool,
     /// Scalar memory: OFFSET holds a constant.
     pub imm: bool,
-    /// Second offset of data share instructions with two, in elements.
+    /// Second offset of data share instructions with two offsets, in elements.
     pub offset1: u8,
     /// Buffer: an offset VGPR is used.
     pub offen: bool,
@@ -152,7 +154,7 @@ pub struct Modifiers {
     pub unorm: bool,
     /// Image: array.
     pub da: bool,
-    /// Image: 16-bit addresses (R128 is not on these targets).
+    /// Image: 16-bit addresses (these targets do not have R128).
     pub a16: bool,
     /// Image: LOD warning.
     pub lwe: bool,
@@ -162,7 +164,8 @@ pub struct Modifiers {
     pub export: Option<Export>,
 }
 
-/// The low `bits` bits of a signed value, or something too large for the field if it does not fit.
+/// The low `bits` bits of a signed value, or a number too large for the field if the value does not
+/// fit.
 fn signed_field(value: i32, bits: u32) -> u32 {
     let limit = 1i32 << (bits - 1);
     if (-limit..limit).contains(&value) { value as u32 & ((1 << bits) - 1) } else { u32::MAX }
@@ -173,7 +176,7 @@ fn sel(code: u32) -> SdwaSel {
 }
 
 impl Modifiers {
-    /// The modifiers of a plain instance of `form`: what the assembly text means when it names none.
+    /// The modifiers of a plain instance of `form`: the meaning of a text without modifiers.
     pub fn plain(form: &Form) -> Modifiers {
         let mut m = Modifiers::default();
         match form.encoding {
@@ -212,8 +215,8 @@ impl Modifiers {
         found
     }
 
-    /// Calls `put` with every field that modifiers determine. Fields that the encoding lacks are given too: their
-    /// value must then be zero.
+    /// Calls `put` with every field that modifiers determine, including fields that the encoding
+    /// lacks: their value must then be zero.
     pub(super) fn write(&self, form: &Form, mut put: impl FnMut(F, u32)) {
         use Encoding as E;
         let row = form.op.row();
@@ -450,7 +453,7 @@ impl Modifiers {
             }
             E::Flat => {
                 let offset = view.get(F::Offset);
-                // FLAT offsets are unsigned; LLVM drops the top bit as the hardware does.
+                // FLAT offsets are unsigned; LLVM drops the top bit, as the hardware does.
                 m.offset = if row.format == Format::Flat {
                     (offset & 0xFFF) as i32
                 } else {

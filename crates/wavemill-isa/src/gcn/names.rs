@@ -1,4 +1,4 @@
-//! Where a mnemonic stands in the table of all.
+//! Where the table of mnemonics holds each mnemonic.
 //!
 //! The build script compiles this file too: it fills the table that is searched here.
 
@@ -8,7 +8,8 @@ pub(crate) const SLOTS: usize = 1 << 13;
 /// A slot that holds no mnemonic.
 pub(crate) const EMPTY: u16 = u16::MAX;
 
-/// The slot that the search for `name` begins at; it goes on upwards and around, until an empty slot.
+/// The slot where the search for `name` begins. It continues upwards and wraps around, until an
+/// empty slot.
 pub(crate) fn first_slot(name: &[u8]) -> usize {
     // An odd number whose bits look random.
     let mix = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);

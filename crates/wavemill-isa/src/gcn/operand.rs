@@ -1,9 +1,9 @@
-//! What an operand of an instance is: a register tuple, a constant, or a special register.
+//! The operands of an instance: register tuples, constants and special registers.
 
 use super::vocabulary::{Elem, words};
 
-/// Defines the special registers from one table: identifier, operand code, text, and the text of the pair that begins with
-/// the register if one does.
+/// Defines the special registers from one table: identifier, operand code, text, and the text of
+/// the pair that begins with the register, if there is one.
 macro_rules! special_registers {
     (
         $(#[$meta:meta])*
@@ -27,7 +27,8 @@ macro_rules! special_registers {
                 match code { $($code => Some($name::$variant),)* _ => None }
             }
 
-            /// The text of the 64-bit operand whose low half it is; `None` if there is no such operand.
+            /// The text of the 64-bit operand whose low half this is; `None` if there is no such
+            /// operand.
             pub const fn pair_name(self) -> Option<&'static str> {
                 match self { $($($name::$variant => Some($pair),)?)* _ => None }
             }
@@ -46,8 +47,9 @@ macro_rules! special_registers {
 }
 
 special_registers! {
-    /// A scalar register or value with a name of its own: its operand code (Vega ISA 5.2, table 9), its text, and as the low
-    /// half of a 64-bit operand the text of both. Pairs are named by their low half: `vcc` is `VccLo` with two dwords.
+    /// A scalar register or value with its own name. It has an operand code (Vega ISA 5.2, table 9)
+    /// and a text; the low half of a 64-bit operand also has the text of the pair. Pairs are named
+    /// by their low half: `vcc` is `VccLo` with two dwords.
     pub enum Special {
         /// Scratch base, low half.
         FlatScratchLo = 102, "flat_scratch_lo", pair "flat_scratch";
@@ -85,7 +87,7 @@ special_registers! {
         Execz = 252, "src_execz", pair "src_execz";
         /// SCC.
         Scc = 253, "src_scc", pair "src_scc";
-        /// A value from LDS, broadcast to all lanes; M0 says where and of which type.
+        /// A value from LDS, broadcast to all lanes; M0 gives its address and type.
         LdsDirect = 254, "src_lds_direct";
     }
 }
@@ -125,8 +127,9 @@ impl InlineFloat {
         if code >= 240 && code <= 248 { Some(InlineFloat::ALL[(code - 240) as usize]) } else { None }
     }
 
-    /// The bits that an operand of elements like these reads. Packed elements read them once: they are the low ones, and
-    /// the others 0. Integers of 16 bits read the low half of a single (LLVM bug 46302).
+    /// The bits that an operand with these elements reads. Packed elements read them once: they are
+    /// the low ones, and the others are 0. 16-bit integers read the low half of a single-precision
+    /// float (LLVM bug 46302).
     pub const fn bits(self, elem: Elem) -> u64 {
         match elem {
             Elem::F16 => self.f16_bits() as u64,
@@ -208,22 +211,23 @@ pub enum Operand {
         /// Number of registers.
         dwords: u8,
     },
-    /// A scalar register or value with a name.
+    /// A named scalar register or value.
     Special {
-        /// Which, by its low half.
+        /// The register; for a pair, its low half.
         reg: Special,
         /// 1, or 2 for a pair.
         dwords: u8,
     },
     /// Inline integer, -16 to 64.
     Int(i8),
-    /// Inline float: the bits depend on how the operand reads constants, see [`Inst::constant_elem`](super::Inst::constant_elem).
+    /// Inline float. The bits depend on how the operand reads constants: see
+    /// [`Inst::constant_elem`](super::Inst::constant_elem).
     Float(InlineFloat),
-    /// The literal dword. 64-bit integer operands extend it, `f64` operands have it as their high half
-    /// (Vega ISA 5.2, LLVM).
+    /// The literal dword. 64-bit integer operands extend it; `f64` operands use it as their high
+    /// half (Vega ISA 5.2, LLVM).
     Literal(u32),
-    /// A constant of the instruction word: offsets, branch distances, counter limits and so on, sign-extended where
-    /// the type says so.
+    /// A constant of the instruction word: an offset, branch distance, counter limit and so on,
+    /// sign-extended where the type says so.
     Imm(i32),
     /// Interpolation attribute and channel.
     Attr {

@@ -1,4 +1,5 @@
-//! From the bits of a word to an operand: the one place that knows what operand codes mean.
+//! From the bits of a word to an operand. No other code knows what operand codes mean in an
+//! instance.
 
 use super::codes::{FIRST_CONSTANT, FIRST_VGPR, SADDR_OFF, VGPRS, scalar_operand};
 use super::encoding::{Encoding, FieldId as F};
@@ -7,7 +8,7 @@ use super::row::{Form, OperandSpec};
 use super::vocabulary::{Access, Elem, Flag, Format, Role, matrix_format};
 use crate::target::{AccVgprs, Target};
 
-/// The words of an instance with what is needed to read them.
+/// The words of an instance, with the facts needed to read them.
 #[derive(Clone, Copy)]
 pub(super) struct Words<'a> {
     pub(super) target: Target,
@@ -16,7 +17,7 @@ pub(super) struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// The value of a field; 0 if the encoding has none of that name on the target.
+    /// The value of a field; 0 if the encoding has no field with this name on the target.
     pub(super) fn get(&self, id: F) -> u32 {
         match self.form.encoding.field(self.target, id) {
             Some(field) => field.get(self.words),
@@ -50,7 +51,8 @@ impl Words<'_> {
             Elem::Texel => self.texel_dwords(),
             Elem::F8f6f4 => {
                 let code = self.get(if spec.role == Role::Src0 { F::Cbsz } else { F::Blgp });
-                // 32 elements, so as many registers as an element has bits. Reserved formats are as wide as the widest.
+                // There are 32 elements, so the number of registers equals the bits of an element.
+                // Reserved formats are as wide as the widest.
                 let bits = matrix_format(code).map_or(spec.ty.elem.bits(), Elem::bits);
                 (u32::from(spec.ty.count) * bits).div_ceil(32) as u8
             }
@@ -63,7 +65,7 @@ impl Words<'_> {
         self.get(F::Saddr) == SADDR_OFF
     }
 
-    /// Registers of a memory address, as the addressing mode says.
+    /// Registers of a memory address in this addressing mode.
     fn address_dwords(&self) -> u8 {
         match (self.form.encoding, self.format()) {
             (Encoding::Mubuf | Encoding::Mtbuf, _) => (self.get(F::Offen) + self.get(F::Idxen)) as u8,
@@ -83,8 +85,8 @@ impl Words<'_> {
         data + u8::from(self.bit(F::Tfe))
     }
 
-    /// The operand that `spec` describes: `Ok(None)` if the instance does not have it, `Err` with the field if its
-    /// code is reserved.
+    /// The operand that `spec` describes: `Ok(None)` if the instance does not have it, `Err` with
+    /// the field if its code is reserved.
     pub(super) fn operand(&self, spec: &OperandSpec) -> Result<Option<Operand>, F> {
         use Encoding as E;
         let encoding = self.form.encoding;
@@ -109,12 +111,14 @@ impl Words<'_> {
         }
         let written = matches!(spec.access, Access::Write | Access::ReadWrite);
         let scalar = |code| {
-            // A constant is no destination, and only the 32-bit ALU encodings take literals (Vega ISA 6.2.1).
+            // A constant is not a destination, and only the 32-bit ALU encodings accept literals
+            // (Vega ISA 6.2.1).
             let legal = !(written && code >= FIRST_CONSTANT);
             let literal = literal_index(encoding).map(|index| self.words[index]);
             scalar_operand(code, dwords, literal).filter(|_| legal).ok_or(id)
         };
-        // The number of image data registers follows from DMASK, not from the opcode: no tuple is too long.
+        // The number of image data registers follows from DMASK, not from the opcode, so no tuple
+        // is too long.
         let strict = spec.ty.elem != Elem::Texel;
         let vector = |first| {
             let acc = spec.accvgpr || self.acc_bank(role);
@@ -161,7 +165,7 @@ impl Words<'_> {
                 Role::Src0 => self.bit(F::AccA),
                 Role::Src1 => self.bit(F::AccB),
                 Role::Src2 if self.flag(Flag::Sparse) => false,
-                // CDNA 1 has matrix results in accumulation VGPRs only.
+                // On CDNA 1, matrix results are in accumulation VGPRs only.
                 Role::Vdst | Role::Src2 => {
                     self.bit(F::AccCd) || self.target.generation().accvgprs == AccVgprs::Separate
                 }
@@ -176,9 +180,10 @@ impl Words<'_> {
         }
     }
 
-    /// Whether a 9-bit source may hold the scalar code `code`: matrices and accumulation VGPRs never come from scalar
-    /// registers, only the addend of a matrix product may be an inline constant (CDNA4 ISA 7.1). Nor do sources of more
-    /// than 64 bits, for which scalar sources have no meaning (Vega ISA 6.2.1 knows 32 and 64 bits of them).
+    /// Whether a 9-bit source may hold the scalar code `code`. Matrices and accumulation VGPRs
+    /// never come from scalar registers; only the addend of a matrix product may be an inline
+    /// constant (CDNA4 ISA 7.1). Sources of more than 64 bits cannot be scalar either: Vega ISA
+    /// 6.2.1 defines scalar sources of 32 and 64 bits only.
     fn takes_scalars(&self, spec: &OperandSpec, code: u32, dwords: u8) -> bool {
         match self.form.encoding {
             Encoding::Mai | Encoding::MaiScaled if matches!(spec.role, Role::Scale0 | Role::Scale1) => true,
@@ -197,8 +202,8 @@ impl Words<'_> {
         }
     }
 
-    /// The offset of scalar memory instructions (Vega ISA 7.2.1): a constant, a register, or a register with the
-    /// constant as `offset` modifier.
+    /// The offset of scalar memory instructions (Vega ISA 7.2.1): a constant, a register, or a
+    /// register with the constant in the `offset` modifier.
     fn scalar_offset(&self) -> Result<Operand, F> {
         let offset = self.get(F::Offset);
         let register = |code, id| scalar_operand(code, 1, None).ok_or(id);
@@ -215,9 +220,9 @@ pub(super) const fn sign_extend(value: u32, bits: u32) -> i32 {
     ((value << (32 - bits)) as i32) >> (32 - bits)
 }
 
-/// Vector registers from `first`. A VGPR tuple may reach beyond v255: that is an encoding with a defined meaning, the
-/// one of a register out of range (Vega ISA 3.6.1). Where the opcode gives the length, tuples of accumulation VGPRs
-/// end within the file, as LLVM has it.
+/// Vector registers from `first`. A VGPR tuple may reach beyond v255: this encoding has a defined
+/// meaning, a register out of range (Vega ISA 3.6.1). Where the opcode gives the length, tuples of
+/// accumulation VGPRs end within the file, as in LLVM.
 fn vector_operand(first: u32, dwords: u8, acc: bool, strict: bool) -> Option<Operand> {
     if acc && strict && first + u32::from(dwords) > VGPRS {
         return None;
@@ -226,8 +231,8 @@ fn vector_operand(first: u32, dwords: u8, acc: bool, strict: bool) -> Option<Ope
     Some(if acc { Operand::Agpr { first, dwords } } else { Operand::Vgpr { first, dwords } })
 }
 
-/// The index of the dword that a literal source reads: the one after the instruction, or the constant that the
-/// instruction has anyhow. `None` for encodings that take no literal.
+/// The index of the dword that a literal source reads: the one after the instruction, or the
+/// constant that the instruction always has. `None` for encodings that do not accept a literal.
 const fn literal_index(encoding: Encoding) -> Option<usize> {
     use Encoding::*;
     match encoding {

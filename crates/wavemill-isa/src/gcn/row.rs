@@ -1,4 +1,4 @@
-//! The rows: everything that is known about an instruction, whatever its encoding.
+//! The rows: every fact about an instruction that does not depend on its encoding.
 
 use super::encoding::Encoding;
 use super::names::{EMPTY, SLOTS, first_slot};
@@ -16,20 +16,21 @@ pub(super) const NO_FORM: u16 = u16::MAX;
 /// An operand of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperandSpec {
-    /// What the operand is to the instruction.
+    /// The role of the operand in the instruction.
     pub role: Role,
     /// Whether it is read, written or both.
     pub access: Access,
-    /// Its type. For some types the instance decides how many registers there are: see [`Elem`].
+    /// Its type. For some types the instance decides the number of registers: see [`Elem`].
     pub ty: Type,
     /// Always an accumulation VGPR where it is a vector register (`v_accvgpr_*`).
     pub accvgpr: bool,
-    /// What may stand here where the field could hold more.
+    /// The operands allowed here, where the field could hold more.
     pub takes: Takes,
 }
 
-/// [`WINDOW_BITS`] bits of an instance from bit `lo` up, and the set (a bit of [`CODE_SETS`]) of the values that are right
-/// whatever stands elsewhere: a register or a constant that exists, and no literal.
+/// A window: [`WINDOW_BITS`] bits of an instance from bit `lo` up. Its set (a bit of [`CODE_SETS`])
+/// has the values that are legal whatever the other bits are: a register or a constant that exists,
+/// and no literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) lo: u8,
@@ -49,19 +50,19 @@ pub struct Form {
     pub code: u16,
     /// The targets on which the form looks like this.
     pub targets: TargetSet,
-    /// Bits that must have the value they have in `value`.
+    /// Bits whose value `value` fixes.
     pub fixed: u128,
     /// The values of the fixed bits; other bits are zero.
     pub value: u128,
-    /// Bits that mean something (the fixed ones included); the hardware ignores all others.
+    /// Bits that carry meaning, including the fixed ones. The hardware ignores all others.
     pub used: u128,
-    /// The operands (bit per position in the row) whose code the decoder must look at.
+    /// The operands (one bit per position in the row) whose code the decoder must check.
     pub(super) checks: u8,
-    /// An instance for which each of these shows a code of its set is legal and has no literal.
+    /// An instance is legal and has no literal if every window shows a code of its set.
     pub(super) windows: [Window; 4],
 }
 
-/// One instruction: everything that does not depend on an instance.
+/// One instruction: every fact that does not depend on an instance.
 #[derive(Debug)]
 pub struct Row {
     /// The instruction.
@@ -72,9 +73,10 @@ pub struct Row {
     pub targets: TargetSet,
     names: &'static [(TargetSet, &'static str)],
     aliases: &'static [(TargetSet, &'static str)],
-    /// The sizes of the matrices, if the instruction multiplies some.
+    /// The sizes of the matrices, if the instruction multiplies matrices.
     pub shape: Option<MatrixShape>,
-    /// The operands, in the order of the assembly text. An instance may lack some of them, and has modifiers besides.
+    /// The operands, in the order of the assembly text. An instance may lack some of them; it also
+    /// has modifiers.
     pub operands: &'static [OperandSpec],
     /// State read besides the operands.
     pub reads: StateSet,
@@ -82,11 +84,12 @@ pub struct Row {
     pub writes: StateSet,
     /// Memory accesses.
     pub memory: &'static [MemAccess],
-    /// What a memory-to-LDS instruction moves per lane.
+    /// The data type that a memory-to-LDS instruction moves per lane.
     pub data: Option<Type>,
     flags: FlagSet,
     partial_flags: &'static [(Flag, TargetSet)],
-    /// The sources that take absolute value and negation in VOP3, SDWA and DPP forms: bit 0 for src0 and so on.
+    /// The sources that accept absolute value and negation in VOP3, SDWA and DPP forms: bit 0 for
+    /// src0 and so on.
     pub float_mods: u8,
     first_form: u16,
     form_count: u16,
@@ -98,16 +101,18 @@ pub struct Row {
 }
 
 impl Row {
-    /// As what `operand` reads an inline constant. [`Inst::constant_elem`](super::Inst::constant_elem) says it for an
-    /// instance, where OP_SEL_HI has decided what [`Elem::Mix`] is.
+    /// The element type as which `operand` reads an inline constant.
+    /// [`Inst::constant_elem`](super::Inst::constant_elem) is the same for an instance, where
+    /// OP_SEL_HI resolves [`Elem::Mix`].
     pub fn constant_elem(&self, operand: &OperandSpec) -> Elem {
-        // The exponents and class masks beside a half are integers that count as halves here (Vega ISA 12.7, V_LDEXP_F16;
-        // 12.9, V_CMP_CLASS_F16).
+        // The integer exponents and class masks next to an f16 source count as f16 here (Vega ISA
+        // 12.7, V_LDEXP_F16; 12.9, V_CMP_CLASS_F16).
         let half = || self.operand(Role::Src0).is_some_and(|source| source.ty == Type::one(Elem::F16));
         if operand.ty.bits() == 16 && operand.ty.count == 1 && half() { Elem::F16 } else { operand.ty.elem }
     }
 
-    /// The mnemonic on `target`, without encoding suffix. Where the target lacks the instruction: the newest mnemonic.
+    /// The mnemonic on `target`, without encoding suffix. If the target lacks the instruction: the
+    /// newest mnemonic.
     #[inline]
     pub fn mnemonic(&self, target: Target) -> &'static str {
         self.names
@@ -126,7 +131,7 @@ impl Row {
         self.names
     }
 
-    /// Further spellings, with the targets whose assemblers take them. Nothing prints them.
+    /// Further spellings, with the targets whose assemblers accept them. They are never printed.
     pub fn aliases(&self) -> &'static [(TargetSet, &'static str)] {
         self.aliases
     }
@@ -150,7 +155,7 @@ impl Row {
         self.forms().iter().find(|form| form.encoding == encoding && form.targets.contains(target))
     }
 
-    /// The encodings on `target`; the first is the one to use unless modifiers or operands need another.
+    /// The encodings on `target`. Use the first unless modifiers or operands need another.
     pub fn encodings(&self, target: Target) -> impl Iterator<Item = Encoding> + use<> {
         self.forms().iter().filter(move |form| form.targets.contains(target)).map(|form| form.encoding)
     }
@@ -178,13 +183,14 @@ impl Row {
 
     /// How exact the meaning of the instruction is on `target`; [`Fidelity::Unsupported`] where the target lacks it.
     ///
-    /// A row that is not unsupported may still have instances without a meaning, such as LDS instructions on the
-    /// global data share. [`Inst::fidelity`](super::Inst::fidelity) also looks at modifiers.
+    /// A row that is not unsupported may still have instances without a meaning, such as LDS
+    /// instructions on the global data share. [`Inst::fidelity`](super::Inst::fidelity) also takes
+    /// modifiers into account.
     pub fn fidelity(&self, target: Target) -> Fidelity {
         self.fidelity_and_note(target).0
     }
 
-    /// What is chosen where [`Row::fidelity`] is [`Fidelity::Modelled`]; else empty.
+    /// The choice made, where [`Row::fidelity`] is [`Fidelity::Modelled`]; otherwise empty.
     pub fn fidelity_note(&self, target: Target) -> &'static str {
         self.fidelity_and_note(target).1
     }
@@ -211,7 +217,7 @@ impl Op {
 
     /// The instruction with this mnemonic (any target's spelling, no encoding suffix), or with this alias.
     ///
-    /// A few spellings name other instructions on newer targets: [`Op::on`] looks at one target.
+    /// A few spellings name other instructions on newer targets: use [`Op::on`] for one target.
     pub fn from_name(name: &str) -> Option<Op> {
         spelled(name).next().map(|(_, op)| op)
     }
@@ -232,7 +238,7 @@ impl Op {
     }
 }
 
-/// The instructions with this mnemonic or alias, and the targets that call them so; mnemonics first.
+/// The instructions with this mnemonic or alias, with the targets that use it; mnemonics first.
 fn spelled(name: &str) -> impl Iterator<Item = (TargetSet, Op)> {
     let first = first_slot(name.as_bytes());
     // Most of the slots are empty, so this ends soon.

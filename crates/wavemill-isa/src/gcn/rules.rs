@@ -1,7 +1,7 @@
 //! Rules that an instruction can break although its words decode.
 //!
-//! Hardware does something that no manual defines, and assemblers refuse the text. The decoder shows such words as what
-//! they are; [`Inst::broken_rule`] says what is wrong with them.
+//! No manual defines what hardware does with such words, and assemblers reject the text. The
+//! decoder decodes them as written; [`Inst::broken_rule`] reports the rule they break.
 
 use super::encoding::{Encoding, FieldId};
 use super::inst::Inst;
@@ -14,32 +14,34 @@ use core::fmt;
 /// A rule of the instruction sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// A vector instruction reads one scalar register and no literal, or no scalar register and a literal (Vega ISA 6.2.1).
-    /// The same register may be read several times.
+    /// A vector instruction reads one scalar register and no literal, or no scalar register and a
+    /// literal (Vega ISA 6.2.1). It may read the same register several times.
     ConstantBus,
-    /// Code 125 is no register (Vega ISA 5.2).
+    /// Code 125 is not a register (Vega ISA 5.2).
     Null,
-    /// Tuples of vector registers begin at even numbers (CDNA2 ISA 3.6.1).
+    /// Tuples of vector registers start at even numbers (CDNA2 ISA 3.6.1).
     EvenVectorTuple,
     /// Tuples of vector registers end at register 255 (Vega ISA 3.6.1).
     LastVectorRegister,
-    /// Only vector registers can stand here.
+    /// Only vector registers are allowed here.
     VectorRegister,
-    /// Only scalar registers can stand here.
+    /// Only scalar registers are allowed here.
     ScalarRegister,
-    /// Only scalar registers and constants can stand here.
+    /// Only scalar registers and constants are allowed here.
     ScalarOrConstant,
-    /// The value from LDS is the first source of vector instructions, and not of all (Vega ISA 6.2.1).
+    /// The LDS value can only be the first source of a vector instruction, and only of some (Vega
+    /// ISA 6.2.1).
     LdsDirect,
     /// Scalar memory does not load into EXEC and M0 (Vega ISA 7.1).
     ScalarData,
-    /// The value of a lane does not go into M0.
+    /// A lane move does not write to M0.
     LaneToM0,
-    /// Stores have no status to return (Vega ISA 8.1.5).
+    /// Stores do not return a status (Vega ISA 8.1.5).
     StatusOfStore,
     /// Offsets into scalar buffers are not negative (Vega ISA 7.2).
     NegativeBufferOffset,
-    /// DMASK of an image atomic is that of its data: 1 or 3 for 32 bits, 3 or 15 for 64 bits (Vega ISA 8.4.1).
+    /// DMASK of an image atomic matches its data: 1 or 3 for 32 bits, 3 or 15 for 64 bits (Vega ISA
+    /// 8.4.1).
     AtomicChannels,
     /// DMASK of a gather names one channel (Vega ISA 8.4.1).
     GatherChannel,
@@ -47,44 +49,46 @@ pub enum Rule {
     IndexMode,
     /// There are 33 attributes.
     Attribute,
-    /// The addend of a matrix product is in registers: CDNA 1 has no constant there.
+    /// The addend of a matrix product is in registers: CDNA 1 does not accept a constant.
     MatrixConstant,
-    /// Accumulation registers are written from vector registers and constants: CDNA 1 takes no scalar register there.
+    /// Only vector registers and constants are moved to accumulation registers: CDNA 1 does not
+    /// accept a scalar register.
     ScalarToAccumulator,
-    /// The addend of a matrix product is the destination, or shares no register with it (CDNA3 ISA 7.1).
+    /// The addend of a matrix product is the destination, or shares no register with it (CDNA3 ISA
+    /// 7.1).
     MatrixOverlap,
-    /// Dot products take their halves as they are (CDNA3 ISA 13.3.6).
+    /// Dot products do not select halves of their sources (CDNA3 ISA 13.3.6).
     DotHalves,
 }
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Rule::ConstantBus => "a vector instruction reads at most one scalar register or literal, beside constants that need no literal",
+            Rule::ConstantBus => "a vector instruction reads at most one scalar register or literal, besides inline constants",
             Rule::Null => "the target has no register `null`",
             Rule::EvenVectorTuple => "tuples of vector registers begin at an even register",
             Rule::LastVectorRegister => "the last vector register is 255",
-            Rule::VectorRegister => "only vector registers can stand here",
-            Rule::ScalarRegister => "only scalar registers can stand here",
-            Rule::ScalarOrConstant => "only scalar registers and constants without literal can stand here",
-            Rule::LdsDirect => "`src_lds_direct` cannot stand here",
+            Rule::VectorRegister => "only vector registers are allowed here",
+            Rule::ScalarRegister => "only scalar registers are allowed here",
+            Rule::ScalarOrConstant => "only scalar registers and inline constants are allowed here",
+            Rule::LdsDirect => "`src_lds_direct` is not allowed here",
             Rule::ScalarData => "the data of scalar memory instructions cannot be EXEC or M0",
             Rule::LaneToM0 => "the value of a lane cannot go into M0: move it there from another scalar register",
-            Rule::StatusOfStore => "a store has no status that `tfe` could return",
+            Rule::StatusOfStore => "a store returns no status for `tfe`",
             Rule::NegativeBufferOffset => "offsets into scalar buffers go from 0 to 0xfffff",
-            Rule::AtomicChannels => "`dmask` is 0x1 for 32 bits of data and 0x3 for 64, or for 32 bits and a value to compare with, 0xf for 64 bits and one",
-            Rule::GatherChannel => "`dmask` of a gather has one bit set",
+            Rule::AtomicChannels => "`dmask` must be 0x1 for 32-bit data and 0x3 for 64-bit data; with a value to compare, 0x3 and 0xf",
+            Rule::GatherChannel => "`dmask` of a gather must have one bit set",
             Rule::IndexMode => "the index mode goes from 0 to 15",
             Rule::Attribute => "attributes go from 0 to 32",
-            Rule::MatrixConstant => "the target has no constants as addend of a matrix product",
+            Rule::MatrixConstant => "the addend of a matrix product cannot be a constant on the target",
             Rule::ScalarToAccumulator => "the target moves only vector registers and constants to accumulation registers",
-            Rule::MatrixOverlap => "the addend is either the destination itself or shares no register with it",
-            Rule::DotHalves => "dot products take no half selection on the target",
+            Rule::MatrixOverlap => "the addend must be the destination itself, or share no register with it",
+            Rule::DotHalves => "dot products have no half selection on the target",
         })
     }
 }
 
-/// A rule that an instruction breaks, and where.
+/// A rule that an instruction breaks, and the position of the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BrokenRule {
     /// The rule.
@@ -108,7 +112,7 @@ impl BrokenRule {
 /// How many different scalar values an instruction can read, with VCC and M0.
 const MOST_SCALARS: usize = 6;
 
-/// The operands of an instance, in the order of its row; `None` for those that it lacks.
+/// The operands of an instance, in the order of its row; `None` for operands it lacks.
 pub(super) type Operands = [Option<Operand>; MAX_OPERANDS];
 
 impl Inst {
@@ -117,13 +121,13 @@ impl Inst {
         let view = self.view();
         let mut operands = Operands::default();
         for (slot, spec) in operands.iter_mut().zip(self.row().operands) {
-            // Decoder and builder let no reserved code through.
+            // Decoder and builder reject reserved codes.
             *slot = view.operand(spec).ok().flatten();
         }
         self.rule_broken_with(&operands)
     }
 
-    /// As [`Inst::broken_rule`], where the operands are known already.
+    /// As [`Inst::broken_rule`], for known operands.
     pub(super) fn rule_broken_with(&self, operands: &Operands) -> Option<BrokenRule> {
         let specs = self.row().operands;
         (specs.iter().zip(operands))
@@ -190,7 +194,7 @@ impl Inst {
         }
         match spec.takes {
             Takes::Vector if !vector => return broken(Rule::VectorRegister),
-            // Values of the hardware are no registers.
+            // Hardware values are not registers.
             Takes::Scalar
                 if !scalar || matches!(operand, Operand::Special { reg, .. } if reg.code() >= 128) =>
             {
@@ -210,7 +214,7 @@ impl Inst {
         let m0 = matches!(operand, Operand::Special { reg: Special::M0, .. });
         match (spec.role, self.encoding()) {
             (Role::Sdata, Encoding::Smem) if exec || m0 => broken(Rule::ScalarData),
-            // Only the moves of one lane have a scalar destination of 32 bits here.
+            // Only lane moves have a 32-bit scalar destination here.
             (Role::Sdst, Encoding::Vop1 | Encoding::Vop3a) if m0 => broken(Rule::LaneToM0),
             (Role::Attr, _) if matches!(operand, Operand::Attr { attr: 33.., .. }) => broken(Rule::Attribute),
             _ if spec.ty.elem == Elem::GprIdx && matches!(operand, Operand::Imm(mode) if mode > 15) => {
@@ -220,7 +224,7 @@ impl Inst {
         }
     }
 
-    /// The data of global wave sync is a pair to the hardware.
+    /// The hardware reads the data of global wave sync as a pair.
     fn is_wave_sync(&self, spec: &OperandSpec) -> bool {
         spec.role == Role::Addr && self.row().format == Format::Ds && self.row().memory.is_empty()
     }
@@ -231,7 +235,7 @@ impl Inst {
             self.encoding(),
             E::Vop1 | E::Vop2 | E::Vop2Literal | E::Vopc | E::Vop3a | E::Vop3b | E::Vop3p
         );
-        // Where the sources are swapped, the first is not the one that the value comes in by.
+        // Where the sources are swapped, the LDS value does not arrive as the first.
         let swapped = self.has(Flag::Reversed);
         let scalar = matches!(spec.takes, Takes::Scalar | Takes::ScalarOrConstant);
         let there = encoding && self.facts().lds_direct;
@@ -256,7 +260,7 @@ impl Inst {
                 continue;
             }
             match operand {
-                // The value from LDS and a lane number in M0 come on other ways.
+                // The LDS value and a lane number in M0 do not use the constant bus.
                 Operand::Special { reg: Special::LdsDirect, .. } => continue,
                 Operand::Special { reg: Special::M0, .. } if spec.ty.elem == Elem::Lane => continue,
                 Operand::Sgpr { .. } | Operand::Ttmp { .. } | Operand::Special { .. } => {}
@@ -284,7 +288,7 @@ impl Inst {
 
     fn field_rule(&self) -> Option<BrokenRule> {
         use Encoding as E;
-        // The others have no such rules.
+        // The other encodings have no such rules.
         if !matches!(self.encoding(), E::Vop3p | E::Mubuf | E::Mtbuf | E::Smem | E::Mimg) {
             return None;
         }
@@ -349,7 +353,7 @@ impl Inst {
             | (Operand::Agpr { first, dwords }, Operand::Agpr { first: other, .. }) => (first, other, dwords),
             _ => return None,
         };
-        // Small results are written after all has been read.
+        // Small results are written only after every read.
         let overlap = first != other && first.abs_diff(other) < dwords && dwords > 4;
         overlap.then_some(BrokenRule::operand(Rule::MatrixOverlap, spec))
     }

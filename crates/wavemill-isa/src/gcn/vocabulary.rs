@@ -180,7 +180,7 @@ words! {
 }
 
 impl Role {
-    /// The number by which modifiers count a source; `None` for what is none.
+    /// The number by which modifiers count a source; `None` if this is not a source.
     pub const fn source(self) -> Option<u8> {
         match self {
             Role::Src0 => Some(0),
@@ -373,8 +373,8 @@ impl core::fmt::Display for Type {
 }
 
 words! {
-    /// What may stand in an operand's place where its field could hold more. Words that hold something else decode all the
-    /// same, and break a rule: see [`Rule`](super::Rule).
+    /// The operands that are legal where a field could hold more. Words with other operands still decode, and
+    /// break a rule: see [`Rule`](super::Rule).
     pub enum Takes {
         /// Whatever the field can hold.
         Any = "any",
@@ -396,8 +396,8 @@ words! {
         Write = "w",
         /// Reads and writes it.
         ReadWrite = "+",
-        /// Memory atomics. Data in the destination's place: read, and overwritten with the old value if GLC (SC0) is set.
-        /// A destination of its own: written if GLC (SC0) is set, else not an operand.
+        /// Memory atomics. Data that is also the destination is read, and overwritten with the old value if GLC (SC0) is set.
+        /// A separate destination is written if GLC (SC0) is set; otherwise it is not an operand.
         IfReturn = "~",
     }
 }
@@ -449,9 +449,9 @@ words! {
         Global = "global",
         /// Scratch memory.
         Scratch = "scratch",
-        /// Memory behind a buffer descriptor.
+        /// Memory that a buffer descriptor describes.
         Buffer = "buffer",
-        /// Memory behind an image descriptor.
+        /// Memory that an image descriptor describes.
         Image = "image",
         /// Local data share (or global data share, with the GDS bit).
         Lds = "lds",
@@ -478,13 +478,13 @@ words! {
         /// Mixed precision: OP_SEL_HI says whether a source is f16, NEG_HI is an absolute-value bit. Rows with sources of
         /// type `mix` have it.
         Mix = "mix",
-        /// The first source is what other instructions take as the second.
+        /// The first two sources are swapped compared with other instructions.
         Reversed = "reversed",
         /// OMOD, ABS and NEG together hold an 8-bit truth table.
         Bitop3 = "bitop3",
         /// The bits 0 and 1 of OP_SEL are the DPP bits FI and BOUND_CTRL.
         Dppctl = "dppctl",
-        /// VOP3 interpolation: the attribute stands in SRC0, the VGPR in SRC1.
+        /// VOP3 interpolation: the attribute is in SRC0, the VGPR in SRC1.
         Interp = "interp",
         /// Moves to or from an accumulation VGPR.
         Acc = "acc",
@@ -512,9 +512,9 @@ words! {
         D16Hi = "d16_hi",
         /// Image: the D16 bit is legal.
         TexelD16 = "texel_d16",
-        /// Image: DMASK selects one channel, four texels come back.
+        /// Image: DMASK selects one channel, and four texels are returned.
         Gather = "gather",
-        /// Image: half of the data is what memory is compared with.
+        /// Image: memory is compared with half of the data.
         Compare = "compare",
         /// The GDS bit is legal.
         Gds = "gds",
@@ -550,13 +550,14 @@ words! {
 words! {
     /// How exact the meaning of an instruction is, best first.
     ///
-    /// The level speaks of what the instruction itself computes. Rules that hold for whole families and that the manuals
-    /// leave open are chosen once and make no row worse: which NaN comes out of an operation on NaNs, and that the ALU
-    /// clears the upper half of a 16-bit result where no other rule is given.
+    /// The level covers the computation of the instruction itself. The manuals leave some rules for
+    /// whole families open. Wavemill chooses these once, and they do not lower the level of a row:
+    /// which NaN results from an operation on NaNs, and that the ALU clears the upper half of a
+    /// 16-bit result where no other rule is given.
     pub enum Fidelity {
-        /// Defined bit for bit by the manual, and done so.
+        /// Defined bit for bit by the manual, and computed so.
         Exact = "exact",
-        /// Correctly rounded, where the manual gives an error bound only: hardware may differ in the last places.
+        /// Correctly rounded, where the manual gives only an error bound: hardware may differ in the last bits.
         Rounded = "rounded",
         /// A documented choice of ours, at least for some operands, where the manuals are silent or contradict themselves.
         Modelled = "modelled",

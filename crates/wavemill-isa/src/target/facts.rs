@@ -1,11 +1,13 @@
-//! The table of targets: a line for each, and a column for everything besides its instructions in which targets differ.
+//! The table of targets: one row per target, and a column for every difference other than its
+//! instructions.
 //!
-//! What all targets have is in [`Target::identity`]. The columns of a family are a table of their own: [`GcnFacts`],
-//! [`CaymanFacts`]. No other code compares targets: it asks for a column. What an instruction has on which targets stands in its row.
+//! [`Target::identity`] holds what all targets have. Each family has its own table of columns:
+//! [`GcnFacts`], [`CaymanFacts`]. No other code compares targets: it reads a column. The row of an
+//! instruction says which targets have it.
 
 use super::{Generation, Target, TargetSet};
 
-/// Targets with one kind of encodings, rows and operands.
+/// Targets that share encodings, rows and operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
     /// GCN from Vega on, and CDNA.
@@ -15,7 +17,8 @@ pub enum Family {
 }
 
 impl Family {
-    /// The targets of the family, in the order of their generations, which ranges in row files such as `908+` count by.
+    /// The targets of the family, oldest generation first. Ranges in row files such as `908+` use
+    /// this order.
     pub const fn generations(self) -> &'static [Target] {
         match self {
             Family::Gcn => &Target::GCN,
@@ -28,7 +31,8 @@ impl Family {
         TargetSet::from_list(self.generations())
     }
 
-    /// The target with the most registers and instructions, by which texts are judged whose target does not matter.
+    /// The target with the most registers and instructions. Texts whose target does not matter are
+    /// checked against it.
     pub const fn newest(self) -> Target {
         match self {
             Family::Gcn => Target::Gfx950,
@@ -40,19 +44,19 @@ impl Family {
 /// Where accumulation VGPRs are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccVgprs {
-    /// There are none.
+    /// The target has no accumulation VGPRs.
     None,
-    /// In a file of their own, which only matrix instructions and moves reach.
+    /// In their own file, which only matrix instructions and moves reach.
     Separate,
-    /// In one file with the VGPRs: memory instructions reach them, and tuples of both begin at even numbers (CDNA2 ISA
-    /// and CDNA4 ISA 3.6.4).
+    /// In one file with the VGPRs: memory instructions reach them, and tuples of both start at even
+    /// numbers (CDNA2 ISA and CDNA4 ISA 3.6.4).
     Unified,
 }
 
-/// What texts call the cache bits of vector memory instructions.
+/// How texts spell the cache bits of vector memory instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CacheWords {
-    /// `glc`, `slc` and, where there is the bit, `scc` (Vega ISA 13.6 and 13.8, CDNA2 ISA 13.5).
+    /// `glc`, `slc` and, where the bit exists, `scc` (Vega ISA 13.6 and 13.8, CDNA2 ISA 13.5).
     Policy,
     /// `sc0`, `nt` and `sc1` (CDNA3 ISA 13.5 and 13.6).
     Scope,
@@ -61,19 +65,21 @@ pub enum CacheWords {
 /// The format of 8-bit floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fp8Format {
-    /// Without infinities and negative zero: that of gfx942 (LLVM, `Float8E4M3FNUZ` and `Float8E5M2FNUZ`).
+    /// Without infinities and negative zero, as on gfx942 (LLVM, `Float8E4M3FNUZ` and
+    /// `Float8E5M2FNUZ`).
     Fnuz,
-    /// That of the Open Compute Project (CDNA4 ISA 7.3). Targets without such floats have it, too.
+    /// The format of the Open Compute Project (CDNA4 ISA 7.3). Targets without 8-bit floats have
+    /// this value too.
     Ocp,
 }
 
-/// What is known of a target of [`Family::Gcn`] besides its instructions.
+/// The facts about a target of [`Family::Gcn`] besides its instructions.
 #[derive(Clone, Copy, Debug)]
 pub struct GcnFacts {
-    /// The processors whose registers are counted like its own.
+    /// The generation, which decides how registers are counted.
     pub generation: Generation,
-    /// VGPRs of a SIMD per lane, of both kinds where they share a file (LLVM, `getTotalNumVGPRs`; CDNA2 ISA 3.6.4
-    /// says how many a wave may have).
+    /// VGPRs of a SIMD per lane; both kinds where they share a file (LLVM, `getTotalNumVGPRs`).
+    /// CDNA2 ISA 3.6.4 gives the limit of a wave.
     pub vgprs_per_simd: u32,
     /// Waves that a SIMD holds (LLVM, `getMaxWavesPerEU`).
     pub waves_per_simd: u32,
@@ -83,27 +89,33 @@ pub struct GcnFacts {
     pub workgroup_items: u32,
     /// Bytes of private memory that a wave may have (LLVM, `GCNSubtarget::getMaxWaveScratchSize`).
     pub wave_scratch_bytes: u32,
-    /// Bytes of LDS that a compute unit has, and a workgroup may have (Vega ISA 10.1, CDNA4 ISA 2.2.1).
+    /// Bytes of LDS of a compute unit, all of which a workgroup may use (Vega ISA 10.1, CDNA4 ISA
+    /// 2.2.1).
     pub lds_bytes: u32,
-    /// Bytes of LDS that are allocated at once: a workgroup has a multiple of them (Vega ISA, CDNA2 ISA and CDNA4 ISA 3.6.5).
+    /// LDS allocation granule in bytes: a workgroup gets a multiple of it (Vega ISA, CDNA2 ISA and
+    /// CDNA4 ISA 3.6.5).
     pub lds_granule: u32,
-    /// Banks of one dword that LDS has (Vega ISA 10.1: 32 banks of 512 dwords; CDNA4 ISA 2.2.1: 64 banks of 640).
+    /// LDS banks, each one dword wide (Vega ISA 10.1: 32 banks of 512 dwords; CDNA4 ISA 2.2.1: 64
+    /// banks of 640).
     pub lds_banks: u32,
-    /// Bits of M0 that address LDS in loads to it: more than 64 KiB take two more (Vega ISA and CDNA4 ISA 3.7).
+    /// Bits of M0 that address LDS in loads to it: more than 64 KiB need two more (Vega ISA and
+    /// CDNA4 ISA 3.7).
     pub lds_address_bits: u32,
     /// Whether the target has the global data share, which CDNA 2 dropped (CDNA2 ISA, "Feature Changes").
     pub gds: bool,
-    /// Whether vector instructions read LDS directly, as `src_lds_direct` (Vega ISA 6.2.1 and 10.3.1). LLVM refuses it from gfx90a
-    /// on, though the CDNA2 ISA still has a section 11.3.1 of that name.
+    /// Whether vector instructions read LDS directly, as `src_lds_direct` (Vega ISA 6.2.1 and
+    /// 10.3.1). LLVM rejects it from gfx90a on, though the CDNA2 ISA still has a section 11.3.1 of
+    /// that name.
     pub lds_direct: bool,
     /// Whether DPP has `row_newbcast` (CDNA3 ISA 13.3.9: 150 to 15F), which came with CDNA 2 (LLVM).
     pub row_newbcast: bool,
     /// Whether vector memory instructions have a third cache bit (CDNA2 ISA 13.5).
     pub third_cache_bit: bool,
-    /// The words for the cache bits. Where they name scopes, the instruction that writes caches back takes one.
+    /// The words for the cache bits. Where they name scopes, the cache write-back instruction
+    /// accepts one.
     pub cache_words: CacheWords,
-    /// Whether scratch instructions have a bit that says that the address has a VGPR: LLVM's `sve`, bit 13, which CDNA3
-    /// ISA 13.6.1 still calls LDS.
+    /// Whether scratch instructions have a bit that says whether the address has a VGPR: LLVM's
+    /// `sve`, bit 13, which CDNA3 ISA 13.6.1 still calls LDS.
     pub scratch_vaddr_bit: bool,
     /// Whether BLGP changes signs in matrix products of doubles, which came with CDNA 3 (CDNA3 ISA 13.3.6.1).
     pub blgp_negates_doubles: bool,
@@ -114,18 +126,18 @@ pub struct GcnFacts {
     pub architected_sgprs: bool,
     /// Whether waves without privileges read 0 from TTMP registers (CDNA4 ISA 3.10).
     pub ttmp_reads_zero: bool,
-    /// Whether the ids of a work-item are packed into V0 (CDNA2 ISA, "Feature Changes"; CDNA4 ISA 3.13; AMDGPUUsage, "VGPR
-    /// Register Set Up Order").
+    /// Whether V0 packs the ids of a work-item (CDNA2 ISA, "Feature Changes"; CDNA4 ISA 3.13;
+    /// AMDGPUUsage, "VGPR Register Set Up Order").
     pub packed_work_item_ids: bool,
-    /// Whether registers are protected by ECC on every chip.
+    /// Whether every chip protects its registers with ECC.
     pub register_ecc: bool,
     /// SCC of `s_max` of equal sources: 0 on Vega (Vega ISA 12.1), 1 on CDNA (AMD's machine-readable tables).
     pub max_of_equals_sets_scc: bool,
     /// Whether additions of f32 in memory keep denormals (LLVM, `FeatureMemoryAtomicFAddF32DenormalSupport`).
     pub atomic_f32_keeps_denormals: bool,
-    /// Whether dot products of f16 keep the denormals among their factors, whatever MODE says: gfx90a flushes them, gfx950
-    /// and other chips that were measured keep them (`llvm/llvm-project` pull request 205101; which other chips is not
-    /// said, so that it is *modelled* elsewhere).
+    /// Whether dot products of f16 keep denormal factors, whatever MODE says: gfx90a flushes them;
+    /// gfx950 and other measured chips keep them (`llvm/llvm-project` pull request 205101). The
+    /// source does not name the other chips, so the behaviour is *modelled* elsewhere.
     pub dot2_keeps_denormals: bool,
     /// The format of 8-bit floats.
     pub fp8: Fp8Format,
@@ -209,7 +221,7 @@ const GFX950: GcnFacts = GcnFacts {
 };
 
 impl GcnFacts {
-    /// What a target of another family has of all this: nothing.
+    /// The facts of a target of another family: it has none of these features.
     const NONE: GcnFacts = GcnFacts {
         generation: Generation::R600,
         vgprs_per_simd: 0,
@@ -228,7 +240,7 @@ impl GcnFacts {
     };
 }
 
-/// What is known of a target of [`Family::Cayman`] besides its instructions.
+/// The facts about a target of [`Family::Cayman`] besides its instructions.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CaymanFacts {
@@ -255,8 +267,8 @@ impl Target {
         }
     }
 
-    /// What is known of a target of [`Family::Gcn`] besides its instructions. Another target has none of what GCN has: sizes
-    /// are 0, and nothing is there.
+    /// The facts about a target of [`Family::Gcn`] besides its instructions. For a target of
+    /// another family, sizes are 0 and no feature is present.
     pub const fn facts(self) -> &'static GcnFacts {
         match self {
             Target::Gfx900 => &GFX900,

@@ -1,9 +1,11 @@
-//! Generations: processors whose waves have registers of the same kinds, counted alike. Code objects of every generation are
-//! read; rows and a [`Target`](super::Target) exist for some of them.
+//! Generations: processors whose waves have the same kinds of registers, counted alike. Code
+//! objects of every generation can be read. Only some generations have rows and a
+//! [`Target`](super::Target).
 
 use super::AccVgprs;
 
-/// Processors whose waves have registers of the same kinds, and whose kernel descriptors count them alike.
+/// Processors whose waves have the same kinds of registers, and whose kernel descriptors count them
+/// alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Generation {
@@ -17,11 +19,11 @@ pub enum Generation {
     Gfx8,
     /// Vega.
     Gfx9,
-    /// MI100: accumulation registers have a file of their own.
+    /// MI100: accumulation registers have their own file.
     Gfx908,
     /// MI200: vector and accumulation registers share one file.
     Gfx90a,
-    /// MI300, MI350: as before, and hardware sets FLAT_SCRATCH up.
+    /// MI300, MI350: as before, and hardware sets up FLAT_SCRATCH.
     Gfx940,
     /// RDNA 1 and 2.
     Gfx10,
@@ -33,12 +35,13 @@ pub enum Generation {
     Gfx125,
 }
 
-/// What all processors of a generation have in common.
+/// Facts that all processors of a generation share.
 #[derive(Debug, Clone, Copy)]
 pub struct GenerationFacts {
     /// Where accumulation VGPRs are.
     pub accvgprs: AccVgprs,
-    /// Whether hardware sets FLAT_SCRATCH up, and scratch instructions are the only way to it (AMDGPUUsage, "Flat Scratch").
+    /// Whether hardware sets up FLAT_SCRATCH. Scratch is then reachable only by scratch
+    /// instructions (AMDGPUUsage, "Flat Scratch").
     pub architected_scratch: bool,
     /// How kernel descriptors count registers; `None` where there are no descriptors.
     pub registers: Option<RegisterUnits>,
@@ -47,12 +50,12 @@ pub struct GenerationFacts {
 /// How kernel descriptors count registers (AMDGPUUsage, "Kernel Descriptor", `COMPUTE_PGM_RSRC1`).
 #[derive(Debug, Clone, Copy)]
 pub struct RegisterUnits {
-    /// VGPRs that a unit of `GRANULATED_WORKITEM_VGPR_COUNT` stands for, in waves of 64 lanes (Vega ISA 3.6.4: 4; CDNA2 ISA and
-    /// CDNA4 ISA 3.6.4: 8).
+    /// VGPRs per unit of `GRANULATED_WORKITEM_VGPR_COUNT`, in waves of 64 lanes (Vega ISA 3.6.4: 4;
+    /// CDNA2 ISA and CDNA4 ISA 3.6.4: 8).
     pub vgprs: u32,
     /// The same in waves of 32 lanes.
     pub vgprs_wave32: u32,
-    /// What `GRANULATED_WAVEFRONT_SGPR_COUNT` says.
+    /// The meaning of `GRANULATED_WAVEFRONT_SGPR_COUNT`.
     pub sgprs: SgprCount,
     /// SGPRs that instructions can name by a number (Vega ISA 3.6.2; LLVM, `getAddressableNumSGPRs`).
     pub addressable_sgprs: u32,
@@ -60,17 +63,17 @@ pub struct RegisterUnits {
     pub user_sgprs: u32,
 }
 
-/// How many SGPRs a wave is given.
+/// How many SGPRs a wave gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SgprCount {
-    /// Units of [`SGPR_UNIT`], rounded up to a multiple of so many.
+    /// Units of [`SGPR_UNIT`], rounded up to a multiple of this number.
     Units(u32),
-    /// So many, whatever the descriptor says.
+    /// This number, whatever the descriptor says.
     Always(u32),
 }
 
-/// SGPRs that a unit of `GRANULATED_WAVEFRONT_SGPR_COUNT` stands for. From GFX9 on twice as many are allocated at a time, and
-/// the field stays as it was (AMDGPUUsage).
+/// SGPRs per unit of `GRANULATED_WAVEFRONT_SGPR_COUNT`. GFX9 and later allocate twice as many at a
+/// time, but the field keeps its unit (AMDGPUUsage).
 pub const SGPR_UNIT: u32 = 8;
 
 const GFX6: GenerationFacts = GenerationFacts {
@@ -115,7 +118,7 @@ impl GenerationFacts {
 }
 
 impl Generation {
-    /// What its processors have in common.
+    /// The facts that its processors share.
     pub const fn facts(self) -> &'static GenerationFacts {
         match self {
             Generation::R600 => &R600,

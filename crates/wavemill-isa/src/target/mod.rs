@@ -1,4 +1,4 @@
-//! The GPU targets, sets of them, and what is known of each besides its instructions.
+//! The GPU targets, sets of them, and the facts about each besides its instructions.
 
 mod facts;
 mod generation;
@@ -15,7 +15,8 @@ pub(crate) use set::targets_where;
 
 /// A GPU target: a chip whose instruction set the tables describe.
 ///
-/// Targets have no order: [`Target::facts`] says what one has, and [`Family::targets`] which are alike.
+/// Targets have no order. [`Target::facts`] describes one, and [`Family::targets`] lists related
+/// ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Target {
@@ -74,12 +75,12 @@ impl Target {
         self as usize
     }
 
-    /// What is known of its generation.
+    /// The facts of its generation.
     pub const fn generation(self) -> &'static GenerationFacts {
         self.facts().generation.facts()
     }
 
-    /// Bytes of LDS that a compute unit has, and a workgroup may have.
+    /// Bytes of LDS of a compute unit, all of which a workgroup may use.
     pub const fn lds_bytes(self) -> u32 {
         match self.family() {
             Family::Gcn => self.facts().lds_bytes,
@@ -87,7 +88,7 @@ impl Target {
         }
     }
 
-    /// Bytes of LDS that are allocated at once: a workgroup has a multiple of them. A fact of GCN.
+    /// LDS allocation granule in bytes: a workgroup gets a multiple of it. A fact of GCN.
     pub const fn lds_granule(self) -> u32 {
         self.facts().lds_granule
     }

@@ -4,14 +4,14 @@ use core::fmt;
 
 use super::Target;
 
-/// A set of targets. Their order says nothing: what targets have in common stands in their facts.
+/// A set of targets. Their order carries no meaning: the facts say what targets have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct TargetSet(u16);
 
 const _: () = assert!(Target::COUNT <= u16::BITS as usize, "a set has a bit for each target");
 
 impl TargetSet {
-    /// No target.
+    /// The empty set.
     pub const EMPTY: TargetSet = TargetSet(0);
     /// Every target.
     pub const ALL: TargetSet = TargetSet(u16::MAX >> (u16::BITS as usize - Target::COUNT));
@@ -79,8 +79,8 @@ impl fmt::Debug for TargetSet {
     }
 }
 
-/// The targets of [`Family::Gcn`](super::Family::Gcn) of which a condition on their [`GcnFacts`](super::GcnFacts) holds:
-/// `targets_where!(|facts| facts.gds)`.
+/// The targets of [`Family::Gcn`](super::Family::Gcn) whose [`GcnFacts`](super::GcnFacts) meet a
+/// condition: `targets_where!(|facts| facts.gds)`.
 macro_rules! targets_where {
     (|$facts:ident| $condition:expr) => {{
         let mut set = $crate::target::TargetSet::EMPTY;

@@ -1,18 +1,21 @@
-//! What the bundles of a file may decompress to, taken together.
+//! A common decompression budget for all bundles of a file.
 
 use super::bundle::Bundle;
 use crate::Limits;
 use crate::error::{Error, Result};
 
-/// Counts what is decompressed of a file. Without it, many bundles that are within the limit each would take time without end.
+/// Counts the decompressed bytes of a file. Each bundle of a file may be within its own limit:
+/// without this budget, many of them would take unbounded time.
 #[derive(Debug)]
 pub(super) struct Budget<'l> {
     limits: &'l Limits,
-    /// Bytes that all of it may decompress to.
+    /// Bytes that all bundles together may decompress to.
     limit: u64,
-    /// Bytes that were asked for, refused ones included: behind the first that is refused, all are.
+    /// Bytes requested so far, refused requests included: after the first refusal, every request is
+    /// refused.
     used: u64,
-    /// Bytes that all bundles of the file decompress to, by their headers, but for those that are refused by themselves.
+    /// Bytes that all bundles of the file decompress to according to their headers, except bundles
+    /// that exceed their own limit.
     all: u64,
 }
 
@@ -30,9 +33,9 @@ impl<'l> Budget<'l> {
         Budget { limits, limit: limits.decompressed_in_all(compressed), used: 0, all }
     }
 
-    /// Takes the first `size` bytes of a decompressed bundle. Nothing is taken of bundles that are not compressed.
+    /// Charges the first `size` bytes of a decompressed bundle. Uncompressed bundles are free.
     pub(super) fn spend(&mut self, bundle: &Bundle<'_>, size: u64) -> Result<()> {
-        // What is too large by itself is not decompressed at all.
+        // A bundle over its own limit is not decompressed at all.
         let whole =
             bundle.decompressed_size().filter(|&whole| whole <= self.limits.decompressed(bundle.size()));
         let Some(whole) = whole else { return Ok(()) };

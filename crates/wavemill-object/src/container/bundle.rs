@@ -13,25 +13,25 @@ use crate::error::{Error, Result};
 use crate::printable::Printable;
 use crate::target::TargetId;
 
-/// Beginning of a plain bundle.
+/// The first bytes of a plain bundle.
 pub(crate) const PLAIN_MAGIC: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 
-/// Longest entry id that is read; real ones have some dozen bytes.
+/// Longest entry id that is read, in bytes; real ids have a few dozen.
 const LONGEST_ID: u64 = 4096;
 
-/// Where [`PLAIN_MAGIC`] stands.
+/// The range of [`PLAIN_MAGIC`].
 const HEAD: Range<u64> = 0..PLAIN_MAGIC.len() as u64;
 
-/// What messages call the beginning of a plain bundle.
+/// Name of the table at the start of a plain bundle, for messages.
 const TABLE: &str = "offload bundle table";
 
-/// What messages call an entry.
+/// Name of an entry, for messages.
 const ENTRY: &str = "offload bundle entry";
 
 /// Bytes of a table row without its id.
 const ROW: u64 = 24;
 
-/// What language an entry was compiled from.
+/// The language an entry was compiled from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum OffloadKind {
     /// Not for a GPU: the host's part, usually empty.
@@ -44,7 +44,7 @@ pub enum OffloadKind {
     OpenMp,
     /// A code object without a bundle around it.
     Bare,
-    /// Something newer than this crate.
+    /// A kind that this crate does not know.
     Other(String),
 }
 
@@ -54,9 +54,9 @@ pub enum OffloadKind {
 pub struct EntryId {
     /// As the bundle spells it.
     pub text: String,
-    /// What it was compiled from.
+    /// The language it was compiled from.
     pub kind: OffloadKind,
-    /// The GPU that it is for; `None` for the host and for other GPUs' code.
+    /// The GPU it is for; `None` for the host and for code of GPUs of other vendors.
     pub target: Option<TargetId>,
 }
 
@@ -76,7 +76,7 @@ impl EntryId {
     }
 }
 
-/// On one line, with what a terminal would obey escaped.
+/// Prints on one line and escapes terminal control characters.
 impl fmt::Display for EntryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Printable(&self.text).fmt(f)
@@ -90,7 +90,7 @@ pub struct Entry {
     pub id: EntryId,
     /// Where it starts in the decompressed bundle, in bytes.
     pub offset: u64,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u64,
 }
 
@@ -135,9 +135,9 @@ impl OpenBundle<'_> {
         &self.entries
     }
 
-    /// Whether the contents have the checksum in the header of the compressed
-    /// bundle; `None` for a bundle without one. A mismatch means that the file
-    /// is damaged, or that its compiler computes the sum in another way.
+    /// Whether the contents match the checksum in the header of the compressed bundle; `None` for a
+    /// bundle without one. On a mismatch, the file is damaged, or its compiler computes the
+    /// checksum in another way.
     pub fn checksum_matches(&self) -> Option<bool> {
         self.checksum_matches
     }
@@ -145,14 +145,14 @@ impl OpenBundle<'_> {
     /// The bytes of an entry.
     ///
     /// # Errors
-    /// [`Error::Truncated`] when it reaches past the end of the bundle.
+    /// [`Error::Truncated`] if the entry reaches past the end of the bundle.
     pub fn read(&self, entry: &Entry) -> Result<&[u8]> {
         entry.slice(&self.contents)
     }
 }
 
 impl<'a> Bundle<'a> {
-    /// A code object that stands by itself.
+    /// A bare code object as a bundle.
     pub(super) fn code_object(data: &'a [u8], offset: u64, section: Option<&str>) -> Self {
         Bundle { data, offset, section: section.map(str::to_owned), format: BundleFormat::CodeObject }
     }
@@ -162,12 +162,12 @@ impl<'a> Bundle<'a> {
         self.offset
     }
 
-    /// Bytes of the file that the bundle takes.
+    /// The size of the bundle in the file, in bytes.
     pub fn size(&self) -> u64 {
         self.data.len() as u64
     }
 
-    /// Section of the host file that it stands in.
+    /// The section of the host file that contains it.
     pub fn section(&self) -> Option<&str> {
         self.section.as_deref()
     }
@@ -177,10 +177,10 @@ impl<'a> Bundle<'a> {
         &self.format
     }
 
-    /// The table of entries. Of a compressed bundle only the beginning is decompressed.
+    /// The table of entries. Only the beginning of a compressed bundle is decompressed.
     ///
     /// # Errors
-    /// What is wrong with the table or the compressed data.
+    /// Fails if the table or the compressed data is invalid.
     pub fn entries(&self, limits: &Limits) -> Result<Vec<Entry>> {
         self.read_entries(limits).map_err(|error| error.within(self.place()))
     }
@@ -191,7 +191,7 @@ impl<'a> Bundle<'a> {
             BundleFormat::Plain => parse_table(self.data, self.size()).map(|(entries, _)| entries),
             BundleFormat::Compressed(header) => {
                 let total = header.uncompressed_size;
-                // Tables are short, but their length is not known beforehand.
+                // Tables are short, but their length is not known in advance.
                 let mut length = 1 << 14;
                 loop {
                     let start = compressed::decompress(self.data, header, 0..length, limits)?;
@@ -204,11 +204,11 @@ impl<'a> Bundle<'a> {
         }
     }
 
-    /// The bytes of one entry. A compressed bundle is decompressed up to the
-    /// end of it, of which the entry is kept; to read several entries, [`open`](Self::open) the bundle.
+    /// The bytes of one entry. A compressed bundle is decompressed up to the end of the entry, and
+    /// only the entry is kept. To read several entries, [`open`](Self::open) the bundle.
     ///
     /// # Errors
-    /// What is wrong with the compressed data, or [`Error::Truncated`].
+    /// Fails if the compressed data is invalid, or with [`Error::Truncated`].
     pub fn read(&self, entry: &Entry, limits: &Limits) -> Result<Cow<'a, [u8]>> {
         self.read_entry(entry, limits).map_err(|error| error.within(self.place()))
     }
@@ -230,7 +230,7 @@ impl<'a> Bundle<'a> {
     /// Decompresses the whole bundle, if it is compressed.
     ///
     /// # Errors
-    /// What is wrong with the table or the compressed data.
+    /// Fails if the table or the compressed data is invalid.
     pub fn open(&self, limits: &Limits) -> Result<OpenBundle<'a>> {
         self.open_contents(limits).map_err(|error| error.within(self.place()))
     }
@@ -241,7 +241,8 @@ impl<'a> Bundle<'a> {
                 (Cow::Borrowed(self.data), self.read_entries(limits)?, None)
             }
             BundleFormat::Compressed(header) => {
-                // What is no bundle at all is not worth the time and memory of what its header declares.
+                // Check the magic first: data that is not a bundle is not worth the memory that its
+                // header declares.
                 let head = compressed::decompress(self.data, header, HEAD, limits)?;
                 if head.len() == PLAIN_MAGIC.len() {
                     check_magic(&head)?;
@@ -256,8 +257,8 @@ impl<'a> Bundle<'a> {
         Ok(OpenBundle { contents, entries, checksum_matches })
     }
 
-    /// Whether this is a bundle and not something that only begins like one. Of
-    /// a compressed bundle no more than the first words are looked at.
+    /// Whether this is a bundle, not data that only begins like one. Only the first words of a
+    /// compressed bundle are decompressed.
     pub(super) fn is_genuine(&self) -> bool {
         match &self.format {
             BundleFormat::CodeObject => true,
@@ -271,7 +272,7 @@ impl<'a> Bundle<'a> {
         }
     }
 
-    /// Bytes of the contents of a compressed bundle, by its header.
+    /// Decompressed size of a compressed bundle, according to its header.
     pub(super) fn decompressed_size(&self) -> Option<u64> {
         match &self.format {
             BundleFormat::Compressed(header) => Some(header.uncompressed_size),
@@ -284,7 +285,7 @@ impl<'a> Bundle<'a> {
         place(&self.format, self.offset)
     }
 
-    /// The entry that a bare code object counts as.
+    /// The entry that stands for a bare code object.
     fn bare_entry(&self) -> Result<Entry> {
         let target = CodeObject::parse(self.data)?.target().clone();
         let text = target.to_string();
@@ -293,7 +294,7 @@ impl<'a> Bundle<'a> {
     }
 }
 
-/// Refuses what does not begin like a plain bundle.
+/// Rejects data that does not begin like a plain bundle.
 fn check_magic(data: &[u8]) -> Result<()> {
     match bytes::slice(data, 0, PLAIN_MAGIC.len() as u64, TABLE)? == PLAIN_MAGIC {
         true => Ok(()),
@@ -301,8 +302,8 @@ fn check_magic(data: &[u8]) -> Result<()> {
     }
 }
 
-/// Reads the table of a plain bundle of `total` bytes, of which `data` is the
-/// beginning. Also tells where the last entry ends.
+/// Reads the table of a plain bundle of `total` bytes; `data` is its beginning. Also returns the
+/// end of the last entry.
 fn parse_table(data: &[u8], total: u64) -> Result<(Vec<Entry>, u64)> {
     const WHAT: &str = TABLE;
     check_magic(data)?;
@@ -313,7 +314,8 @@ fn parse_table(data: &[u8], total: u64) -> Result<(Vec<Entry>, u64)> {
         return Err(Error::malformed(WHAT, magic, detail));
     }
     let mut entries = Vec::new();
-    // Several targets may share an entry. Entries that overlap otherwise would be read again and again.
+    // Several targets may share an entry. Entries that overlap in another way would be read again
+    // and again.
     let mut places = HashSet::new();
     let mut left = total;
     let mut at = magic + 8;
@@ -347,7 +349,7 @@ fn parse_table(data: &[u8], total: u64) -> Result<(Vec<Entry>, u64)> {
     Ok((entries, end))
 }
 
-/// The name in messages of what stands at `offset` in the file.
+/// The name for messages of the bundle at `offset` in the file.
 fn place(format: &BundleFormat, offset: u64) -> String {
     let what = match format {
         BundleFormat::CodeObject => "code object",
@@ -357,7 +359,7 @@ fn place(format: &BundleFormat, offset: u64) -> String {
     format!("the {what} at offset {offset:#x}")
 }
 
-/// Reads the bundle at the start of `data`, which stands at `offset` in the file.
+/// Reads the bundle at the start of `data`; `data` begins at `offset` in the file.
 pub(super) fn parse_one<'a>(data: &'a [u8], offset: u64, section: Option<&str>) -> Result<Bundle<'a>> {
     find_extent(data, offset, section)
         .map_err(|error| error.within(format!("the offload bundle at offset {offset:#x}")))
@@ -369,7 +371,7 @@ fn find_extent<'a>(data: &'a [u8], offset: u64, section: Option<&str>) -> Result
         let header = CompressedHeader::parse(data)?;
         let data = match header.file_size {
             Some(size) => bytes::slice(data, 0, size, "compressed offload bundle")?,
-            // Version 1 does not tell: up to the next bundle or the end.
+            // Version 1 has no size field: take everything up to the next bundle or the end.
             None => &data[..next_magic(data, 4).unwrap_or(data.len())],
         };
         return Ok(Bundle { data, offset, section, format: BundleFormat::Compressed(header) });
@@ -379,8 +381,8 @@ fn find_extent<'a>(data: &'a [u8], offset: u64, section: Option<&str>) -> Result
     Ok(Bundle { data, offset, section, format: BundleFormat::Plain })
 }
 
-/// Reads the bundles that follow one another in `region`, which stands at `base`
-/// in the file. Zeros between them are padding.
+/// Reads the consecutive bundles in `region`, which begins at `base` in the file. Zeros between
+/// them are padding.
 pub(super) fn parse_all<'a>(region: &'a [u8], base: u64, section: Option<&str>) -> Result<Vec<Bundle<'a>>> {
     let mut bundles = Vec::new();
     let mut at = 0;
@@ -392,7 +394,7 @@ pub(super) fn parse_all<'a>(region: &'a [u8], base: u64, section: Option<&str>) 
             return Ok(bundles);
         }
         if !is_magic(rest) {
-            // Something else stands between two bundles, or behind the last one.
+            // There is other data between two bundles, or after the last one.
             match next_magic(region, at) {
                 Some(next) => at = next,
                 None => return Ok(bundles),
@@ -400,7 +402,7 @@ pub(super) fn parse_all<'a>(region: &'a [u8], base: u64, section: Option<&str>) 
             continue;
         }
         let bundle = parse_one(rest, base + at as u64, section)?;
-        // A bundle is never empty, so this comes to an end.
+        // A bundle is never empty, so the loop ends.
         at += bundle.data.len().max(1);
         bundles.push(bundle);
     }
@@ -410,9 +412,9 @@ fn is_magic(data: &[u8]) -> bool {
     data.starts_with(PLAIN_MAGIC) || data.starts_with(compressed::MAGIC)
 }
 
-/// Where the next bundle seems to begin, from `start` on.
+/// The start of the next apparent bundle, from `start` on.
 fn next_magic(data: &[u8], start: usize) -> Option<usize> {
-    // One pass for both, so that many bundles do not mean many passes.
+    // One pass finds both magics, so that many bundles do not need many passes.
     let rest = data.get(start..)?;
     let mut firsts = memchr::memchr2_iter(PLAIN_MAGIC[0], compressed::MAGIC[0], rest).map(|at| start + at);
     firsts.find(|&at| is_magic(&data[at..]))

@@ -11,7 +11,7 @@ use crate::Limits;
 use crate::bytes;
 use crate::error::{Error, Result};
 
-/// Beginning of a compressed bundle.
+/// The first bytes of a compressed bundle.
 pub(crate) const MAGIC: &[u8] = b"CCOB";
 
 const WHAT: &str = "compressed offload bundle";
@@ -41,16 +41,16 @@ pub struct CompressedHeader {
     pub version: u16,
     /// How the contents are compressed.
     pub method: Compression,
-    /// Bytes of header and compressed contents; version 1 does not tell.
+    /// Size of the header and the compressed contents in bytes; version 1 does not state it.
     pub file_size: Option<u64>,
-    /// Bytes of the contents when decompressed.
+    /// Size of the decompressed contents in bytes.
     pub uncompressed_size: u64,
     /// First half of the MD5 sum of the contents.
     pub hash: u64,
 }
 
 impl CompressedHeader {
-    /// Bytes of the header.
+    /// Size of the header in bytes.
     pub fn size(&self) -> u64 {
         match self.version {
             1 => 20,
@@ -59,7 +59,7 @@ impl CompressedHeader {
         }
     }
 
-    /// Whether `contents` has the sum that the header tells.
+    /// Whether `contents` match the checksum in the header.
     pub(super) fn matches(&self, contents: &[u8]) -> bool {
         md5::compute(contents).starts_with(&self.hash.to_le_bytes())
     }
@@ -94,8 +94,9 @@ impl CompressedHeader {
     }
 }
 
-/// Decompresses a part of the contents of the bundle `data`: what comes before it is not kept, and what comes behind it
-/// not decompressed. Memory grows with what there is, whatever the header says.
+/// Decompresses a part of the contents of the bundle `data`. Discards the bytes before the part and
+/// does not decompress those after it. Memory grows with the actual data, not with the size in the
+/// header.
 pub(super) fn decompress(
     data: &[u8],
     header: &CompressedHeader,
@@ -121,7 +122,7 @@ pub(super) fn decompress(
         damaged(format!("it decompresses to {relation} bytes than the {size} in its header"))
     };
     let part = part.start.min(size)..part.end.min(size);
-    // All of it must be as long as the header says: one byte more shows that it is not.
+    // The contents must be exactly as long as the header says: one byte more shows a mismatch.
     let whole = part.end == size;
     let wanted = part.end.saturating_add(whole.into());
     let mut reader: Box<dyn Read> = match header.method {
@@ -145,30 +146,31 @@ pub(super) fn decompress(
     Ok(out)
 }
 
-/// The first bytes of the contents of a zstd frame.
+/// The beginning of the contents of a zstd frame.
 struct Zstd<'a> {
     decoder: FrameDecoder,
     source: &'a [u8],
-    /// Bytes that are still to be decoded.
+    /// Bytes left to decode.
     wanted: usize,
 }
 
 impl<'a> Zstd<'a> {
-    /// Reads the frame in `source`: the first `wanted` bytes and some more, or all of them if there are fewer.
+    /// Reads the frame in `source`: at least the first `wanted` bytes, or all of them if there are
+    /// fewer.
     fn new(mut source: &'a [u8], wanted: u64) -> Result<Self, FrameDecoderError> {
         let mut decoder = FrameDecoder::new();
-        // The memory of a window is taken as it fills, so one that is only claimed costs nothing.
+        // The window allocates memory as it fills, so a large declared window costs nothing.
         decoder.set_max_window_size(u64::MAX);
         decoder.init(&mut source)?;
         Ok(Zstd { decoder, source, wanted: usize::try_from(wanted).unwrap_or(usize::MAX) })
     }
 
-    /// Decodes some more. The decoder hands nothing out that a later block may refer to, so where no more is wanted there
-    /// must be no later block.
+    /// Decodes the next piece. The decoder holds back bytes that a later block may refer to. To get
+    /// the last wanted bytes out of it, append an empty last block.
     fn decode(&mut self) -> Result<(), FrameDecoderError> {
         /// An empty block that is the last one, and room for a checksum.
         const END: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
-        /// Bytes to decode before what can be handed out is.
+        /// Bytes to decode at a time.
         const PIECE: usize = 1 << 20;
         match self.wanted.min(PIECE) {
             0 => self.decoder.decode_blocks(&END[..], BlockDecodingStrategy::UptoBlocks(1))?,

@@ -8,10 +8,10 @@ use crate::bytes;
 use crate::error::{Error, Result};
 use crate::sniff;
 
-/// Where the HIP linker puts bundles; Windows cuts section names to 8 bytes.
+/// Sections where the HIP linker puts bundles; Windows truncates section names to 8 bytes.
 const BUNDLE_SECTIONS: [&str; 2] = [".hip_fatbin", ".hip_fat"];
 
-/// How a code object begins: ELF, 64 bits, little-endian, version 1, AMD HSA.
+/// The first bytes of a code object: ELF, 64 bits, little-endian, version 1, AMD HSA.
 const CODE_OBJECT_MAGIC: &[u8] = b"\x7fELF\x02\x01\x01\x40";
 
 /// Finds the bundles in a host file.
@@ -61,14 +61,14 @@ pub(super) fn find(data: &[u8]) -> Result<Vec<Bundle<'_>>> {
     })
 }
 
-/// Whether a search for bundles makes sense: in programs and unknown data, not
-/// in files that must be unpacked first.
+/// Whether to scan the data for bundles: yes for programs and unknown data, no for files that must
+/// be unpacked first.
 fn may_embed(data: &[u8]) -> bool {
     data.starts_with(b"\x7fELF") || data.starts_with(b"MZ") || sniff::describe(data).0.starts_with("unknown")
 }
 
-/// Searches for anything that is a bundle or a code object. What only begins
-/// like one (compilers contain these words too) is passed over.
+/// Scans for anything that is a bundle or a code object. Skips data that only begins like one:
+/// compilers contain these magics too.
 fn scan(data: &[u8]) -> Vec<Bundle<'_>> {
     let mut starts: Vec<usize> = [PLAIN_MAGIC, compressed::MAGIC, CODE_OBJECT_MAGIC]
         .iter()
@@ -78,7 +78,7 @@ fn scan(data: &[u8]) -> Vec<Bundle<'_>> {
     let mut bundles = Vec::new();
     let mut end = 0;
     for start in starts.into_iter().filter(|&start| start != 0) {
-        // Bundles contain code objects.
+        // Skip code objects inside bundles.
         if start < end {
             continue;
         }
@@ -99,8 +99,8 @@ fn scan(data: &[u8]) -> Vec<Bundle<'_>> {
     bundles
 }
 
-/// How long the ELF file at the start of `data` is: up to the end of its
-/// section headers or its last section, whichever is later.
+/// The length of the ELF file at the start of `data`: up to the end of its section headers or of
+/// its last section, whichever is later.
 fn code_object_size(data: &[u8]) -> Option<usize> {
     use object::read::elf::{FileHeader, SectionHeader};
     let header = object::elf::FileHeader64::<object::LittleEndian>::parse(data).ok()?;

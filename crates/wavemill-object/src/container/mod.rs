@@ -1,9 +1,8 @@
 //! Files that hold code objects.
 //!
-//! Compilers hardly ever hand out a bare code object: HIP wraps one per target
-//! into an offload bundle (Clang Offload Bundler, "Bundled Code Object Layout"),
-//! compresses it, and puts one bundle per source file into a section of the
-//! host program.
+//! Compilers rarely emit bare code objects. HIP wraps one code object per target into an offload
+//! bundle (Clang Offload Bundler, "Bundled Code Object Layout"), compresses it, and puts one bundle
+//! per source file into a section of the host program.
 
 mod budget;
 mod bundle;
@@ -30,13 +29,13 @@ use crate::target::TargetId;
 /// What kind of file a [`Container`] is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContainerKind {
-    /// A code object, by itself.
+    /// A bare code object.
     CodeObject,
-    /// An offload bundle, or several one after the other.
+    /// One or more consecutive offload bundles.
     Bundle,
     /// A host program, library or object file.
     Host {
-        /// What it is: "a 64-bit ELF file for x86-64".
+        /// A description of the file: "a 64-bit ELF file for x86-64".
         description: String,
     },
 }
@@ -51,9 +50,9 @@ pub struct Container<'a> {
 /// A code object within a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selected {
-    /// Which of [`Container::bundles`].
+    /// The index into [`Container::bundles`].
     pub bundle: usize,
-    /// Which of its entries.
+    /// The entry of that bundle.
     pub entry: Entry,
 }
 
@@ -72,11 +71,11 @@ impl<'a> Container<'a> {
     /// Finds the bundles in a file. Compressed ones are not decompressed yet.
     ///
     /// # Errors
-    /// [`Error::Foreign`] when the file holds no AMD GPU code, otherwise what is
-    /// wrong with the first bundle that cannot be read.
+    /// [`Error::Foreign`] if the file holds no AMD GPU code, otherwise the error of the first
+    /// bundle that cannot be read.
     pub fn parse(data: &'a [u8]) -> Result<Self> {
         if crate::elf::is_gpu_elf(data) {
-            // Other GPU objects, such as the 32-bit ones of Cayman, are refused when they are read.
+            // Reading rejects other GPU objects later, such as the 32-bit ones of Cayman.
             let bundles = vec![Bundle::code_object(data, 0, None)];
             return Ok(Container { kind: ContainerKind::CodeObject, bundles });
         }
@@ -100,16 +99,15 @@ impl<'a> Container<'a> {
         &self.bundles
     }
 
-    /// From every bundle, the entry that fits `device` best. Bundles without
-    /// one are left out: a library may have code for a target in some source
-    /// files only.
+    /// Selects from every bundle the entry that fits `device` best. Omits bundles without a fitting
+    /// entry: a library may have code for a target in some of its source files only.
     ///
     /// # Errors
-    /// [`Error::NoMatch`] when no bundle has any; what is wrong with a bundle
-    /// whose table cannot be read.
+    /// [`Error::NoMatch`] if no bundle has a fitting entry, or the error of a bundle whose table
+    /// cannot be read.
     pub fn select(&self, device: &TargetId, limits: &Limits) -> Result<Vec<Selected>> {
         let mut found = Vec::new();
-        // The targets in the order of the file, each once.
+        // All targets in the order of the file, without duplicates.
         let mut available = Vec::new();
         let mut seen = HashSet::new();
         for (at, bundle) in self.bundles.iter().enumerate() {
@@ -134,17 +132,17 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// The first code object that fits `device` and has the kernel that `name` stands for ([`name`](crate::name)), with
-    /// the kernel's name in it. Code objects without any symbol of that name are passed over by their string tables, so
-    /// that of a library with hundreds of them hardly more than one is read. The first one ends the search if the name
-    /// leaves nothing out.
+    /// Finds the first code object that fits `device` and has the kernel that `name` stands for
+    /// ([`name`](crate::name)), and the name of the kernel in it. Skips code objects whose string
+    /// table has no such symbol, so a search of a library with hundreds of code objects reads one
+    /// or two. If the name leaves nothing out, the search ends at the first match.
     ///
     /// # Errors
-    /// As [`select`](Self::select), what is wrong with a code object that may have the kernel, and
-    /// [`Error::Ambiguous`] if several kernels fit alike.
+    /// Fails as [`select`](Self::select) does, if a code object that may have the kernel is
+    /// invalid, and with [`Error::Ambiguous`] if several kernels fit equally well.
     pub fn find_kernel(&self, device: &TargetId, name: &str, limits: &Limits) -> Result<Option<Found<'a>>> {
         let mut search = Search::new(name);
-        // The code object of what was found last.
+        // The code object of the latest match.
         let mut held = None;
         for (selected, bytes) in self.read_all(&self.select(device, limits)?, limits) {
             let bytes = bytes?;
@@ -179,8 +177,8 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// Opens the bundles one after the other, as they are asked for. What they decompress to counts together: behind the
-    /// first one that is over the limit for the file, all compressed ones are.
+    /// Opens the bundles lazily, one after the other. Their decompressed sizes add up: after the
+    /// first bundle that exceeds the limit for the file, all compressed bundles fail.
     pub fn open_all<'s>(
         &'s self,
         limits: &'s Limits,
@@ -192,8 +190,8 @@ impl<'a> Container<'a> {
         })
     }
 
-    /// The bytes of entries that [`select`](Self::select) found, one after the other, as they are asked for. What they
-    /// decompress to counts together, as with [`open_all`](Self::open_all).
+    /// Reads the entries that [`select`](Self::select) found lazily, one after the other. Their
+    /// decompressed sizes add up as in [`open_all`](Self::open_all).
     pub fn read_all<'s>(
         &'s self,
         selected: &'s [Selected],
@@ -210,8 +208,8 @@ impl<'a> Container<'a> {
     /// The bytes of an entry that [`select`](Self::select) found.
     ///
     /// # Errors
-    /// What is wrong with the compressed data, or [`Error::Truncated`] when the
-    /// entry is of another container.
+    /// Fails if the compressed data is invalid, or with [`Error::Truncated`] if the entry belongs
+    /// to another container.
     pub fn read(&self, selected: &Selected, limits: &Limits) -> Result<Cow<'a, [u8]>> {
         match self.bundles.get(selected.bundle) {
             Some(bundle) => bundle.read(&selected.entry, limits),

@@ -13,7 +13,7 @@ macro_rules! word {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
         pub struct $word(
-            /// The word as it stands in the descriptor.
+            /// The raw word of the descriptor.
             pub $raw,
         );
 
@@ -69,7 +69,8 @@ impl Field {
         u32::MAX >> (32 - self.width as u32)
     }
 
-    /// The field called `name`; for tables that are made when the crate is compiled, where no such field is an error.
+    /// The field called `name`. For tables that are built at compile time: a missing field is a
+    /// compile error.
     pub(super) const fn named(fields: &[Field], name: &str) -> Field {
         let mut at = 0;
         while at < fields.len() {
@@ -93,7 +94,7 @@ const fn same(left: &[u8], right: &[u8]) -> bool {
 word! {
     /// `compute_pgm_rsrc1` (AMDGPUUsage, "compute_pgm_rsrc1 for GFX6-GFX12").
     Rsrc1: u32 {
-        /// Vector registers per work-item in granules, less one.
+        /// Vector registers per work-item in granules, minus one.
         granulated_vgpr_count / "GRANULATED_WORKITEM_VGPR_COUNT": 0, 6;
         /// Scalar registers per wave in granules (GFX6 to GFX9).
         granulated_sgpr_count / "GRANULATED_WAVEFRONT_SGPR_COUNT": 6, 4;
@@ -121,7 +122,7 @@ word! {
         cdbg_user / "CDBG_USER": 25;
         /// 16-bit overflow gives the largest finite value (GFX9 and later).
         fp16_overflow / "FP16_OVFL": 26;
-        /// Work-groups run on both compute units of a work-group processor (GFX10 and later).
+        /// Workgroups run on both compute units of a workgroup processor (GFX10 and later).
         wgp_mode / "WGP_MODE": 29;
         /// Memory results return in order (GFX10 and later).
         mem_ordered / "MEM_ORDERED": 30;
@@ -139,13 +140,13 @@ word! {
         user_sgpr_count / "USER_SGPR_COUNT": 1, 5;
         /// Must be 0: set by the command processor.
         trap_handler / "ENABLE_TRAP_HANDLER": 6;
-        /// An SGPR receives the work-group id in X.
+        /// An SGPR receives the workgroup id in X.
         workgroup_id_x / "ENABLE_SGPR_WORKGROUP_ID_X": 7;
-        /// An SGPR receives the work-group id in Y.
+        /// An SGPR receives the workgroup id in Y.
         workgroup_id_y / "ENABLE_SGPR_WORKGROUP_ID_Y": 8;
-        /// An SGPR receives the work-group id in Z.
+        /// An SGPR receives the workgroup id in Z.
         workgroup_id_z / "ENABLE_SGPR_WORKGROUP_ID_Z": 9;
-        /// An SGPR receives the work-group information word.
+        /// An SGPR receives the workgroup information word.
         workgroup_info / "ENABLE_SGPR_WORKGROUP_INFO": 10;
         /// Work-item ids in VGPRs: 0 X, 1 X and Y, 2 X, Y and Z.
         workitem_id / "ENABLE_VGPR_WORKITEM_ID": 11, 2;
@@ -177,9 +178,9 @@ word! {
     /// "compute_pgm_rsrc3 for GFX90A, GFX942"). Other processors of the GCN
     /// family keep the word 0.
     Rsrc3Gfx90a: u32 {
-        /// First accumulation register in units of 4, less one.
+        /// First accumulation register in units of 4, minus one.
         accum_offset / "ACCUM_OFFSET": 0, 6;
-        /// Waves of a work-group may be spread over compute units.
+        /// Waves of a workgroup may be spread over compute units.
         tg_split / "TG_SPLIT": 16;
     }
 }
@@ -204,7 +205,7 @@ word! {
     /// `kernel_code_properties`: which user SGPRs are set up, in this order
     /// (AMDGPUUsage, "Code Object V3 Kernel Descriptor").
     KernelCodeProperties: u16 {
-        /// Four SGPRs: the resource of the private segment.
+        /// Four SGPRs: the buffer resource of the private segment.
         private_segment_buffer / "ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER": 0;
         /// Two SGPRs: address of the dispatch packet.
         dispatch_ptr / "ENABLE_SGPR_DISPATCH_PTR": 1;
@@ -220,7 +221,7 @@ word! {
         private_segment_size / "ENABLE_SGPR_PRIVATE_SEGMENT_SIZE": 6;
         /// Waves have 32 lanes (GFX10 and later).
         wavefront_size32 / "ENABLE_WAVEFRONT_SIZE32": 10;
-        /// The stack has no size known beforehand (code object v5 and later).
+        /// The stack size is not known in advance (code object v5 and later).
         uses_dynamic_stack / "USES_DYNAMIC_STACK": 11;
     }
 }
@@ -239,7 +240,7 @@ word! {
 mod tests {
     use super::*;
 
-    /// Fields stand in bit order and do not overlap; a reader sees its own bits only.
+    /// Fields are in bit order and do not overlap; each reader sees its own bits only.
     fn check(fields: &[Field], bits: u8) {
         let mut next = 0;
         for field in fields {

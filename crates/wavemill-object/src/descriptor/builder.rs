@@ -1,4 +1,4 @@
-//! From directives to the bytes of a kernel descriptor.
+//! Turns directives into the bytes of a kernel descriptor.
 
 use std::ops::RangeInclusive;
 
@@ -10,7 +10,7 @@ use super::directive::{
 use super::{SpecialSgprs, at, register_units};
 use crate::target::{Generation, TargetId};
 
-/// Makes a kernel descriptor from the directives of `.amdhsa_kernel`, as LLVM's assembler does.
+/// Builds a kernel descriptor from the directives of `.amdhsa_kernel`, as LLVM's assembler does.
 ///
 /// ```
 /// use wavemill_object::DescriptorBuilder;
@@ -29,16 +29,16 @@ pub struct DescriptorBuilder {
     given: Vec<(&'static Directive, u32)>,
 }
 
-/// What is wrong with a directive of `.amdhsa_kernel`.
+/// An error in the directives of `.amdhsa_kernel`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DirectiveError {
-    /// Descriptors for the target cannot be made.
+    /// No descriptors can be built for the target.
     #[error(
         "kernel descriptors for {target} are not supported; gfx900, gfx906, gfx908, gfx90a, gfx942 and gfx950 are"
     )]
     Target {
-        /// The target that was asked for.
+        /// The requested target.
         target: String,
     },
     /// No directive has the name.
@@ -56,7 +56,7 @@ pub enum DirectiveError {
         name: &'static str,
         /// The target.
         target: String,
-        /// Who has it.
+        /// The targets that have it.
         support: Support,
     },
     /// The value does not fit.
@@ -66,7 +66,7 @@ pub enum DirectiveError {
         name: &'static str,
         /// The value that was given.
         value: i64,
-        /// The values that the directive takes on the target.
+        /// The values that the directive accepts on the target.
         range: RangeInclusive<u32>,
         /// The value must be a multiple of this.
         step: u32,
@@ -79,12 +79,12 @@ pub enum DirectiveError {
         /// The first value.
         first: u32,
     },
-    /// A directive that must be given is not there.
+    /// A required directive is missing.
     #[error("`{name}` is missing: {summary}")]
     Missing {
         /// The directive.
         name: &'static str,
-        /// What it says.
+        /// The meaning of the directive.
         summary: &'static str,
     },
     /// `.amdhsa_reserve_xnack_mask` contradicts the target id.
@@ -92,12 +92,12 @@ pub enum DirectiveError {
     Xnack {
         /// The value that was given.
         value: u32,
-        /// What the target id says.
+        /// The value that follows from the target id.
         expected: u32,
         /// The target id.
         target: String,
     },
-    /// The accumulation registers begin behind the last vector register.
+    /// The accumulation registers begin after the last vector register.
     #[error(
         "`.amdhsa_accum_offset` is {offset}, but `.amdhsa_next_free_vgpr` {vgprs} allows {limit} at most, \
          which is rounded up to a multiple of 4"
@@ -107,15 +107,15 @@ pub enum DirectiveError {
         offset: u32,
         /// `.amdhsa_next_free_vgpr`.
         vgprs: u32,
-        /// The largest offset for that.
+        /// The largest offset for this number of vector registers.
         limit: u32,
     },
-    /// More user SGPRs are enabled than the number that was given, or than there can be.
+    /// More user SGPRs are enabled than the given number, or than the maximum.
     #[error("the enabled user SGPRs need {needed}, but {available} are available")]
     UserSgprs {
-        /// What the enabled ones need.
+        /// The number of SGPRs that the enabled ones need.
         needed: u32,
-        /// `.amdhsa_user_sgpr_count`, or the most that there can be.
+        /// `.amdhsa_user_sgpr_count`, or the maximum.
         available: u32,
     },
     /// Kernel arguments are loaded from beyond their end.
@@ -133,7 +133,7 @@ pub enum DirectiveError {
     },
 }
 
-/// Prints a similar name, if there is one.
+/// Prints a similar name, if any.
 struct Suggestion<'a>(&'a Option<&'static str>);
 
 impl std::fmt::Display for Suggestion<'_> {
@@ -142,7 +142,7 @@ impl std::fmt::Display for Suggestion<'_> {
     }
 }
 
-/// Prints that only multiples are allowed.
+/// Prints that the value must be a multiple.
 struct Step(u32);
 
 impl std::fmt::Display for Step {
@@ -152,7 +152,7 @@ impl std::fmt::Display for Step {
 }
 
 impl DescriptorBuilder {
-    /// A descriptor for `target`, in which nothing is given yet.
+    /// A descriptor for `target` without any directives.
     ///
     /// # Errors
     /// [`DirectiveError::Target`] unless the target is one of the Vega or CDNA families.
@@ -168,7 +168,7 @@ impl DescriptorBuilder {
     /// Gives the directive `name` (with its leading dot) a value.
     ///
     /// # Errors
-    /// Says what is wrong with the name or the value; the descriptor stays as it was.
+    /// Fails if the name or the value is invalid; the descriptor is then unchanged.
     pub fn set(&mut self, name: &str, value: i64) -> Result<(), DirectiveError> {
         let Some(directive) = Directive::find(name) else {
             return Err(DirectiveError::Unknown { name: name.to_owned(), nearest: nearest(name) });
@@ -196,11 +196,11 @@ impl DescriptorBuilder {
         Ok(())
     }
 
-    /// The 64 bytes of the descriptor. The distance to the code, in the eight bytes from
-    /// [`KernelDescriptor::ENTRY_OFFSET`](super::KernelDescriptor::ENTRY_OFFSET) on, is 0.
+    /// The 64 bytes of the descriptor. The distance to the code, eight bytes at
+    /// [`KernelDescriptor::ENTRY_OFFSET`](super::KernelDescriptor::ENTRY_OFFSET), is 0.
     ///
     /// # Errors
-    /// Directives that are missing, and those that contradict one another.
+    /// Fails if required directives are missing or directives contradict one another.
     pub fn finish(&self) -> Result<[u8; 64], Vec<DirectiveError>> {
         let processor = &self.target.processor;
         let mut bytes = [0; 64];
@@ -240,7 +240,8 @@ impl DescriptorBuilder {
         if errors.is_empty() { Ok(bytes) } else { Err(errors) }
     }
 
-    /// Whether kernel arguments are loaded into SGPRs; they must lie inside of the kernel arguments.
+    /// Checks that the preloaded kernel arguments are within the kernel arguments; returns whether
+    /// there are any.
     fn preload(&self, errors: &mut Vec<DirectiveError>) -> bool {
         let value = |name| Directive::find(name).and_then(|row| self.given(row)).unwrap_or(0);
         let length = value(".amdhsa_user_sgpr_kernarg_preload_length");
@@ -269,7 +270,7 @@ impl DescriptorBuilder {
         }
     }
 
-    /// The registers at the end of the wave's own that the directives reserve.
+    /// The number of registers that the directives reserve after the wave's own.
     fn special_sgprs(&self) -> u32 {
         let reserved = |input| self.input(input).unwrap_or(0) != 0;
         let special = SpecialSgprs {
@@ -284,8 +285,8 @@ impl DescriptorBuilder {
         self.given.iter().find(|(other, _)| other.name == directive.name).map(|&(_, value)| value)
     }
 
-    /// The value, or the default, of the directive that enters computed fields as `input`; `None` where it has neither,
-    /// or is not on the target.
+    /// The value, or the default, of the directive that is the `input` of computed fields. `None`
+    /// if it has neither, or if the target does not have the directive.
     fn input(&self, input: Input) -> Option<u32> {
         let row = Directive::all().iter().find(|row| row.effect == Effect::Computed(input))?;
         if !row.support.includes(&self.target.processor) {
@@ -295,7 +296,7 @@ impl DescriptorBuilder {
     }
 }
 
-/// Sets a field of the word at `at`, whose bits are 0; a value that does not fit has been refused before.
+/// Sets a field of the word at `at`. The bits are 0 before, and the value has been checked to fit.
 fn put(bytes: &mut [u8; 64], at: usize, field: super::Field, value: u32) {
     let bits = (value & field.max()) << field.shift;
     for (byte, bits) in bytes[at..at + 4].iter_mut().zip(bits.to_le_bytes()) {
@@ -303,7 +304,7 @@ fn put(bytes: &mut [u8; 64], at: usize, field: super::Field, value: u32) {
     }
 }
 
-/// The directive whose name is most like `name`, if it is like it at all.
+/// The directive with the name most similar to `name`, if one is similar enough.
 fn nearest(name: &str) -> Option<&'static str> {
     let short = |name: &str| name.trim_start_matches(".amdhsa_").chars().take(80).collect::<String>();
     let wanted = short(name);

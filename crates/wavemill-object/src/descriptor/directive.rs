@@ -1,4 +1,4 @@
-//! The table of the directives inside of `.amdhsa_kernel`.
+//! The table of the directives inside `.amdhsa_kernel`.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -23,11 +23,11 @@ macro_rules! field {
 pub struct Directive {
     /// Name, `.amdhsa_next_free_vgpr`.
     pub name: &'static str,
-    /// What it says, in one line.
+    /// Its meaning, in one line.
     pub summary: &'static str,
     /// The targets that have it.
     pub support: Support,
-    /// What holds where it is not given.
+    /// The default value.
     pub default: Default,
     pub(super) effect: Effect,
 }
@@ -57,7 +57,8 @@ pub enum Support {
 }
 
 impl Support {
-    /// Whether a processor is among them. Only processors of the families of Vega and CDNA are known here.
+    /// Whether a processor has the directive. Only processors of the Vega and CDNA families are
+    /// known here.
     pub fn includes(self, processor: &Processor) -> bool {
         let facts = processor.generation().map(Generation::facts);
         let unified = facts.is_some_and(|facts| facts.accvgprs == AccVgprs::Unified);
@@ -89,7 +90,7 @@ impl fmt::Display for Support {
     }
 }
 
-/// What holds where a directive is not given.
+/// The default of a directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Default {
@@ -97,9 +98,9 @@ pub enum Default {
     Value(u32),
     /// 1 if the target id leaves `xnack` open or turns it on, 0 if it turns it off.
     Xnack,
-    /// As many as the enabled user SGPRs need.
+    /// The number that the enabled user SGPRs need.
     EnabledUserSgprs,
-    /// It must be given.
+    /// None: the directive is required.
     Required,
 }
 
@@ -114,24 +115,24 @@ impl fmt::Display for Default {
     }
 }
 
-/// What a directive does to the descriptor.
+/// The effect of a directive on the descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// It is the 32-bit word at an offset.
+    /// It sets the 32-bit word at an offset.
     Word(usize),
-    /// It is a field of the word at an offset.
+    /// It sets a field of the word at an offset.
     Bits(usize, Field),
-    /// Like `Bits`; if it is not 0, this many user SGPRs are needed.
+    /// Like `Bits`; a value other than 0 needs this many user SGPRs.
     UserSgprs(usize, Field, u32),
-    /// Like `Bits`; the value is the number of user SGPRs that are needed.
+    /// Like `Bits`; the value is the number of user SGPRs that it needs.
     Preload(usize, Field),
-    /// It enters a field that is computed from several directives.
+    /// It is an input of a field that is computed from several directives.
     Computed(Input),
-    /// Nothing on the targets that descriptors are made for.
+    /// None on the targets that this crate makes descriptors for.
     Nothing,
 }
 
-/// What enters computed fields.
+/// Inputs of computed fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Input {
     UserSgprCount,
@@ -144,7 +145,7 @@ pub(super) enum Input {
 }
 
 impl Directive {
-    /// Every directive, those of other families included, in an order fit for printing.
+    /// All directives, including those of other families, in the order for printing.
     pub fn all() -> &'static [Directive] {
         DIRECTIVES
     }
@@ -154,7 +155,8 @@ impl Directive {
         DIRECTIVES.iter().find(|directive| directive.name == name)
     }
 
-    /// The values that it takes on a processor; `.amdhsa_accum_offset` takes multiples of 4 only.
+    /// The values that it accepts on a processor; `.amdhsa_accum_offset` accepts only multiples of
+    /// 4.
     pub fn range(&self, processor: &Processor) -> RangeInclusive<u32> {
         let units = register_units(processor);
         match self.effect {
@@ -172,7 +174,7 @@ impl Directive {
         }
     }
 
-    /// The user SGPRs that are needed if it has this value.
+    /// The number of user SGPRs that this value needs.
     pub fn user_sgprs(&self, value: u32) -> u32 {
         match self.effect {
             Effect::UserSgprs(_, _, count) if value != 0 => count,
@@ -181,7 +183,7 @@ impl Directive {
         }
     }
 
-    /// The value that holds where it is not given; `None` where there is none: it is required, or computed.
+    /// The default value; `None` if the directive is required or its default is computed.
     pub fn default_for(&self, target: &TargetId) -> Option<u32> {
         match self.default {
             Default::Value(value) => Some(value),

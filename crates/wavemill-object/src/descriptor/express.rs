@@ -1,4 +1,4 @@
-//! From the bytes of a kernel descriptor to directives.
+//! Turns the bytes of a kernel descriptor into directives.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Whether the value holds on `target` without the directive, too.
+    /// Whether the value is the default on `target`, so that the directive can be omitted.
     pub fn is_default(&self, target: &TargetId) -> bool {
         self.directive.default_for(target) == Some(self.value)
     }
@@ -32,24 +32,25 @@ impl fmt::Display for Setting {
     }
 }
 
-/// Why no directives give the bytes of a descriptor.
+/// Why no directives produce the bytes of a descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no directives produce this kernel descriptor: {}", .reasons.join("; "))]
 pub struct Inexpressible {
-    /// The words and bits that stand in the way, or what the directives contradict.
+    /// The words and bits that no directive sets, or the contradictions of the directives.
     pub reasons: Vec<String>,
 }
 
-/// The directives that, given to a [`DescriptorBuilder`] for `target`, make exactly these bytes, in the order of
-/// [`Directive::all`]. The distance to the code (from
-/// [`KernelDescriptor::ENTRY_OFFSET`](super::KernelDescriptor::ENTRY_OFFSET) on) is left out of account: a relocation
-/// fills it in.
+/// The directives that make exactly these bytes when given to a [`DescriptorBuilder`] for `target`,
+/// in the order of [`Directive::all`]. The distance to the code (at
+/// [`KernelDescriptor::ENTRY_OFFSET`](super::KernelDescriptor::ENTRY_OFFSET)) is ignored: a
+/// relocation fills it in.
 ///
-/// All directives that the target has are listed, except `.amdhsa_user_sgpr_count` where it follows from the others.
-/// [`Setting::is_default`] tells which could be left out.
+/// All directives that the target has are listed, except `.amdhsa_user_sgpr_count` if it follows
+/// from the others. [`Setting::is_default`] says which of them can be omitted.
 ///
 /// # Errors
-/// [`Inexpressible`] names the bits that no directive sets: an assembler can only write such a descriptor as data.
+/// [`Inexpressible`] names the bits that no directive sets. An assembler can write such a
+/// descriptor only as data.
 pub fn express(bytes: &[u8; 64], target: &TargetId) -> Result<Vec<Setting>, Inexpressible> {
     let refused = |errors: Vec<DirectiveError>| Inexpressible {
         reasons: errors.iter().map(ToString::to_string).collect(),
@@ -68,7 +69,7 @@ pub fn express(bytes: &[u8; 64], target: &TargetId) -> Result<Vec<Setting>, Inex
     if reasons.is_empty() { Ok(settings) } else { Err(Inexpressible { reasons }) }
 }
 
-/// What the fields say; whether it is the whole truth is to be seen.
+/// The directives that the fields suggest; the caller checks that they reproduce all bytes.
 fn settings(bytes: &[u8; 64], target: &TargetId) -> Vec<Setting> {
     let word = |at| super::word(bytes, at);
     let field = |at, field: Field| field.of(word(at));
@@ -116,7 +117,8 @@ fn settings(bytes: &[u8; 64], target: &TargetId) -> Vec<Setting> {
     out
 }
 
-/// Whether so many scalar registers take all that instructions can name and those for FLAT_SCRATCH.
+/// Whether this number of scalar registers covers all that instructions can name and those for
+/// FLAT_SCRATCH.
 fn crowded(target: &TargetId, sgprs: u32) -> bool {
     sgprs > addressable(target).next_multiple_of(SGPR_UNIT)
 }
@@ -126,7 +128,7 @@ fn addressable(target: &TargetId) -> u32 {
     register_units(&target.processor).map_or(0, |units| units.addressable_sgprs)
 }
 
-/// Scalar registers that are counted although no instruction names them, where VCC is not reserved.
+/// Scalar registers that count although no instruction names them, if VCC is not reserved.
 fn special(target: &TargetId, sgprs: u32) -> u32 {
     let mask = Directive::find(".amdhsa_reserve_xnack_mask").and_then(|row| row.default_for(target));
     let special =
@@ -134,7 +136,7 @@ fn special(target: &TargetId, sgprs: u32) -> u32 {
     special.count(&target.processor)
 }
 
-/// The words of a descriptor, with their fields where they have some.
+/// The words of a descriptor, with their fields if they have any.
 const WORDS: [(usize, usize, &str, &[Field]); 13] = [
     (at::GROUP_SEGMENT_FIXED_SIZE, 4, "GROUP_SEGMENT_FIXED_SIZE", &[]),
     (at::PRIVATE_SEGMENT_FIXED_SIZE, 4, "PRIVATE_SEGMENT_FIXED_SIZE", &[]),

@@ -1,4 +1,4 @@
-//! Kernel descriptors: what the command processor is told about a kernel.
+//! Kernel descriptors: the facts about a kernel that the command processor reads.
 
 mod bits;
 mod builder;
@@ -22,8 +22,8 @@ use crate::target::Processor;
 /// same facts from the `amd_kernel_code_t` of a code object v2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelDescriptor {
-    /// Bytes of local memory (LDS) that a work-group always needs; dynamic
-    /// local memory comes on top at launch.
+    /// Bytes of local memory (LDS) that a workgroup always needs; dynamic local memory is added at
+    /// launch.
     pub group_segment_fixed_size: u32,
     /// Bytes of scratch memory per work-item.
     pub private_segment_fixed_size: u32,
@@ -42,11 +42,11 @@ pub struct KernelDescriptor {
     pub properties: KernelCodeProperties,
     /// Kernel arguments to load into user SGPRs.
     pub kernarg_preload: KernargPreload,
-    /// Whether every reserved byte is 0, as the format demands.
+    /// Whether every reserved byte is 0, as the format requires.
     pub reserved_is_zero: bool,
 }
 
-/// Where the words of a descriptor stand, in bytes.
+/// Offsets of the words of a descriptor, in bytes.
 mod at {
     pub(super) const GROUP_SEGMENT_FIXED_SIZE: usize = 0;
     pub(super) const PRIVATE_SEGMENT_FIXED_SIZE: usize = 4;
@@ -60,7 +60,7 @@ mod at {
     pub(super) const KERNARG_PRELOAD: usize = 58;
 }
 
-/// Registers that a wave is given, counted from the granules in the descriptor.
+/// The registers that a wave receives, computed from the granules in the descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegisterAllocation {
     /// Vector registers per lane. On MI200 and later this includes the
@@ -76,14 +76,15 @@ pub struct RegisterAllocation {
 }
 
 impl KernelDescriptor {
-    /// Bytes of a descriptor.
+    /// The size of a descriptor in bytes.
     pub const SIZE: u64 = 64;
 
-    /// Where the distance from the descriptor to the first instruction stands in it, in bytes. Assemblers leave 0
-    /// there and a relocation `R_AMDGPU_REL64` to the kernel's code with this very number as addend.
+    /// Offset in the descriptor of the distance to the first instruction, in bytes. Assemblers
+    /// leave it 0 and emit a relocation `R_AMDGPU_REL64` to the kernel's code with this offset as
+    /// its addend.
     pub const ENTRY_OFFSET: u64 = at::ENTRY_OFFSET as u64;
 
-    /// Bytes of the `amd_kernel_code_t` that code object v2 has instead.
+    /// The size in bytes of the `amd_kernel_code_t` that code object v2 has instead.
     pub(crate) const LEGACY_SIZE: u64 = 256;
 
     /// Decodes the 64 bytes of a descriptor of code object v3 or later.
@@ -104,8 +105,8 @@ impl KernelDescriptor {
         }
     }
 
-    /// Decodes an `amd_kernel_code_t` (code object v2). The fields that hardware
-    /// reads stand where a descriptor has them; the sizes stand elsewhere.
+    /// Decodes an `amd_kernel_code_t` (code object v2). The fields that hardware reads have the
+    /// same offsets as in a descriptor; the sizes have others.
     pub(crate) fn from_legacy_bytes(code: &[u8]) -> Result<Self> {
         const WHAT: &str = "amd_kernel_code_t";
         let code: [u8; Self::LEGACY_SIZE as usize] = bytes::array(code, 0, WHAT)?;
@@ -148,8 +149,8 @@ impl KernelDescriptor {
         (self.rsrc1.0 >> 12) as u8
     }
 
-    /// What the granules in the descriptor amount to; `None` for a processor
-    /// whose granules are not known.
+    /// The register counts that the granules amount to; `None` for a processor whose granules are
+    /// not known.
     pub fn registers(&self, processor: &Processor) -> Option<RegisterAllocation> {
         let generation = processor.generation()?.facts();
         let units = generation.registers?;
@@ -171,12 +172,12 @@ impl KernelDescriptor {
     }
 }
 
-/// How descriptors for a processor count registers.
+/// The register granules of a processor's descriptors.
 fn register_units(processor: &Processor) -> Option<RegisterUnits> {
     processor.generation()?.facts().registers
 }
 
-/// The 32-bit word at `at`, which is a constant within a descriptor.
+/// The 32-bit word at `at`, a constant within a descriptor.
 fn word(bytes: &[u8; 64], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
@@ -185,7 +186,7 @@ fn word(bytes: &[u8; 64], at: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// Every byte lands in the field that the format gives it.
+    /// Every byte ends up in its field.
     #[test]
     fn fields_stand_where_the_format_says() {
         let bytes: [u8; 64] = std::array::from_fn(|at| at as u8);

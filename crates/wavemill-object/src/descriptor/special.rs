@@ -1,9 +1,9 @@
-//! Scalar registers that lie behind those of a wave.
+//! Scalar registers after the wave's own.
 
 use crate::target::Processor;
 
-/// Which scalar registers with names of their own a kernel uses. They are the last ones of a wave: VCC, then the XNACK mask,
-/// then the scratch base.
+/// The special scalar registers that a kernel uses. They are the last ones of a wave: VCC, then the
+/// XNACK mask, then the scratch base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpecialSgprs {
     /// VCC.
@@ -15,8 +15,9 @@ pub struct SpecialSgprs {
 }
 
 impl SpecialSgprs {
-    /// How many scalar registers are needed for them: each needs room for those before it (Vega ISA, "SGPR Trap Handler
-    /// Support" and "VCC"). Where hardware sets FLAT_SCRATCH up, there is always room for it.
+    /// The number of scalar registers that they need: each needs room for those before it (Vega
+    /// ISA, "SGPR Trap Handler Support" and "VCC"). If hardware sets FLAT_SCRATCH up, there is
+    /// always room for it.
     pub fn count(self, processor: &Processor) -> u32 {
         match self {
             _ if self.flat_scratch || processor.has_architected_flat_scratch() => 6,

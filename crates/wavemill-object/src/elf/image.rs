@@ -11,11 +11,11 @@ use crate::error::{Error, Result};
 pub struct Segment<'a> {
     /// First address, before loading.
     pub address: u64,
-    /// Bytes in memory; those past the end of `contents` are 0.
+    /// Size in memory in bytes; bytes past the end of `contents` are 0.
     pub size: u64,
-    /// Bytes in the file.
+    /// The bytes in the file.
     pub contents: &'a [u8],
-    /// Where these stand in the file.
+    /// The offset of `contents` in the file.
     pub file_offset: u64,
     /// Alignment of the address in bytes.
     pub align: u64,
@@ -28,7 +28,8 @@ pub struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    /// The one of `segments`, which are sorted and do not overlap, that holds the whole of `address..address + size`.
+    /// The segment that holds all of `address..address + size`. `segments` are sorted and do not
+    /// overlap.
     pub(crate) fn holding<'s>(
         segments: &'s [Segment<'a>],
         address: u64,
@@ -38,18 +39,18 @@ impl<'a> Segment<'a> {
         segments[..end].last().filter(|segment| segment.holds(address, size))
     }
 
-    /// First address behind the segment. The sum has been checked on reading.
+    /// The first address after the segment. Parsing has checked the sum for overflow.
     pub fn end(&self) -> u64 {
         self.address + self.size
     }
 
-    /// Whether the segment holds the whole of `address..address + size`.
+    /// Whether the segment holds all of `address..address + size`.
     pub fn holds(&self, address: u64, size: u64) -> bool {
         address >= self.address && address.checked_add(size).is_some_and(|end| end <= self.end())
     }
 }
 
-/// The segments of a code object side by side, as they stand in memory.
+/// The segments of a code object as they are laid out in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     /// Address of the first byte, before loading; a multiple of `align`.
@@ -64,7 +65,7 @@ impl CodeObject<'_> {
     /// Lays the segments out in memory. Relocations are not applied yet.
     ///
     /// # Errors
-    /// [`Error::OverLimit`] when the addresses span more than the limit.
+    /// [`Error::OverLimit`] if the addresses span more than the limit.
     pub fn image(&self, limits: &Limits) -> Result<Image> {
         let align = self.segments().iter().map(|segment| segment.align).max().unwrap_or(1).max(1);
         let lowest = self.segments().iter().map(|segment| segment.address).min().unwrap_or(0);
@@ -90,22 +91,20 @@ impl CodeObject<'_> {
 }
 
 impl Image {
-    /// Fills in the relocated words for an image whose first byte stands at
-    /// `base` in guest memory.
+    /// Fills in the relocated words for an image whose first byte is at `base` in guest memory.
     ///
-    /// `resolve` gives the guest address of a symbol that the code object does
-    /// not define itself.
+    /// `resolve` returns the guest address of a symbol that the code object does not define itself.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for an unknown kind or a symbol that nobody
-    /// defines, [`Error::Malformed`] for a word outside of the image.
+    /// [`Error::Unsupported`] for an unknown kind or an undefined symbol, [`Error::Malformed`] for
+    /// a word outside the image.
     pub fn relocate(
         &mut self,
         base: u64,
         relocations: &[Relocation<'_>],
         resolve: impl Fn(&str) -> Option<u64>,
     ) -> Result<()> {
-        // Addresses of the file move by this much.
+        // Distance by which addresses of the file move.
         let bias = base.wrapping_sub(self.start);
         for relocation in relocations {
             let symbol = match &relocation.symbol {

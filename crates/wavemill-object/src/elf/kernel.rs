@@ -22,35 +22,35 @@ pub struct Kernel {
     pub descriptor_address: u64,
     /// Address of the first instruction before loading.
     pub entry_address: u64,
-    /// Bytes of code, as far as a symbol says.
+    /// Size of the code in bytes, if a symbol states it.
     pub code_size: Option<u64>,
-    /// What the metadata says; hand-written code may have none.
+    /// Its metadata; hand-written code may have none.
     pub metadata: Option<Arc<KernelMetadata>>,
 }
 
 impl Kernel {
-    /// Readable name of a mangled one.
+    /// The readable form of a mangled name.
     pub fn demangled_name(&self) -> Option<String> {
         crate::demangle(&self.name)
     }
 
-    /// Types of the arguments that the caller passes, from a mangled C++ name.
-    /// `None` when the name does not tell, or tells another number of parameters
-    /// than the metadata has arguments.
+    /// Types of the arguments that the caller passes, from a mangled C++ name. `None` if the name
+    /// has no parameters, or if their number differs from the number of arguments in the metadata.
     pub fn parameter_types(&self) -> Option<Vec<String>> {
         let explicit = self.metadata.as_ref()?.args.iter().filter(|arg| !arg.is_hidden()).count();
         let types = crate::demangle::parameter_types(&self.demangled_name()?)?;
         (types.len() == explicit).then_some(types)
     }
 
-    /// Whether the metadata leaves the name of an argument that the caller passes open: debug information may have it
-    /// ([`DebugInfo`](crate::DebugInfo)).
+    /// Whether the metadata lacks the name of an argument that the caller passes: debug information
+    /// may have it ([`DebugInfo`](crate::DebugInfo)).
     pub fn lacks_names(&self) -> bool {
         let args = self.metadata.iter().flat_map(|metadata| &metadata.args);
         args.filter(|arg| !arg.is_hidden()).any(|arg| arg.name.is_none())
     }
 
-    /// Bytes of kernel arguments: the descriptor's word, or else the metadata's.
+    /// Size of the kernel arguments in bytes: from the descriptor if it states it, otherwise from
+    /// the metadata.
     pub fn kernarg_size(&self) -> u32 {
         match self.descriptor.kernarg_size {
             0 => self.metadata.as_ref().and_then(|data| data.kernarg_segment_size).unwrap_or(0),
@@ -58,15 +58,15 @@ impl Kernel {
         }
     }
 
-    /// Whether scratch memory beyond the fixed size may be needed.
+    /// Whether the kernel may need scratch memory beyond the fixed size.
     pub fn uses_dynamic_stack(&self) -> bool {
         self.descriptor.properties.uses_dynamic_stack()
             || self.metadata.as_ref().is_some_and(|data| data.uses_dynamic_stack)
     }
 }
 
-/// Finds the kernels of a code object. What is wrong with one does not hide the
-/// others: it is said in `problems`.
+/// Finds the kernels of a code object. An invalid kernel does not hide the others: it is reported
+/// in `problems`.
 pub(super) fn find(
     version: CodeObjectVersion,
     segments: &[Segment<'_>],
@@ -79,7 +79,7 @@ pub(super) fn find(
     let mut seen = HashSet::new();
     let legacy = version == CodeObjectVersion::V2;
     for data in &metadata.kernels {
-        // v2 calls the symbol `NAME@kd`, but the symbol table has NAME.
+        // v2 metadata calls the symbol `NAME@kd`, but the symbol table has NAME.
         let symbol = if legacy { &data.name } else { &data.symbol };
         if !seen.insert(symbol.as_str()) {
             problems.push(format!("the metadata lists kernel `{symbol}` more than once"));
@@ -168,7 +168,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// The file's bytes of `address..address + size`.
+/// The bytes of the file for `address..address + size`.
 pub(super) fn read<'a>(segments: &[Segment<'a>], address: u64, size: u64) -> Option<&'a [u8]> {
     let segment = Segment::holding(segments, address, size)?;
     let start = usize::try_from(address - segment.address).ok()?;

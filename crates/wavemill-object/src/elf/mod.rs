@@ -30,14 +30,14 @@ pub(crate) type Header = object::elf::FileHeader64<object::LittleEndian>;
 /// The one byte order of code objects.
 pub(crate) const LE: object::LittleEndian = object::LittleEndian;
 
-/// Longest name of a symbol or section that is read, in bytes; names of C++
-/// templates in shipped libraries reach some kilobytes.
+/// Longest name of a symbol or section that is read, in bytes; names of C++ templates in shipped
+/// libraries reach a few kilobytes.
 const LONGEST_NAME: usize = 64 << 10;
 
 /// A name from a string table; bytes that are not UTF-8 are replaced.
 ///
-/// Without a bound, many names that overlap in one table would take memory out
-/// of proportion to the file.
+/// Without a bound, many names that overlap in one table would need memory out of proportion to the
+/// size of the file.
 pub(crate) fn name<'a>(bytes: &'a [u8], what: &'static str) -> Result<Cow<'a, str>> {
     if bytes.len() > LONGEST_NAME {
         let size = bytes.len() as u64;
@@ -46,13 +46,14 @@ pub(crate) fn name<'a>(bytes: &'a [u8], what: &'static str) -> Result<Cow<'a, st
     Ok(String::from_utf8_lossy(bytes))
 }
 
-/// How many bytes of names may still be kept. Names share their ends in string tables, so that a short table could be
+/// A budget for the total length of names. Names share their tails in string tables, so a short
+/// table can hold many long names.
 /// many long names.
 #[derive(Debug)]
 pub(crate) struct NameBudget(u64);
 
 impl NameBudget {
-    /// In proportion to the file. Linkers share the ends of few names.
+    /// A budget in proportion to the file. Linkers share the tails of few names.
     pub(crate) fn new(data: &[u8]) -> Self {
         NameBudget(4 * data.len() as u64)
     }
@@ -66,7 +67,7 @@ impl NameBudget {
     }
 }
 
-/// Adds to an error of the ELF reader what was being read and where.
+/// Adds the structure and its offset to an error of the ELF reader.
 pub(crate) fn elf_error(what: &'static str, offset: u64) -> impl Fn(object::read::Error) -> Error {
     move |source| Error::malformed(what, offset, source.to_string())
 }

@@ -1,4 +1,4 @@
-//! Whether a code object can have a function of some name, told from its string table alone.
+//! Checks whether a code object can have a function of some name from its string table alone.
 
 use object::elf::{SHT_DYNSYM, SHT_SYMTAB};
 use object::read::elf::{FileHeader, SectionHeader};
@@ -6,10 +6,12 @@ use object::read::elf::{FileHeader, SectionHeader};
 use super::{Header, LE};
 use crate::name::identifier;
 
-/// Whether a code object can have a symbol called `name`: as the symbol table spells it, or as its source does.
+/// Whether a code object can have a symbol called `name`, spelled as in the symbol table or as in
+/// the source.
 ///
-/// Only headers and a string table are looked at, so that a library with thousands of kernels can be searched
-/// without reading them. True if it cannot be told; [`CodeObject::parse`](super::CodeObject::parse) knows then.
+/// Reads only headers and a string table, so that a search of a library with thousands of kernels
+/// does not parse them. Returns true when the string table cannot decide;
+/// [`CodeObject::parse`](super::CodeObject::parse) does then.
 #[must_use]
 pub fn may_define(data: &[u8], name: &str) -> bool {
     let Some(identifier) = identifier(name) else { return true };
@@ -17,8 +19,8 @@ pub fn may_define(data: &[u8], name: &str) -> bool {
     memchr::memmem::find(strings, identifier.as_bytes()).is_some()
 }
 
-/// The names that [`CodeObject`](super::CodeObject) takes symbols from: those of `.symtab`, in a stripped file those of
-/// `.dynsym`.
+/// The string table of the symbols that [`CodeObject`](super::CodeObject) reads: those of
+/// `.symtab`, or in a stripped file those of `.dynsym`.
 fn strings(data: &[u8]) -> Option<&[u8]> {
     let header = Header::parse(data).ok()?;
     let sections = header.section_headers(LE, data).ok()?;

@@ -16,7 +16,7 @@ pub(super) struct Note<'a> {
     pub(super) owner: &'a [u8],
     pub(super) kind: u32,
     pub(super) contents: &'a [u8],
-    /// Where the contents start in the file, in bytes.
+    /// File offset of the contents, in bytes.
     pub(super) offset: u64,
 }
 

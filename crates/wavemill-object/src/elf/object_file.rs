@@ -19,13 +19,13 @@ use crate::name::{Match, Search};
 use crate::sniff::{self, EM_AMDGPU};
 use crate::target::{Feature, Processor, TargetId};
 
-/// Largest alignment of a segment, in bytes. Linkers align to pages, of 4 KiB if nobody says otherwise.
+/// Largest alignment of a segment, in bytes. Linkers align to pages, 4 KiB by default.
 const LARGEST_ALIGNMENT: u64 = 1 << 30;
 
-/// Most metadata that is read, in bytes: a kernel takes about one kilobyte.
+/// Most metadata that is read, in bytes: a kernel needs about one kilobyte.
 const LARGEST_METADATA: usize = 64 << 20;
 
-/// The same of code object v2, where it is text: a kernel takes up to three kilobytes.
+/// Most metadata of code object v2, which is text: a kernel needs up to three kilobytes.
 const LARGEST_YAML: usize = 16 << 20;
 
 /// Version of the code object format (`EI_ABIVERSION`).
@@ -76,10 +76,9 @@ impl<'a> CodeObject<'a> {
     /// Reads a linked code object: a 64-bit ELF file for the AMD HSA platform.
     ///
     /// # Errors
-    /// [`Error::Foreign`] for any other file, [`Error::Unsupported`] for an AMD
-    /// GPU object of another platform or version, [`Error::Truncated`] and
-    /// [`Error::Malformed`] for a damaged one. Faults that concern one kernel
-    /// only are listed by [`problems`](Self::problems) instead.
+    /// [`Error::Foreign`] for any other file, [`Error::Unsupported`] for an AMD GPU object of
+    /// another platform or version, [`Error::Truncated`] and [`Error::Malformed`] for a damaged
+    /// one. Errors that concern a single kernel are listed by [`problems`](Self::problems) instead.
     pub fn parse(data: &'a [u8]) -> Result<Self> {
         let version = check_header(data)?;
         let header = Header::parse(data).map_err(elf_error("ELF header", 0))?;
@@ -88,7 +87,8 @@ impl<'a> CodeObject<'a> {
         let program_headers =
             header.program_headers(LE, data).map_err(elf_error("program headers", headers_at))?;
         let sections_at = header.e_shoff(LE);
-        // They are at the end of the file: where they are not, the file was cut short.
+        // The section headers are at the end of the file: if they are missing, the file was cut
+        // short.
         let sections_size = u64::from(header.e_shnum(LE)) * u64::from(header.e_shentsize(LE));
         if sections_at != 0 {
             crate::bytes::slice(data, sections_at, sections_size, "the section header table")?;
@@ -172,12 +172,12 @@ impl<'a> CodeObject<'a> {
         self.flags
     }
 
-    /// The processor and target features that the code is for.
+    /// The processor and target features that the code was compiled for.
     pub fn target(&self) -> &TargetId {
         &self.target
     }
 
-    /// Version of the generic processor (v6), which a device must support.
+    /// Version of the generic processor (v6), which the device must support.
     pub fn generic_version(&self) -> Option<u8> {
         let generic = self.target.processor.info().is_some_and(|row| !row.covers.is_empty());
         (generic && self.version >= CodeObjectVersion::V6).then_some((self.flags >> 24) as u8)
@@ -208,17 +208,17 @@ impl<'a> CodeObject<'a> {
         self.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Function && symbol.is_defined())
     }
 
-    /// Variables: in global memory, in local memory, or defined elsewhere.
+    /// Variables: in global memory, in local memory, or undefined.
     pub fn globals(&self) -> impl Iterator<Item = &Symbol<'a>> {
         self.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Variable)
     }
 
-    /// What to fill in after loading, see [`Image::relocate`](super::Image::relocate).
+    /// The words to fill in after loading, see [`Image::relocate`](super::Image::relocate).
     pub fn relocations(&self) -> &[Relocation<'a>] {
         &self.relocations
     }
 
-    /// The metadata, if there is any.
+    /// The metadata, if any.
     pub fn metadata(&self) -> Option<&Metadata> {
         self.metadata.as_ref()
     }
@@ -228,7 +228,8 @@ impl<'a> CodeObject<'a> {
         &self.kernels
     }
 
-    /// The kernel that `name` stands for ([`name`](crate::name)); `None` if there is none, or several fit alike.
+    /// The kernel that `name` stands for ([`name`](crate::name)); `None` if no kernel fits, or
+    /// several fit equally well.
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.find_kernel(name).one()
     }
@@ -240,13 +241,13 @@ impl<'a> CodeObject<'a> {
         search.finish()
     }
 
-    /// Faults that do not keep the rest from being used, in plain words.
+    /// Problems that do not prevent the use of the rest, in plain words.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// The file's bytes of `address..address + size`, before relocation; `None`
-    /// outside of the segments and in uninitialised memory.
+    /// The bytes of the file for `address..address + size`, before relocation; `None` outside the
+    /// segments and in uninitialised memory.
     pub fn read(&self, address: u64, size: u64) -> Option<&'a [u8]> {
         kernel::read(&self.segments, address, size)
     }
@@ -277,7 +278,7 @@ pub(crate) fn version_and_target(data: &[u8]) -> Result<(CodeObjectVersion, Targ
     Ok((version, target))
 }
 
-/// Refuses what is not a code object, in words, and tells its version.
+/// Rejects data that is not a code object, with a reason; returns the version otherwise.
 fn check_header(data: &[u8]) -> Result<CodeObjectVersion> {
     const EXPECTED: &str = "an AMD GPU code object (64-bit ELF)";
     if !is_gpu_elf(data) {
@@ -368,15 +369,15 @@ fn read_segments<'a>(
     Ok(segments)
 }
 
-/// Refuses tables that lie on top of one another: read again and again, a few
-/// bytes could grow without bound.
+/// Rejects tables that overlap. Otherwise, a few bytes that are read again and again could expand
+/// without bound.
 struct Budget {
     what: &'static str,
     left: u64,
 }
 
 impl Budget {
-    /// Tables of `data` cannot have more bytes than it has, taken together.
+    /// The tables of `data` together cannot have more bytes than `data`.
     fn new(what: &'static str, data: &[u8]) -> Self {
         Budget { what, left: data.len() as u64 }
     }
@@ -394,7 +395,7 @@ impl Budget {
     }
 }
 
-/// The notes of the note segments; a file without any has note sections.
+/// The notes of the note segments, or of the note sections if the file has no note segments.
 fn read_notes<'a>(
     data: &'a [u8],
     headers: &[ProgramHeader64<object::LittleEndian>],
@@ -418,7 +419,7 @@ fn read_notes<'a>(
     Ok(notes)
 }
 
-/// Reads the metadata. What is left out of it stands in `problems`.
+/// Reads the metadata. Omitted parts are reported in `problems`.
 fn read_metadata(notes: &[Note<'_>], problems: &mut Vec<String>) -> Result<Option<Metadata>> {
     let find = |owner: &[u8], kind, limit: usize| {
         let note = notes.iter().find(|note| note.owner == owner && note.kind == kind);
@@ -446,7 +447,7 @@ fn target_v2(notes: &[Note<'_>], flags: u32) -> Result<TargetId> {
     let Some(note) = note else { return Ok(TargetId::from_flags_v3(flags)) };
     let word = |at| crate::bytes::u32(note.contents, at, "ISA version note");
     let (major, minor, stepping) = (word(4)?, word(8)?, word(12)?);
-    // Odd steppings of Vega were the variants with page-fault replay.
+    // Odd steppings of Vega are the variants with page-fault replay.
     let (stepping, replay) = match (major, minor, stepping) {
         (8, 0, 0) => (2, false),
         (8, 0, 4) => (3, false),
@@ -471,7 +472,7 @@ fn read_relocations<'a>(
 ) -> Result<Vec<Relocation<'a>>> {
     /// The section is part of the memory image.
     const SHF_ALLOC: u64 = 2;
-    /// Relocations whose addends stand in the image, and packed ones.
+    /// Relocations whose addends are in the image, and packed ones.
     const OTHER_TABLES: [u32; 3] = [9, 19, 0x6fff_ff00];
     let mut out = Vec::new();
     let mut budget = Budget::new("relocations", data);

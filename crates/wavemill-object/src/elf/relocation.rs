@@ -6,7 +6,8 @@ use std::fmt;
 
 use super::symbol::{Binding, SymbolPlace};
 
-/// Declares the kinds of relocations: variant, name in AMDGPUUsage, number, bytes that are filled in.
+/// Declares the kinds of relocations: variant, name in AMDGPUUsage, number, number of bytes that it
+/// fills in.
 macro_rules! kinds {
     ($( $(#[$meta:meta])* $variant:ident / $name:literal: $number:literal, $width:literal; )*) => {
         /// How the value of a relocation is computed. S is the symbol's address, A the addend, P the address of the
@@ -15,12 +16,12 @@ macro_rules! kinds {
         #[non_exhaustive]
         pub enum RelocationKind {
             $( $(#[$meta])* $variant, )*
-            /// A number that has no meaning here.
+            /// A number without a meaning here.
             Other(u32),
         }
 
         impl RelocationKind {
-            /// The kind with a number in AMDGPUUsage, "Relocation Records".
+            /// The kind of a number (AMDGPUUsage, "Relocation Records").
             pub fn from_number(number: u32) -> Self {
                 match number {
                     $( $number => RelocationKind::$variant, )*
@@ -36,7 +37,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Bytes that the relocation fills in; 0 when unknown.
+            /// Number of bytes that the relocation fills in; 0 if unknown.
             pub fn width(self) -> usize {
                 match self {
                     $( RelocationKind::$variant => $width, )*
@@ -86,18 +87,19 @@ kinds! {
 }
 
 impl RelocationKind {
-    /// Whether the word is filled in with the distance to the symbol's entry of the global offset table.
+    /// Whether the value is the distance to the symbol's entry in the global offset table.
     pub fn uses_got(self) -> bool {
         matches!(self, RelocationKind::GotPcRel | RelocationKind::GotPcRel32Lo | RelocationKind::GotPcRel32Hi)
     }
 
-    /// Whether the value depends on the distance between the word and what it refers to, not on the load address.
+    /// Whether the value depends on the distance between the word and its target, not on the load
+    /// address.
     pub fn is_relative(self) -> bool {
         use RelocationKind::*;
         self.uses_got() || matches!(self, Rel32 | Rel64 | Rel32Lo | Rel32Hi | Rel16)
     }
 
-    /// The value to store; `None` for a kind that is unknown or has no place in a file that is loaded.
+    /// The value to store; `None` for a kind that is unknown or cannot occur in a loadable file.
     pub(super) fn value(self, symbol: u64, addend: i64, place: u64, base: u64) -> Option<u64> {
         match self {
             RelocationKind::Relative64 => Some(base.wrapping_add_signed(addend)),
@@ -106,8 +108,9 @@ impl RelocationKind {
         }
     }
 
-    /// The value that a linker stores, where `symbol` is the address of the symbol or, if the kind uses the global offset
-    /// table, of its entry there. `None` for an unknown kind and for one that only a loader knows the value of.
+    /// The value that a linker stores. `symbol` is the address of the symbol or, if the kind uses
+    /// the global offset table, of its entry. `None` for an unknown kind and for one whose value
+    /// only a loader knows.
     pub(crate) fn link_value(self, symbol: u64, addend: i64, place: u64) -> Option<u64> {
         const LOW: u64 = 0xffff_ffff;
         let absolute = symbol.wrapping_add_signed(addend);
@@ -148,8 +151,8 @@ pub struct RelocationSymbol<'a> {
     pub name: Cow<'a, str>,
     /// Its address before loading, if it is defined.
     pub address: u64,
-    /// Where it is defined.
+    /// The location of its definition.
     pub place: SymbolPlace,
-    /// A weak symbol that nobody defines is 0.
+    /// Its binding: an undefined weak symbol is 0.
     pub binding: Binding,
 }

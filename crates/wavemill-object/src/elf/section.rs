@@ -9,8 +9,8 @@ use super::{Header, LE, name};
 use crate::bytes;
 use crate::error::Result;
 
-/// A section of a code object. Loading needs segments only; disassemblers and
-/// debuggers look for sections by name.
+/// A section of a code object. Loading needs only segments; disassemblers and debuggers find
+/// sections by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section<'a> {
     /// `.text`, `.rodata`, `.debug_line`.
@@ -19,7 +19,7 @@ pub struct Section<'a> {
     pub address: u64,
     /// Bytes in memory, or in the file if it is not loaded.
     pub size: u64,
-    /// Bytes in the file; none for uninitialised variables.
+    /// The bytes in the file; empty for uninitialised variables.
     pub contents: &'a [u8],
     /// The section is part of the memory image.
     pub loaded: bool,
@@ -29,7 +29,7 @@ pub struct Section<'a> {
     pub executable: bool,
 }
 
-/// Reads the section headers, the empty one left out.
+/// Reads the section headers, except the empty first one.
 pub(super) fn read<'a>(data: &'a [u8], table: &SectionTable<'a, Header>) -> Result<Vec<Section<'a>>> {
     let mut sections = Vec::with_capacity(table.len());
     for header in table.iter().filter(|header| header.sh_type(LE).0 != 0) {

@@ -26,7 +26,7 @@ pub enum SymbolKind {
     Descriptor,
     /// A kernel of code object v2: an `amd_kernel_code_t` followed by its code.
     LegacyKernel,
-    /// None of these: a section, a file name, a number noted by the compiler.
+    /// None of these: a section, a file name, a number recorded by the compiler.
     Other,
 }
 
@@ -35,7 +35,7 @@ pub enum SymbolKind {
 pub enum SymbolPlace {
     /// At an address of the code object.
     Address,
-    /// In local memory: the address is the required alignment, not a place.
+    /// In local memory: the address is the required alignment, not a location.
     LocalMemory,
     /// The value is a number, not an address.
     Absolute,
@@ -43,14 +43,14 @@ pub enum SymbolPlace {
     Undefined,
 }
 
-/// Who sees a symbol.
+/// The visibility of a symbol to other modules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Binding {
     /// This code object only.
     Local,
-    /// Everybody.
+    /// All modules.
     Global,
-    /// Everybody, unless somebody else defines it; 0 when nobody does.
+    /// All modules, unless another module defines the symbol; 0 if no module does.
     Weak,
 }
 
@@ -61,13 +61,13 @@ pub struct Symbol<'a> {
     pub name: Cow<'a, str>,
     /// Address before loading, or the value of an absolute symbol.
     pub address: u64,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u64,
     /// What it names.
     pub kind: SymbolKind,
     /// Where it is defined.
     pub place: SymbolPlace,
-    /// Who sees it.
+    /// The modules that see it.
     pub binding: Binding,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Symbol<'a> {
         Ok(Symbol { name, address, size, kind, place, binding })
     }
 
-    /// Whether the symbol stands at an address of the code object.
+    /// Whether the symbol is at an address of the code object.
     pub fn is_defined(&self) -> bool {
         self.place == SymbolPlace::Address
     }

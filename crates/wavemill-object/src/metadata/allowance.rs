@@ -1,22 +1,23 @@
-//! How much memory metadata may take.
+//! Limits the memory that metadata may use.
 
 /// Memory that the items of metadata may still take, in bytes.
 ///
-/// An item of one byte becomes a node of some dozen bytes: without a bound, a file of megabytes takes gigabytes.
+/// An item of one byte becomes a node of several dozen bytes: without a bound, a file of megabytes
+/// would need gigabytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Allowance {
     left: usize,
     all: usize,
 }
 
-/// Any metadata may take so much, in bytes.
+/// Any metadata may use this much, in bytes.
 const BASE: usize = 4 << 20;
 
-/// What the allocator needs beside the bytes of a text or a list.
+/// The allocator's overhead per text or list, in bytes.
 const ALLOCATION: usize = 16;
 
 impl Allowance {
-    /// No bound: what is stepped over takes no memory.
+    /// No bound: skipping uses no memory.
     pub(super) const UNLIMITED: Allowance = Allowance { left: usize::MAX, all: usize::MAX };
 
     /// `factor` times the size of the metadata in bytes, and a little more.
@@ -25,15 +26,15 @@ impl Allowance {
         Allowance { left: all, all }
     }
 
-    /// Takes the memory of so many items of a type.
+    /// Charges the memory of `count` items of a type.
     ///
     /// # Errors
-    /// What is wrong with the metadata, when there is not so much memory left.
+    /// Fails with the reason if not enough memory is left.
     pub(super) fn spend<T>(&mut self, count: usize) -> Result<(), String> {
         self.spend_bytes(count.saturating_mul(size_of::<T>()))
     }
 
-    /// Takes the memory of a list of so many items of a type.
+    /// Charges the memory of a list of `length` items of a type.
     ///
     /// # Errors
     /// As [`Allowance::spend`].
@@ -41,7 +42,7 @@ impl Allowance {
         self.spend_text(length.saturating_mul(size_of::<T>()))
     }
 
-    /// Takes the memory of a text that has so many bytes.
+    /// Charges the memory of a text of `length` bytes.
     ///
     /// # Errors
     /// As [`Allowance::spend`].
@@ -57,12 +58,12 @@ impl Allowance {
         Ok(())
     }
 
-    /// What is left; [`Allowance::give_back`] takes it as the state to go back to.
+    /// The memory that is left; pass it to [`Allowance::give_back`] to restore this state.
     pub(super) fn left(&self) -> usize {
         self.left
     }
 
-    /// The items that were read since [`Allowance::left`] said `left` are gone.
+    /// Frees the items that were read since [`Allowance::left`] returned `left`.
     pub(super) fn give_back(&mut self, left: usize) {
         self.left = left;
     }

@@ -19,13 +19,13 @@ const RENAMED: &[(&str, &str)] = &[
     ("IsDynamicCallStack", ".uses_dynamic_stack"),
 ];
 
-/// Keys whose values name an enumerator, in CamelCase.
+/// Keys whose values name an enumerator in CamelCase.
 const ENUMERATED: &[&str] = &[".value_kind", ".address_space", ".access", ".actual_access"];
 
-/// Maps whose entries stand in the kernel's own map since v3.
+/// Maps whose entries are in the kernel's own map since v3.
 const FLATTENED: &[&str] = &["Attrs", "CodeProps"];
 
-/// Gives a v2 document the keys that v3 has.
+/// Renames the keys of a v2 document to those of v3.
 pub(super) fn modernise(document: Value) -> Value {
     let Value::Map(entries) = document else { return document };
     let rename = |(key, value): (String, Value)| match key.as_str() {
@@ -65,7 +65,7 @@ fn argument(value: Value) -> Value {
     for (key, value) in entries {
         let key = rename(&key);
         let value = match value.as_text() {
-            // "no qualifier" was spelled out in v2 and is left out since.
+            // v2 spells "no qualifier" out; later versions omit it.
             Some("Default") if key.ends_with("access") => continue,
             Some(name) if ENUMERATED.contains(&key.as_str()) => Value::Text(snake(name)),
             _ => value,

@@ -1,4 +1,4 @@
-//! What a code object says about its kernels and their arguments.
+//! Metadata: what a code object states about its kernels and their arguments.
 
 mod allowance;
 mod legacy;
@@ -17,7 +17,8 @@ pub use yaml::MetadataError;
 
 use crate::error::Result;
 
-/// Reads the MessagePack of code object v3 and later, found at `offset`. Also says which kernels are left out, and why.
+/// Reads the MessagePack of code object v3 and later, found at `offset`. Also returns which kernels
+/// are omitted, and why.
 pub(crate) fn from_msgpack(data: &[u8], offset: u64) -> Result<(Metadata, Vec<String>)> {
     Metadata::decode(data, offset)
 }
@@ -35,10 +36,11 @@ pub(crate) fn from_yaml(data: &[u8], offset: u64) -> Result<Metadata> {
     Metadata::from_value(legacy::modernise(value), offset, text.len())
 }
 
-/// Turns the YAML between `.amdgpu_metadata` and `.end_amdgpu_metadata` into the MessagePack of code object v3 and later,
-/// byte by byte as LLVM's assembler does: [`Module::add_metadata`](crate::write::Module::add_metadata) makes a note of it.
+/// Turns the YAML between `.amdgpu_metadata` and `.end_amdgpu_metadata` into the MessagePack of
+/// code object v3 and later, byte for byte as LLVM's assembler does.
+/// [`Module::add_metadata`](crate::write::Module::add_metadata) adds it to a module as a note.
 ///
-/// What kernels and their arguments must say is checked; keys without a meaning are kept.
+/// Checks the required keys of kernels and their arguments; keeps keys without a meaning.
 ///
 /// # Errors
 /// [`MetadataError`] with line and column of the text.
@@ -49,7 +51,7 @@ pub fn assemble_metadata(yaml: &str) -> Result<Vec<u8>, MetadataError> {
     Ok(msgpack::write(&root.into_value()))
 }
 
-/// Refuses keys that LLVM would not take for text.
+/// Rejects keys that LLVM would not accept as text.
 fn keys(node: &yaml::Node) -> Result<(), MetadataError> {
     match &node.tree {
         yaml::Tree::Leaf(_) => Ok(()),
@@ -63,11 +65,12 @@ fn keys(node: &yaml::Node) -> Result<(), MetadataError> {
     }
 }
 
-/// The YAML from which [`assemble_metadata`] makes exactly the MessagePack `metadata`, as LLVM's tools print it, with the
-/// lines `---` and `...` around it. `None` if there is no such text: the bytes are damaged, lack what metadata must say, or
-/// are not in the form that LLVM writes, so that only data directives can give them back.
+/// The YAML from which [`assemble_metadata`] makes exactly the MessagePack `metadata`, as LLVM's
+/// tools print it, between the lines `---` and `...`. `None` if there is no such text: the bytes
+/// are damaged, lack required keys, or are not in the form that LLVM writes. Only data directives
+/// can express such bytes.
 pub fn disassemble_metadata(metadata: &[u8]) -> Option<String> {
-    // The tree and the text would take many times the memory of what is wrong with them.
+    // The tree and the text would need many times the memory of the invalid bytes.
     if Metadata::has_too_many_arguments(metadata).ok()? {
         return None;
     }

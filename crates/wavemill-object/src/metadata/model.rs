@@ -10,7 +10,7 @@ use super::value::{Reader, Value};
 use super::yaml;
 use crate::error::{Error, Result};
 
-/// Declares an enumeration that is spelled out in metadata, and keeps spellings it does not know.
+/// Declares an enumeration of metadata spellings that keeps unknown ones.
 macro_rules! spelled {
     (
         $(#[$meta:meta])*
@@ -86,23 +86,23 @@ spelled! {
         HiddenCompletionAction = "hidden_completion_action",
         /// Address of the state of a multi-grid launch.
         HiddenMultigridSyncArg = "hidden_multigrid_sync_arg",
-        /// Whole work-groups in X (32 bits; v5).
+        /// Whole workgroups in X (32 bits; v5).
         HiddenBlockCountX = "hidden_block_count_x",
-        /// Whole work-groups in Y (32 bits; v5).
+        /// Whole workgroups in Y (32 bits; v5).
         HiddenBlockCountY = "hidden_block_count_y",
-        /// Whole work-groups in Z (32 bits; v5).
+        /// Whole workgroups in Z (32 bits; v5).
         HiddenBlockCountZ = "hidden_block_count_z",
-        /// Work-items per work-group in X (16 bits; v5).
+        /// Work-items per workgroup in X (16 bits; v5).
         HiddenGroupSizeX = "hidden_group_size_x",
-        /// Work-items per work-group in Y (16 bits; v5).
+        /// Work-items per workgroup in Y (16 bits; v5).
         HiddenGroupSizeY = "hidden_group_size_y",
-        /// Work-items per work-group in Z (16 bits; v5).
+        /// Work-items per workgroup in Z (16 bits; v5).
         HiddenGroupSizeZ = "hidden_group_size_z",
-        /// Work-items of the partial work-group in X (16 bits; v5).
+        /// Work-items of the partial workgroup in X (16 bits; v5).
         HiddenRemainderX = "hidden_remainder_x",
-        /// Work-items of the partial work-group in Y (16 bits; v5).
+        /// Work-items of the partial workgroup in Y (16 bits; v5).
         HiddenRemainderY = "hidden_remainder_y",
-        /// Work-items of the partial work-group in Z (16 bits; v5).
+        /// Work-items of the partial workgroup in Z (16 bits; v5).
         HiddenRemainderZ = "hidden_remainder_z",
         /// Dimensions of the grid, 1 to 3 (16 bits; v5).
         HiddenGridDims = "hidden_grid_dims",
@@ -135,17 +135,17 @@ spelled! {
         Global = "global",
         /// Global memory that does not change during a launch.
         Constant = "constant",
-        /// Local memory of a work-group (LDS).
+        /// Local memory of a workgroup (LDS).
         Local = "local",
         /// Any of the others.
         Generic = "generic",
-        /// Memory shared by all work-groups on chip (GDS).
+        /// Memory shared by all workgroups on chip (GDS).
         Region = "region",
     }
 }
 
 spelled! {
-    /// What a kernel does with an argument's memory (`.access`, `.actual_access`).
+    /// How a kernel uses an argument's memory (`.access`, `.actual_access`).
     Access {
         /// It only reads.
         ReadOnly = "read_only",
@@ -162,13 +162,14 @@ const KERNELS: &str = "amdhsa.kernels";
 /// The key of a kernel's list of arguments.
 const ARGS: &str = ".args";
 
-/// Most arguments of a kernel that are read. Arguments take four bytes or more, and runtimes take some kilobytes of them at most.
+/// Most arguments of a kernel that are read. Each has four bytes or more, and runtimes accept only
+/// a few kilobytes of them.
 pub(super) const MOST_ARGUMENTS: usize = 4096;
 
-/// What messages call the outermost map.
+/// The name of the outermost map, for messages.
 const TOP: &str = "the top level";
 
-/// Entries of a map that have no meaning here, in the order of the file.
+/// Entries of a map without a meaning here, in the order of the file.
 type Extra = Vec<(String, Value)>;
 
 /// The metadata of a code object.
@@ -176,17 +177,17 @@ type Extra = Vec<(String, Value)>;
 pub struct Metadata {
     /// `amdhsa.version`: major and minor; 1.0 for code object v3, 1.1 for v4, 1.2 for v5 and v6.
     pub version: Option<[u32; 2]>,
-    /// `amdhsa.target`, as spelled; from v4.
+    /// `amdhsa.target`, as spelled; since v4.
     pub target: Option<String>,
     /// `amdhsa.printf`: the formats of OpenCL printf, as spelled (`id:count:sizes:format`).
     pub printf: Vec<String>,
-    /// `amdhsa.kernels`, without those that have too many arguments.
+    /// `amdhsa.kernels`, except those with too many arguments.
     pub kernels: Vec<Arc<KernelMetadata>>,
     /// Keys without a meaning here.
     pub extra: Extra,
 }
 
-/// What metadata says about a kernel. Sizes are in bytes; `None` where the file is silent.
+/// The metadata of a kernel. Sizes are in bytes; `None` if the file does not state them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct KernelMetadata {
     /// `.name`: the kernel's name in the symbol table, mangled for C++.
@@ -205,7 +206,7 @@ pub struct KernelMetadata {
     pub kernarg_segment_size: Option<u32>,
     /// `.kernarg_segment_align`.
     pub kernarg_segment_align: Option<u32>,
-    /// `.group_segment_fixed_size`: local memory of a work-group.
+    /// `.group_segment_fixed_size`: local memory of a workgroup.
     pub group_segment_fixed_size: Option<u32>,
     /// `.private_segment_fixed_size`: scratch memory of a work-item.
     pub private_segment_fixed_size: Option<u32>,
@@ -223,9 +224,9 @@ pub struct KernelMetadata {
     pub sgpr_spill_count: Option<u32>,
     /// `.vgpr_spill_count`.
     pub vgpr_spill_count: Option<u32>,
-    /// `.max_flat_workgroup_size`: most work-items of a work-group.
+    /// `.max_flat_workgroup_size`: most work-items of a workgroup.
     pub max_flat_workgroup_size: Option<u32>,
-    /// `.reqd_workgroup_size`: the only work-group size allowed.
+    /// `.reqd_workgroup_size`: the only workgroup size allowed.
     pub reqd_workgroup_size: Option<[u32; 3]>,
     /// `.workgroup_size_hint`.
     pub workgroup_size_hint: Option<[u32; 3]>,
@@ -233,7 +234,7 @@ pub struct KernelMetadata {
     pub vec_type_hint: Option<String>,
     /// `.device_enqueue_symbol`.
     pub device_enqueue_symbol: Option<String>,
-    /// `.uniform_work_group_size`: every work-group must be whole.
+    /// `.uniform_work_group_size`: every workgroup must be whole.
     pub uniform_work_group_size: bool,
     /// `.cluster_dims` (v6).
     pub cluster_dims: Option<[u32; 3]>,
@@ -254,7 +255,7 @@ pub struct Argument {
     pub size: u32,
     /// `.value_kind`.
     pub value_kind: ValueKind,
-    /// `.value_type`: `f32`, `i8`, `struct`; written by old compilers only.
+    /// `.value_type`: `f32`, `i8`, `struct`; only old compilers write it.
     pub value_type: Option<String>,
     /// `.address_space`.
     pub address_space: Option<AddressSpace>,
@@ -284,7 +285,8 @@ impl Argument {
 }
 
 impl Metadata {
-    /// Gives a meaning to a tree with the keys of code object v3, which was read of a text of `size` bytes.
+    /// Interprets a tree with the keys of code object v3. The tree was read from a text of `size`
+    /// bytes.
     pub(super) fn from_value(value: Value, offset: u64, size: usize) -> Result<Self> {
         let mut allowance = Allowance::new(size, yaml::FACTOR / 2);
         let mut map = Reader::new(value, TOP, offset)?;
@@ -299,7 +301,8 @@ impl Metadata {
         Metadata::of(map, kernels)
     }
 
-    /// Reads MessagePack: of the tree, no more than one kernel is in memory at a time. Also says which kernels are left out.
+    /// Reads MessagePack, with the tree of at most one kernel in memory at a time. Also returns
+    /// which kernels are omitted.
     pub(super) fn decode(data: &[u8], offset: u64) -> Result<(Self, Vec<String>)> {
         let mut decoder = Decoder::new(data, offset);
         let Some(length) = decoder.map()? else {
@@ -322,13 +325,14 @@ impl Metadata {
         decoder.end()?;
         let mut map = Reader::new(Value::Map(others), TOP, offset)?;
         if kernels.is_none() {
-            // Something else than a list.
+            // It is not a list.
             map.list(KERNELS)?;
         }
         Ok((Metadata::of(map, kernels.unwrap_or_default())?, problems))
     }
 
-    /// Whether MessagePack has a kernel with more arguments than are read, whatever else is wrong with it.
+    /// Whether MessagePack has a kernel with more arguments than are read, whether or not it is
+    /// otherwise valid.
     pub(super) fn has_too_many_arguments(data: &[u8]) -> Result<bool> {
         let mut decoder = Decoder::new(data, 0);
         for _ in 0..decoder.map()?.unwrap_or(0) {
@@ -366,7 +370,7 @@ impl Metadata {
     }
 }
 
-/// That kernel number `at` has too many arguments to be read.
+/// The message for kernel number `at`, which has too many arguments.
 fn too_many_arguments(kernel: &Value, at: usize, count: usize) -> String {
     let name = match kernel {
         Value::Map(entries) => {
@@ -382,13 +386,13 @@ fn too_many_arguments(kernel: &Value, at: usize, count: usize) -> String {
 }
 
 impl KernelMetadata {
-    /// Reads the `count` kernels of a list. What they were read from is gone when they have been read.
+    /// Reads the `count` kernels of a list. Each tree is freed once its kernel has been read.
     fn decode_all(
         decoder: &mut Decoder<'_>,
         count: usize,
         problems: &mut Vec<String>,
     ) -> Result<Vec<Arc<Self>>> {
-        // There are no more than can be kept.
+        // Check that the memory suffices for all of them.
         let mut ahead = *decoder;
         ahead.spend::<Self>(count)?;
         let mut kernels = Vec::new();
@@ -402,7 +406,7 @@ impl KernelMetadata {
                 continue;
             }
             let kernel = KernelMetadata::from_value(value, at, decoder.offset())?;
-            // Entries without a meaning are kept.
+            // Entries without a meaning stay allocated.
             if kernel.extra.is_empty() && kernel.args.iter().all(|arg| arg.extra.is_empty()) {
                 decoder.allowance.give_back(left);
             }
@@ -412,7 +416,7 @@ impl KernelMetadata {
         Ok(kernels)
     }
 
-    /// The tree of a kernel. Of arguments that are too many the number is read.
+    /// The tree of a kernel. Skips too long a list of arguments and returns its length.
     fn decode(decoder: &mut Decoder<'_>) -> Result<(Value, Option<usize>)> {
         let Some(length) = decoder.map()? else { return Ok((decoder.value(2)?, None)) };
         let mut entries = Vec::new();
@@ -431,7 +435,7 @@ impl KernelMetadata {
         Ok((Value::Map(entries), excess))
     }
 
-    /// Takes the memory of the kernel and its arguments.
+    /// Charges the memory of the kernel and its arguments.
     fn spend(&self, allowance: &mut Allowance) -> Result<(), String> {
         allowance.spend::<Self>(1)?;
         allowance.spend::<Argument>(self.args.len())
@@ -487,8 +491,8 @@ impl KernelMetadata {
 }
 
 impl Argument {
-    /// `end` is where the argument before this one ends: code object v2 gives
-    /// alignments instead of offsets.
+    /// `end` is the end of the previous argument: code object v2 states alignments instead of
+    /// offsets.
     fn from_map(mut map: Reader, end: &mut u64) -> Result<Self> {
         let size = map.integer(".size")?.ok_or_else(|| map.missing(".size"))?;
         let align = map.integer(".align")?;

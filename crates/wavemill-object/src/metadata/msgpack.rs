@@ -7,10 +7,11 @@ use super::allowance::Allowance;
 use super::value::{MAX_DEPTH, Value};
 use crate::error::{Error, Result};
 
-/// Times its own size that metadata may take in memory. That of compilers takes 5 to 7 times its size.
+/// Limit on the memory for metadata, as a multiple of its size. Compilers' metadata needs 5 to 7
+/// times its size.
 const FACTOR: usize = 10;
 
-/// Reads one MessagePack value that fills `data`; trailing zeros are padding.
+/// Reads one MessagePack value from all of `data`; trailing zeros are padding.
 pub(super) fn parse(data: &[u8], offset: u64) -> Result<Value> {
     let mut decoder = Decoder::new(data, offset);
     let value = decoder.value(0)?;
@@ -18,38 +19,38 @@ pub(super) fn parse(data: &[u8], offset: u64) -> Result<Value> {
     Ok(value)
 }
 
-/// Reads values one after the other, with bounds on their nesting and on the memory that they take.
+/// Reads consecutive values, with bounds on their nesting and on the memory that they use.
 #[derive(Clone, Copy)]
 pub(super) struct Decoder<'a> {
     data: &'a [u8],
     at: usize,
-    /// Where the data stand in the code object.
+    /// The offset of the data in the code object.
     offset: u64,
     pub(super) allowance: Allowance,
 }
 
 impl<'a> Decoder<'a> {
-    /// Reads `data`, which stand at `offset` in the code object.
+    /// Reads `data`, which begins at `offset` in the code object.
     pub(super) fn new(data: &'a [u8], offset: u64) -> Self {
         Decoder { data, at: 0, offset, allowance: Allowance::new(data.len(), FACTOR) }
     }
 
-    /// Where the data stand in the code object.
+    /// The offset of the data in the code object.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// An error at the item that is read.
+    /// An error at the current item.
     pub(super) fn error(&self, detail: impl Into<String>) -> Error {
         Error::malformed("MessagePack metadata", self.offset + self.at as u64, detail)
     }
 
-    /// Takes the memory of so many items of a type.
+    /// Charges the memory of `count` items of a type.
     pub(super) fn spend<T>(&mut self, count: usize) -> Result<()> {
         self.allowance.spend::<T>(count).map_err(|detail| self.error(detail))
     }
 
-    /// Nothing but padding may be left.
+    /// Checks that only padding is left.
     pub(super) fn end(&self) -> Result<()> {
         let rest = self.data.get(self.at..).unwrap_or_default();
         match rest.iter().any(|&byte| byte != 0) {
@@ -68,7 +69,7 @@ impl<'a> Decoder<'a> {
         Ok(bytes)
     }
 
-    /// A big-endian number of so many bytes, eight at most.
+    /// A big-endian number of `size` bytes, at most eight.
     fn number(&mut self, size: usize) -> Result<u64> {
         Ok(self.bytes(size)?.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
     }
@@ -77,7 +78,8 @@ impl<'a> Decoder<'a> {
         Ok(Marker::from_u8(self.bytes(1)?.first().copied().unwrap_or_default()))
     }
 
-    /// The number of entries, if a map comes next: its entries follow. There is memory for them.
+    /// The number of entries if the next item is a map; its entries follow. Checks that there is
+    /// memory for them.
     pub(super) fn map(&mut self) -> Result<Option<usize>> {
         let start = *self;
         let marker = self.marker()?;
@@ -89,7 +91,7 @@ impl<'a> Decoder<'a> {
         Ok(length)
     }
 
-    /// The number of items, if a list comes next: its items follow.
+    /// The number of items if the next item is a list; its items follow.
     pub(super) fn list(&mut self) -> Result<Option<usize>> {
         let start = *self;
         let marker = self.marker()?;
@@ -100,7 +102,7 @@ impl<'a> Decoder<'a> {
         Ok(length)
     }
 
-    /// The number of items, if a list comes next, which is still to be read.
+    /// The number of items if the next item is a list, without consuming it.
     pub(super) fn next_list(&self) -> Result<Option<usize>> {
         let mut ahead = *self;
         ahead.list()
@@ -124,8 +126,8 @@ impl<'a> Decoder<'a> {
         }))
     }
 
-    /// The next value, within so many lists and maps. It is known to be whole, and to fit into the memory that there is,
-    /// before any of it is kept.
+    /// The next value, inside `depth` lists and maps. Before keeping any of it, checks that it is
+    /// complete and that there is memory for it.
     pub(super) fn value(&mut self, depth: u16) -> Result<Value> {
         let mut ahead = *self;
         ahead.measure(depth)?;
@@ -133,7 +135,7 @@ impl<'a> Decoder<'a> {
         self.build()
     }
 
-    /// Steps over the next value.
+    /// Skips the next value.
     pub(super) fn skip(&mut self, depth: u16) -> Result<()> {
         let mut ahead = Decoder { allowance: Allowance::UNLIMITED, ..*self };
         ahead.measure(depth)?;
@@ -141,7 +143,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Steps over the next value, and takes the memory that [`Decoder::build`] needs for it.
+    /// Skips the next value and charges the memory that [`Decoder::build`] needs for it.
     fn measure(&mut self, depth: u16) -> Result<()> {
         if depth > MAX_DEPTH {
             return Err(self.error(format!("it is nested more than {MAX_DEPTH} levels deep")));
@@ -153,7 +155,7 @@ impl<'a> Decoder<'a> {
         }
         if let Some(length) = self.map_length(marker)? {
             self.room::<(String, Value)>(length, 2)?;
-            // Keys and values take turns.
+            // Keys and values alternate.
             return (0..2 * length).try_for_each(|_| self.measure(depth + 1));
         }
         let contents = self.contents(marker)?;
@@ -163,7 +165,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads the next value, which has been measured.
+    /// Builds the next value, which has been measured.
     fn build(&mut self) -> Result<Value> {
         let marker = self.marker()?;
         if let Some(length) = self.list_length(marker)? {
@@ -179,7 +181,8 @@ impl<'a> Decoder<'a> {
         Ok(scalar(marker, self.contents(marker)?))
     }
 
-    /// Makes sure that there is memory for a list of so many items, of which each takes `least` bytes of the data or more.
+    /// Checks that there is memory for a list of `length` items, each of at least `least` bytes in
+    /// the data.
     fn room<T>(&mut self, length: usize, least: usize) -> Result<()> {
         let left = self.data.len() - self.at;
         if length.saturating_mul(least) > left {
@@ -196,7 +199,7 @@ impl<'a> Decoder<'a> {
         self.spelled(key)
     }
 
-    /// A key as text; one of another type is spelled out.
+    /// A key as text; keys of other types are converted to text.
     fn spelled(&mut self, key: Value) -> Result<String> {
         let key = match key {
             Value::Text(text) => return Ok(text),
@@ -206,7 +209,8 @@ impl<'a> Decoder<'a> {
         Ok(key)
     }
 
-    /// The bytes of an item that is no list and no map, behind its marker, its length and its type.
+    /// The bytes of an item that is neither a list nor a map, after its marker, its length and its
+    /// type.
     fn contents(&mut self, marker: Marker) -> Result<&'a [u8]> {
         let size = match marker {
             Marker::Null | Marker::False | Marker::True | Marker::FixPos(_) | Marker::FixNeg(_) => 0,
@@ -236,21 +240,21 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Whether an item is of a type that the format leaves to its users: one byte in front of its bytes says which.
+/// Whether an item has a type of the application: one byte before its contents names the type.
 fn is_extension(marker: Marker) -> bool {
     let fixed = [Marker::FixExt1, Marker::FixExt2, Marker::FixExt4, Marker::FixExt8, Marker::FixExt16]
         .contains(&marker);
     fixed || [Marker::Ext8, Marker::Ext16, Marker::Ext32].contains(&marker)
 }
 
-/// Whether an item is a number, a boolean or nothing, which takes no memory but its node's.
+/// Whether an item is a number, a boolean or nil, which needs no memory beyond its node.
 fn is_number(marker: Marker) -> bool {
     !matches!(scalar(marker, &[]), Value::Text(_) | Value::Bytes(_))
 }
 
-/// The item with this marker and these bytes, which is no list and no map.
+/// The item with this marker and these bytes; neither a list nor a map.
 fn scalar(marker: Marker, bytes: &[u8]) -> Value {
-    // Numbers are big-endian and have eight bytes at most.
+    // Numbers are big-endian and have at most eight bytes.
     let number = || bytes.iter().take(8).fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
     let signed = || {
         let unused = 64 - 8 * bytes.len().clamp(1, 8) as u32;
@@ -266,7 +270,7 @@ fn scalar(marker: Marker, bytes: &[u8]) -> Value {
         Marker::I8 | Marker::I16 | Marker::I32 | Marker::I64 => signed(),
         Marker::F32 => Value::Float(f32::from_bits(number() as u32).into()),
         Marker::F64 => Value::Float(f64::from_bits(number())),
-        // A name with bytes that are not UTF-8 is shown with replacements.
+        // Show text that is not UTF-8 with replacement characters.
         Marker::FixStr(_) | Marker::Str8 | Marker::Str16 | Marker::Str32 => {
             Value::Text(String::from_utf8_lossy(bytes).into_owned())
         }
@@ -274,7 +278,7 @@ fn scalar(marker: Marker, bytes: &[u8]) -> Value {
     }
 }
 
-/// Writes a value: maps in the order of their keys, everything in the shortest form that it has, as LLVM does.
+/// Writes a value as LLVM does: maps sorted by key, every item in its shortest form.
 pub(super) fn write(value: &Value) -> Vec<u8> {
     let mut out = Vec::new();
     put(value, &mut out);
@@ -289,10 +293,10 @@ fn put(value: &Value, out: &mut Vec<u8>) {
         Value::Integer(value) => match (u64::try_from(*value), i64::try_from(*value)) {
             (Ok(value), _) => drop(encode::write_uint(out, value)),
             (_, Ok(value)) => drop(encode::write_sint(out, value)),
-            // No reader makes such a number.
+            // No reader produces such a number.
             _ => drop(encode::write_nil(out)),
         },
-        // Half the bytes are enough for numbers of usual size, LLVM thinks, although digits are lost.
+        // LLVM writes numbers in the range of `f32` with four bytes, although this loses digits.
         Value::Float(value)
             if (f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX)).contains(&value.abs()) =>
         {

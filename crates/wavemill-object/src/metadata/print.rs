@@ -6,10 +6,10 @@ use super::scalar;
 use super::value::Value;
 use crate::printable::is_hidden;
 
-/// Values of a map stand in this column, counted from that of the keys.
+/// The column of a map's values, relative to its keys.
 const COLUMN: usize = 17;
 
-/// Prints a document, with the lines that mark its start and its end. A map is printed in the order of its entries.
+/// Prints a document with the lines that mark its start and end. Entries of a map keep their order.
 pub(super) fn document(value: &Value) -> String {
     let mut out = String::from("---");
     match value {
@@ -24,9 +24,9 @@ pub(super) fn document(value: &Value) -> String {
     out
 }
 
-/// A list or map that is not empty, each item on lines of its own.
+/// A list or map that is not empty, with each item on its own lines.
 fn block(value: &Value, indent: usize, out: &mut String) {
-    // A map or list inside of a list begins behind the dash.
+    // A map or list inside a list begins after the dash.
     let mut first = !out.ends_with("- ");
     let mut begin = |out: &mut String| {
         if std::mem::replace(&mut first, true) {
@@ -74,7 +74,7 @@ fn is_block(value: &Value) -> bool {
     }
 }
 
-/// A value that stands on the line of its key.
+/// A value on the line of its key.
 fn flow(value: &Value) -> String {
     match value {
         Value::Nil => "!nil ''".to_owned(),
@@ -85,7 +85,7 @@ fn flow(value: &Value) -> String {
         }
         Value::Float(value) if value.is_infinite() => if *value > 0.0 { "INF" } else { "-INF" }.to_owned(),
         Value::Float(value) => format!("{value:e}"),
-        // Text that would be read as something else has a tag.
+        // Text that would be read as another type needs a tag.
         Value::Text(text) if !matches!(scalar::plain(text), Value::Text(_)) => {
             format!("!str {}", quoted(text))
         }
@@ -96,7 +96,7 @@ fn flow(value: &Value) -> String {
     }
 }
 
-/// Text with the quotes that it needs: none, single ones, or double ones with escapes.
+/// Text in the quotes that it needs: none, single ones, or double ones with escapes.
 fn quoted(text: &str) -> String {
     let beyond = |c: char| c != '\t' && c.is_control() || !c.is_ascii();
     if text.contains(beyond) {

@@ -1,15 +1,16 @@
-//! What a scalar of YAML is: by the rules of LLVM's metadata, and by those of code object v2.
+//! Types of YAML scalars, by the rules of LLVM's metadata and by those of code object v2.
 
 use super::value::Value;
 use super::yaml::Scalar;
 
-/// The type of a scalar as LLVM finds it: by its text, with or without quotes, unless a tag (`!str`) says otherwise.
-/// Where nothing stands, there is an empty list.
+/// The type that LLVM gives a scalar: it depends on the text, with or without quotes, unless a tag
+/// (`!str`) says otherwise. An absent value is an empty list.
 pub(super) fn llvm(scalar: &Scalar<'_>) -> Result<Value, String> {
     let Scalar { text, .. } = *scalar;
     match scalar.tag {
         None if scalar.absent => Ok(Value::List(Vec::new())),
-        // Untagged, tagged without a name and tagged as text by the rules of YAML mean the same to LLVM.
+        // LLVM treats untagged, tagged without a name and tagged as text by the rules of YAML
+        // alike.
         None | Some("!" | "tag:yaml.org,2002:str") => Ok(plain(text)),
         Some("!nil") => Ok(Value::Nil),
         Some("!int") => {
@@ -36,7 +37,7 @@ pub(super) fn plain(text: &str) -> Value {
     }
 }
 
-/// The type of a scalar in metadata of code object v2: text in quotes is text.
+/// The type of a scalar in metadata of code object v2: quoted text is text.
 pub(super) fn legacy(scalar: &Scalar<'_>) -> Result<Value, String> {
     let Scalar { text, .. } = *scalar;
     Ok(match text {
@@ -60,7 +61,7 @@ fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// With a tag, all spellings of YAML 1.1 are booleans: in lower case, in upper case, or with a capital at the start.
+/// With a tag, all spellings of YAML 1.1 are booleans: lower case, upper case, or capitalised.
 fn tagged_boolean(text: &str) -> Option<bool> {
     let lower = text.to_ascii_lowercase();
     let rest = text.get(1..)?;
@@ -75,7 +76,7 @@ fn tagged_boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// An integer of 64 bits, negative or not; the prefix tells the base.
+/// A 64-bit integer, possibly negative; a prefix selects the base.
 fn integer(text: &str) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -93,7 +94,7 @@ fn integer(text: &str) -> Option<i128> {
     } else {
         (digits, 10)
     };
-    // Rust takes a sign here, which has been dealt with.
+    // Rust accepts another sign here, but the sign has been consumed.
     if !digits.starts_with(|c: char| c.is_ascii_alphanumeric()) {
         return None;
     }
@@ -105,8 +106,8 @@ fn integer(text: &str) -> Option<i128> {
     }
 }
 
-/// A floating-point number as the C library's `strtod` reads it: decimal or hexadecimal, infinite or not a number, after
-/// white space. Empty text is 0, and a zero byte ends the text.
+/// A floating-point number as the C library's `strtod` reads it: decimal or hexadecimal, infinity
+/// or NaN, after white space. Empty text is 0, and a zero byte ends the text.
 fn float(text: &str) -> Option<f64> {
     let text = text.split('\0').next().unwrap_or(text);
     if text.is_empty() {
@@ -118,11 +119,11 @@ fn float(text: &str) -> Option<f64> {
         let value = hexadecimal(digits)?;
         return Some(if text.starts_with('-') { -value } else { value });
     }
-    // Rust reads the same texts, except empty ones and bare signs.
+    // Rust accepts the same texts, except empty ones and bare signs.
     text.parse().ok()
 }
 
-/// `1.8p3`: digits of base 16 and an exponent of base 2.
+/// `1.8p3`: hexadecimal digits and an exponent of base 2.
 fn hexadecimal(text: &str) -> Option<f64> {
     let (digits, exponent) = match text.split_once(['p', 'P']) {
         Some((digits, exponent)) => (digits, exponent.parse::<i32>().ok()?),
@@ -133,7 +134,7 @@ fn hexadecimal(text: &str) -> Option<f64> {
     if all.is_empty() || !all.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    // Beyond 28 digits, all that matters is whether one of them is not 0: it is kept as the lowest bit.
+    // Beyond 28 digits, only whether one of them is not 0 matters: keep that as the lowest bit.
     let significant = all.trim_start_matches('0');
     let (kept, rest) = significant.split_at(significant.len().min(28));
     let mut mantissa = if kept.is_empty() { 0 } else { u128::from_str_radix(kept, 16).ok()? };
@@ -151,7 +152,7 @@ fn scale(mantissa: u128, shift: i64) -> f64 {
     if top > 1024 {
         return f64::INFINITY;
     }
-    // The exponent of the lowest bit that a result of this size has.
+    // The exponent of the lowest bit of a result of this size.
     let lowest = (top - 53).max(-1074);
     let drop = lowest - shift;
     let rounded = match drop {

@@ -1,4 +1,4 @@
-//! Metadata as a tree, before its keys are given a meaning.
+//! Metadata as a tree, before its keys are interpreted.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 /// Deepest nesting that is read; real metadata has six levels.
 pub(super) const MAX_DEPTH: u16 = 32;
 
-/// A node of the metadata: what MessagePack and the YAML of code object v2 have in common.
+/// A node of the metadata: the common data model of MessagePack and the YAML of code object v2.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// Nothing.
@@ -29,7 +29,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// What kind of node this is, for messages.
+    /// The kind of this node, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Value::Nil => "nothing",
@@ -75,10 +75,10 @@ impl fmt::Display for Value {
     }
 }
 
-/// Takes keys out of a map; what nobody took is left over, and kept.
+/// Takes keys out of a map; the remaining entries are kept.
 pub(super) struct Reader {
     entries: Vec<(String, Value)>,
-    /// Where the map stands, for messages: `kernel 2, argument 0`.
+    /// The location of the map, for messages: `kernel 2, argument 0`.
     place: String,
     /// Offset of the metadata in the code object.
     offset: u64,
@@ -97,12 +97,12 @@ impl Reader {
         }
     }
 
-    /// The entries that no one took.
+    /// The entries that were not taken.
     pub(super) fn rest(self) -> Vec<(String, Value)> {
         self.entries
     }
 
-    /// Says in messages which map this is, once its name is known.
+    /// Sets the name of this map for messages, once it is known.
     pub(super) fn place(&mut self, place: String) {
         self.place = place;
     }

@@ -1,4 +1,5 @@
-//! What metadata must say, as LLVM's assembler checks it (AMDGPUUsage, "Code Object V3 Metadata" and later).
+//! Checks the required keys of metadata, as LLVM's assembler does (AMDGPUUsage, "Code Object V3
+//! Metadata" and later).
 
 use super::model::{Access, AddressSpace, ValueKind};
 use super::scalar;
@@ -11,17 +12,17 @@ enum Kind {
     Text,
     Integer,
     Boolean,
-    /// One of some texts: whether a text is one, and what it should be.
+    /// One of several texts: a test for a text, and a description of the valid ones.
     OneOf(fn(&str) -> bool, &'static str),
-    /// So many integers.
+    /// This many integers.
     Integers(usize),
     /// Any number of texts.
     Texts,
-    /// Any number of maps with these keys, and what each of them is.
+    /// Any number of maps with these keys, and the name of each map.
     Maps(&'static [Key], &'static str),
 }
 
-/// A key, its type, and whether it must be there. Other keys are left alone.
+/// A key, its type, and whether it is required. Other keys are ignored.
 type Key = (&'static str, Kind, bool);
 
 const LANGUAGES: [&str; 6] = ["OpenCL C", "OpenCL C++", "HCC", "HIP", "OpenMP", "Assembler"];
@@ -96,7 +97,8 @@ fn is_access(text: &str) -> bool {
     !matches!(Access::from_text(text), Access::Other(_))
 }
 
-/// Checks the root of a document. Texts that were tagged as such are read again where another type is expected.
+/// Checks the root of a document. Text that was tagged as text is interpreted again if another type
+/// is expected.
 pub(super) fn verify(root: &mut Node) -> Result<(), MetadataError> {
     map(root, ROOT, "the metadata", None)
 }
@@ -108,7 +110,7 @@ fn map(node: &mut Node, keys: &[Key], what: &str, part_of: Option<&str>) -> Resu
     let Tree::Map(entries) = &mut node.tree else {
         return Err(mark.error(format!("{what}{within} should be a map of keys and values, but is {found}")));
     };
-    // Which one it is, where it has a name.
+    // The name of the map, if it has one.
     let name = entries.iter().find_map(|(key, node)| match &node.tree {
         Tree::Leaf(Value::Text(text)) if key == ".name" => Some(format!(" (`{text}`)")),
         _ => None,

@@ -1,4 +1,5 @@
-//! YAML: what compilers print and people write of metadata. The text becomes a tree whose nodes remember where they stand.
+//! Parses metadata in YAML, from compilers and from people, into a tree whose nodes record their
+//! positions.
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
@@ -7,7 +8,8 @@ use super::model::MOST_ARGUMENTS;
 use super::value::{MAX_DEPTH, Value};
 use super::yaml_mistakes;
 
-/// What is wrong with the text of metadata, and where: lines and columns count from 1, columns in characters.
+/// An error in the text of metadata and its position. Lines and columns count from 1, columns in
+/// characters.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {detail}")]
 pub struct MetadataError {
@@ -15,11 +17,11 @@ pub struct MetadataError {
     pub line: usize,
     /// Column of the line.
     pub column: usize,
-    /// What was expected and what was found.
+    /// The expectation and the finding.
     pub detail: String,
 }
 
-/// A place in the text.
+/// A position in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark {
     line: usize,
@@ -30,7 +32,7 @@ impl Mark {
     /// The start of the text.
     pub(super) const START: Mark = Mark { line: 1, column: 1 };
 
-    /// An error at this place.
+    /// An error at this position.
     pub(super) fn error(self, detail: impl Into<String>) -> MetadataError {
         MetadataError { line: self.line, column: self.column, detail: detail.into() }
     }
@@ -49,19 +51,19 @@ pub(super) struct Node {
     pub(super) tree: Tree,
 }
 
-/// What a node is.
+/// The kind of a node and its contents.
 #[derive(Debug)]
 pub(super) enum Tree {
-    /// A scalar, or an empty one.
+    /// A scalar, possibly empty.
     Leaf(Value),
     /// A sequence.
     List(Vec<Node>),
-    /// A mapping, in the order of the text; no key is there twice.
+    /// A mapping, in the order of the text, without duplicate keys.
     Map(Vec<(String, Node)>),
 }
 
 impl Node {
-    /// The value without its places.
+    /// The value without its positions.
     pub(super) fn into_value(self) -> Value {
         match self.tree {
             Tree::Leaf(value) => value,
@@ -73,19 +75,19 @@ impl Node {
     }
 }
 
-/// A scalar as it is written.
+/// A scalar as written.
 #[derive(Debug)]
 pub(super) struct Scalar<'a> {
     pub(super) text: &'a str,
-    /// It has quotes, or is a block of its own.
+    /// It is quoted, or is a block scalar.
     pub(super) quoted: bool,
-    /// There is nothing where a value should be.
+    /// The value is missing.
     pub(super) absent: bool,
     /// `!str`, or `tag:yaml.org,2002:str` for `!!str`.
     pub(super) tag: Option<&'a str>,
 }
 
-/// Gives a scalar its type; where nothing stands, it may be an empty list.
+/// Gives a scalar its type; a missing value may be an empty list.
 pub(super) type Typing = fn(&Scalar<'_>) -> Result<Value, String>;
 
 struct Reader<'a> {
@@ -96,7 +98,8 @@ struct Reader<'a> {
     allowance: Allowance,
 }
 
-/// Times its own size that a text may take in memory. That of compilers takes 5 to 10 times its size.
+/// Limit on the memory for a text, as a multiple of its size. Compilers' text needs 5 to 10 times
+/// its size.
 pub(super) const FACTOR: usize = 12;
 
 /// Keys of lists of arguments, in code object v2 and later.
@@ -119,7 +122,7 @@ pub(super) fn parse(text: &str, typing: Typing) -> Result<Option<Node>, Metadata
 }
 
 impl<'a> Reader<'a> {
-    /// The next event, where it stands, and whether it is a scalar without any text.
+    /// The next event, its position, and whether it is a scalar without any text.
     fn next(&mut self) -> Result<Option<(Event<'a>, Mark, bool)>, MetadataError> {
         match self.parser.next_event() {
             None => Ok(None),
@@ -138,7 +141,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next event inside of a list or map.
+    /// The next event inside a list or map.
     fn inner(&mut self) -> Result<(Event<'a>, Mark, bool), MetadataError> {
         match self.next()? {
             Some(event) => Ok(event),
@@ -146,7 +149,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The node that begins with `event`: how deep it is, and how many items it may have as a list.
+    /// The node that begins with `event`, at this depth; a list may have at most `longest` items.
     fn node(
         &mut self,
         event: Event<'a>,
@@ -197,7 +200,7 @@ impl<'a> Reader<'a> {
                         (Event::Scalar(text, ..), mark, _) => (text.into_owned(), mark),
                         (_, mark, _) => return Err(mark.error("a key should be text")),
                     };
-                    // The map has it, and the set of keys that were there.
+                    // Both the map and the set of known keys hold the key.
                     for _ in 0..2 {
                         let spent = self.allowance.spend::<String>(1);
                         let spent = spent.and_then(|()| self.allowance.spend_text(key.len()));
@@ -210,7 +213,7 @@ impl<'a> Reader<'a> {
                     let longest = if ARGUMENTS.contains(&key.as_str()) { MOST_ARGUMENTS } else { usize::MAX };
                     entries.push((key, self.node(event, mark, absent, (depth + 1, longest))?));
                 }
-                // Room for four would be most of what a map with one entry takes.
+                // Spare capacity for four entries would be most of the memory of a map with one.
                 entries.shrink_to_fit();
                 Tree::Map(entries)
             }
@@ -221,7 +224,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The first tab that indents a line, from the line of `mark` on: the text before it may be told instead.
+/// The first tab that indents a line, from the line of `mark` on: the parser may report the text
+/// before the tab.
 fn tab(text: &str, mark: Mark) -> Option<Mark> {
     let mut lines = (1..).zip(text.lines()).skip(mark.line.saturating_sub(1));
     lines.find_map(|(line, text)| {

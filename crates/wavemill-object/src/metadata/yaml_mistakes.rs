@@ -1,6 +1,6 @@
-//! What is wrong with a text that is no YAML, for people: the reader's messages speak of its own workings.
+//! Explains YAML syntax errors to people: the parser's own messages describe its internals.
 
-/// What was expected, by the message of the reader.
+/// The expectation for each message of the parser.
 const EXPECTED: [(&str, &str); 42] = [
     // Indentation.
     (
@@ -99,10 +99,10 @@ const EXPECTED: [(&str, &str); 42] = [
 pub(super) const TAB: &str = "expected spaces, found a tab: YAML does not allow tabs for indentation";
 const COLON: &str = "expected no `:` here: a key begins its line, or a `[`, `{` or quote above is not closed";
 const VALUE: &str = "expected a value";
-/// References would be to something that is anchored.
+/// A reference refers to an anchor.
 pub(super) const ANCHOR: &str = "references to anchors (`*name`) are not supported";
 
-/// What should have stood there, from the message of the reader.
+/// The expectation, from the message of the parser.
 pub(super) fn expected(message: &str) -> String {
     if let Some((_, own)) = EXPECTED.iter().find(|(theirs, _)| *theirs == message) {
         return (*own).to_owned();
@@ -134,7 +134,7 @@ mod tests {
     use super::super::{scalar, yaml};
     use super::EXPECTED;
 
-    /// Every text that is no YAML has a message of our own, and the list knows the reader's words.
+    /// Every invalid text has a message of our own, and the list contains the parser's wording.
     #[test]
     fn messages_are_our_own() {
         let cases = [

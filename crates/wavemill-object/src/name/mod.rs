@@ -1,8 +1,9 @@
 //! Names of kernels and functions as people write them.
 //!
-//! A name may leave out what the symbol has: scopes on the left, template arguments, parameters, the type that is
-//! returned, and of parameters and template arguments their scopes and the types of constants. What it has may be spelled in any way: `const float*` or `float const*`, `unsigned` or `unsigned int`,
-//! `64u` or `(unsigned int)64`, with any blanks.
+//! A name may omit parts of the symbol: scopes on the left, template arguments, parameters, the
+//! return type, and in parameters and template arguments their scopes and the types of constants.
+//! The rest may be spelled in any way: `const float*` or `float const*`, `unsigned` or `unsigned
+//! int`, `64u` or `(unsigned int)64`, with any blanks.
 
 mod near;
 mod parts;
@@ -15,7 +16,7 @@ pub use near::near_names;
 use crate::demangle::{demangle, kernel_of_body};
 use parts::{Fit, Parts};
 
-/// Longest name that is compared in parts; longer ones are compared as they are.
+/// Longest name that is parsed into parts; longer ones are compared verbatim.
 const LONGEST: usize = 64 << 10;
 
 /// The symbols that a name stands for.
@@ -23,14 +24,14 @@ const LONGEST: usize = 64 << 10;
 pub enum Match<T> {
     /// None.
     None,
-    /// This one, which fits better than all others.
+    /// This symbol, which fits better than all others.
     One(T),
-    /// Several that fit alike, in their order.
+    /// Several that fit equally well, in their order.
     Several(Vec<T>),
 }
 
 impl<T> Match<T> {
-    /// The symbol, if there is one and no other.
+    /// The symbol, if exactly one fits.
     pub fn one(self) -> Option<T> {
         match self {
             Match::One(one) => Some(one),
@@ -48,7 +49,8 @@ pub struct Wanted<'n> {
 }
 
 impl<'n> Wanted<'n> {
-    /// The name as a person writes it, or a symbol, with or without the ending `.kd` of a kernel descriptor.
+    /// A name as a person writes it, or a symbol, with or without the ending `.kd` of a kernel
+    /// descriptor.
     #[must_use]
     pub fn new(name: &'n str) -> Self {
         let name = plain(name).trim();
@@ -56,17 +58,17 @@ impl<'n> Wanted<'n> {
         Wanted { name, identifier: identifier(name), parts }
     }
 
-    /// How well the name fits a symbol; `None` if it means another one.
+    /// How well the name fits a symbol; `None` if it does not fit.
     fn fit(&self, symbol: &str) -> Option<Fit> {
         let symbol = plain(symbol);
         if symbol == self.name {
             return Some(Fit::Symbol);
         }
-        // A name that messages have.
+        // Messages use this name.
         if kernel_of_body(symbol).is_some_and(|kernel| self.name.strip_suffix(".body") == Some(kernel)) {
             return Some(Fit::Complete);
         }
-        // Most symbols need not be demangled to see that they are something else.
+        // The identifier rules most symbols out without demangling.
         if self.identifier.is_some_and(|identifier| !symbol.contains(identifier)) {
             return None;
         }
@@ -80,14 +82,14 @@ impl<'n> Wanted<'n> {
         })
     }
 
-    /// Whether the name can mean the symbol, if perhaps not it alone.
+    /// Whether the name can mean the symbol, possibly among others.
     #[must_use]
     pub fn can_mean(&self, symbol: &str) -> bool {
         self.fit(symbol).is_some()
     }
 }
 
-/// Symbols that a name may stand for, as they come: the best ones by now.
+/// Collects the symbols that fit a name best.
 #[derive(Debug, Clone)]
 pub struct Search<'n, T> {
     wanted: Wanted<'n>,
@@ -95,13 +97,14 @@ pub struct Search<'n, T> {
 }
 
 impl<'n, T> Search<'n, T> {
-    /// Looks for a name.
+    /// Starts a search for a name.
     #[must_use]
     pub fn new(name: &'n str) -> Self {
         Search { wanted: Wanted::new(name), best: Vec::new() }
     }
 
-    /// Looks at a symbol; `what` is what is found if it is the one. A symbol that comes again is the one that came first.
+    /// Considers a symbol; `what` makes the result for it. Only the first occurrence of a symbol
+    /// counts.
     pub fn add(&mut self, symbol: &str, what: impl FnOnce() -> T) {
         let Some(fit) = self.wanted.fit(symbol) else { return };
         let best = self.best.first().map(|(fit, ..)| *fit);
@@ -115,13 +118,13 @@ impl<'n, T> Search<'n, T> {
         self.best.push((fit, plain(symbol).to_owned(), what()));
     }
 
-    /// Whether no other symbol can fit as well: looking on is of no use.
+    /// Whether no other symbol can fit better: the search can end.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         self.best.first().is_some_and(|(fit, ..)| *fit >= Fit::Complete)
     }
 
-    /// What was found.
+    /// The result.
     #[must_use]
     pub fn finish(self) -> Match<T> {
         let mut found: Vec<T> = self.best.into_iter().map(|(.., what)| what).collect();
@@ -133,16 +136,17 @@ impl<'n, T> Search<'n, T> {
     }
 }
 
-/// The symbol that a name stands for, of those that there are.
+/// The symbol that a name stands for among `symbols`.
 pub fn find_name<'s>(name: &str, symbols: impl IntoIterator<Item = &'s str>) -> Match<&'s str> {
     let mut search = Search::new(name);
     symbols.into_iter().for_each(|symbol| search.add(symbol, || symbol));
     search.finish()
 }
 
-/// Whether a symbol is what people call `name`, whatever other symbols there are: as the symbol table spells it, with or
-/// without the ending `.kd` of a kernel descriptor; or as the source does, with all scopes and template arguments, with
-/// or without parameters, in the spelling of any demangler (`256u` or `(unsigned int)256`, `>>` or `> >`) or person.
+/// Whether `name` is a full name of the symbol, whatever other symbols there are. It may be spelled
+/// as in the symbol table, with or without the ending `.kd` of a kernel descriptor. It may also be
+/// spelled as in the source, with all scopes and template arguments, with or without parameters, in
+/// the spelling of any demangler (`256u` or `(unsigned int)256`, `>>` or `> >`) or person.
 #[must_use]
 pub fn is_called(symbol: &str, name: &str) -> bool {
     Wanted::new(name).fit(symbol) >= Some(Fit::Whole)
@@ -153,8 +157,9 @@ fn plain(symbol: &str) -> &str {
     symbol.strip_suffix(".kd").unwrap_or(symbol)
 }
 
-/// What a function's mangled name contains letter by letter, whatever its parameters and the scopes around it are: `f` of
-/// `void n::f<int>(int*)`, and the whole of a name without such things. `None` where that is not certain.
+/// The text that a function's mangled name contains verbatim, whatever its parameters and outer
+/// scopes are: `f` of `void n::f<int>(int*)`, and all of a name without such parts. `None` if that
+/// is not certain.
 pub(crate) fn identifier(name: &str) -> Option<&str> {
     let name = name.strip_suffix(".kd").unwrap_or(name);
     let name = without_list(name, '(', ')')?;
@@ -162,8 +167,8 @@ pub(crate) fn identifier(name: &str) -> Option<&str> {
     let start =
         name.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$')).map_or(0, |at| at + 1);
     let (scope, identifier) = (name.get(..start)?, name.get(start..)?);
-    // Operators, and constructors of the classes that have abbreviations, are not spelled out. What follows a list of
-    // parameters is no name.
+    // Operators, and constructors of classes with abbreviations, are not spelled out. Text after a
+    // list of parameters is not a name.
     let certain = !identifier.is_empty()
         && !matches!(identifier, "const" | "volatile" | "noexcept")
         && scope.is_ascii()
@@ -171,7 +176,7 @@ pub(crate) fn identifier(name: &str) -> Option<&str> {
     certain.then_some(identifier)
 }
 
-/// The text without the brackets at its end and what they hold; `None` if they do not match.
+/// The text without the brackets at its end and their contents; `None` if they do not match.
 fn without_list(text: &str, open: char, close: char) -> Option<&str> {
     let text = text.trim_end();
     if !text.ends_with(close) {
@@ -287,7 +292,7 @@ mod tests {
             let all = all.iter().map(|index| SYMBOLS[*index]).collect();
             assert_eq!(find_name(name, SYMBOLS), Match::Several(all), "{name}");
         }
-        // What fits exactly wins over what fits in part, and a symbol that comes twice is one.
+        // An exact fit beats a partial one, and a repeated symbol counts once.
         assert_eq!(find_name("f", ["_ZN1n1fEi", "f"]), Match::One("f"));
         assert_eq!(find_name("f", ["_ZN1n1fEi", "_Z1fi"]), Match::One("_Z1fi"));
         assert_eq!(find_name("f", ["_Z1fi", "_Z1fi.kd"]), Match::One("_Z1fi"));

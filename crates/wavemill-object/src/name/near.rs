@@ -6,16 +6,16 @@ use super::parts::Parts;
 use super::plain;
 use crate::printable::is_hidden;
 
-/// Least similarity of a name that is proposed, of 1.
+/// Least similarity of a suggested name, from 0 to 1.
 const SIMILAR: f64 = 0.6;
 
-/// Bytes of names that are compared.
+/// Longest names that are compared, in bytes.
 const LONGEST: usize = 1024;
 
-/// How similar two names are, 1 if they are the same but for case.
+/// The similarity of two names; 1 if they differ at most in case.
 fn similarity(a: &str, b: &str) -> f64 {
-    // Characters that differ in number differ. Whoever has a name of kilobytes has not typed it, and comparing takes the
-    // time of both lengths.
+    // Each character of difference in length is an edit. A name of kilobytes was not typed, and a
+    // comparison takes time in proportion to the product of both lengths.
     let [shorter, longer] = [a.len().min(b.len()), a.len().max(b.len())];
     if longer > LONGEST || (shorter as f64) < SIMILAR / 4.0 * longer as f64 {
         return 0.0;
@@ -23,8 +23,8 @@ fn similarity(a: &str, b: &str) -> f64 {
     strsim::normalized_levenshtein(&a.to_lowercase(), &b.to_lowercase())
 }
 
-/// Of the symbols, those that a person may have meant by `name`, as people write them (`ns::f<float>`), the likeliest
-/// first: at most `count`.
+/// The symbols that a person may have meant by `name`, as people write them (`ns::f<float>`).
+/// Returns at most `count`, the most likely first.
 pub fn near_names<'s>(name: &str, symbols: impl IntoIterator<Item = &'s str>, count: usize) -> Vec<String> {
     let name = plain(name);
     let mangled = name.starts_with("_Z");
@@ -39,7 +39,7 @@ pub fn near_names<'s>(name: &str, symbols: impl IntoIterator<Item = &'s str>, co
         let last = similarity(wanted.last(), parts.last());
         if last >= SIMILAR {
             let short = parts.short();
-            // What messages escape cannot be typed.
+            // Escaped characters cannot be typed.
             if short.contains(is_hidden) {
                 continue;
             }
@@ -51,7 +51,7 @@ pub fn near_names<'s>(name: &str, symbols: impl IntoIterator<Item = &'s str>, co
     scored.into_iter().take(count).map(|(.., name)| name).collect()
 }
 
-/// Similarities as numbers that have an order.
+/// Similarities as ordered numbers.
 fn key((best, whole, _): &(f64, f64, String)) -> (u64, u64) {
     let number = |similarity: f64| (similarity * 1e6) as u64;
     (number(*best), number(*whole))

@@ -1,34 +1,34 @@
-//! A function's name in parts: what it returns, scopes, template arguments, parameters.
+//! A function's name in parts: return type, scopes, template arguments, parameters.
 
 use super::short::is_short_for;
 use super::spelling::{Component, Reader};
 use super::tokens::{Token, tokens};
 use crate::demangle::demangle;
 
-/// Brackets of a name that is read: each is looked for up to the end of the name.
+/// Most brackets of a name that is parsed: the search for each match may scan the rest of the name.
 const MOST_BRACKETS: usize = 4096;
 
 /// A function's name in parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Parts {
-    /// The type in front; empty if there is none.
+    /// The return type; empty if the name has none.
     returns: String,
     path: Vec<Component>,
     parameters: Option<Vec<String>>,
-    /// What stands behind the parameters.
+    /// The text after the parameters.
     behind: String,
-    /// Whether parameters would be known: those of an unmangled symbol are not.
+    /// Whether the parameters would be known: those of an unmangled symbol are not.
     complete: bool,
 }
 
 /// How well a name fits a symbol. Better ones are greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
-    /// It leaves scopes, template arguments or types of numbers out.
+    /// It omits scopes, template arguments or types of numbers.
     Part,
-    /// It leaves out nothing but parameters and the type that is returned.
+    /// It omits only parameters and the return type.
     Whole,
-    /// It leaves out nothing that could tell it from others.
+    /// It omits nothing that distinguishes the symbol from others.
     Complete,
     /// It is the symbol.
     Symbol,
@@ -44,7 +44,7 @@ impl Parts {
         }
         let mut reader = Reader::new(&tokens);
         let mut returns = String::new();
-        // Whatever has more behind it than parameters is the type in front.
+        // A name that is followed by more than parameters is part of the return type.
         let mut reader = loop {
             match reader.peek()? {
                 Token::Word(_) | Token::Scope => {
@@ -76,13 +76,13 @@ impl Parts {
         demangle(symbol).and_then(|full| Parts::of(&full)).unwrap_or_else(|| Parts::plain(symbol))
     }
 
-    /// The parts of a symbol that no compiler has mangled.
+    /// The parts of an unmangled symbol.
     pub(super) fn plain(symbol: &str) -> Parts {
         let path = vec![Component { name: symbol.to_owned(), arguments: None }];
         Parts { returns: String::new(), path, parameters: None, behind: String::new(), complete: false }
     }
 
-    /// How well this name, as a person writes it, fits the one of a symbol; `None` if it is another one.
+    /// How well this name, as a person writes it, fits that of a symbol; `None` if it does not fit.
     pub(super) fn fits(&self, symbol: &Parts) -> Option<Fit> {
         let same_or_open = |own: &str, other: &str| own.is_empty() || other.is_empty() || own == other;
         let skipped = symbol.path.len().checked_sub(self.path.len())?;
@@ -109,7 +109,7 @@ impl Parts {
 }
 
 impl Parts {
-    /// The name as a person would write it: scopes and template arguments, no more.
+    /// The name as a person would write it: only scopes and template arguments.
     pub(super) fn short(&self) -> String {
         self.path.iter().map(Component::text).collect::<Vec<_>>().join("::")
     }
@@ -128,7 +128,7 @@ impl Component {
         match (&self.arguments, &symbol.arguments) {
             (own, others) if own == others => Some(Fit::Complete),
             (None, Some(_)) => Some(Fit::Part),
-            // Arguments at the end have defaults.
+            // Trailing arguments have defaults.
             (Some(own), Some(others)) if own.len() <= others.len() => {
                 own.iter().zip(others).all(|(own, other)| is_short_for(own, other)).then_some(Fit::Part)
             }

@@ -1,13 +1,13 @@
-//! Types and constants that leave out what a symbol has.
+//! Types and constants that omit parts of the symbol's.
 
 use super::tokens::{Token, tokens};
 
-/// Whether a type or a constant in its one spelling stands for another one: it may leave out scopes of names (`T` for `ns::T`)
-/// and the types of constants (`64` for `64u`, `1` for `true`).
+/// Whether a type or a constant in its canonical spelling stands for another one: it may omit
+/// scopes of names (`T` for `ns::T`) and the types of constants (`64` for `64u`, `1` for `true`).
 pub(super) fn is_short_for(own: &str, other: &str) -> bool {
     let (own, other) = (tokens(own), tokens(other));
     let (mut own, mut other) = (&own[..], &other[..]);
-    // Whether a name goes on: then all of its scopes have been looked at.
+    // Whether the next token continues a name whose scopes have been handled.
     let mut in_name = false;
     loop {
         if !in_name {
@@ -24,13 +24,13 @@ pub(super) fn is_short_for(own: &str, other: &str) -> bool {
         if !is_same(*first, *other_first) {
             return false;
         }
-        // Behind a scope or the arguments of one comes more of the same name.
+        // After `::` or a word, more of the same name may follow.
         in_name = *first == Token::Scope || matches!(first, Token::Word(_));
         (own, other) = (behind, other_behind);
     }
 }
 
-/// Where the scopes of the name that comes next end, each behind its `::`.
+/// The ends of the scopes of the next name, each after its `::`.
 fn scopes(text: &[Token<'_>]) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut at = 0;
@@ -49,7 +49,7 @@ fn scopes(text: &[Token<'_>]) -> Vec<usize> {
     ends
 }
 
-/// Tokens up to the one that closes the angle bracket in front; `None` if none does.
+/// The number of tokens up to the one that closes the leading angle bracket; `None` if none does.
 fn bracketed(text: &[Token<'_>]) -> Option<usize> {
     let mut depth = 0usize;
     for (at, token) in text.iter().enumerate() {
@@ -65,7 +65,7 @@ fn bracketed(text: &[Token<'_>]) -> Option<usize> {
     None
 }
 
-/// Whether two tokens say the same but for the type of a constant.
+/// Whether two tokens are equal up to the type of a constant.
 fn is_same(own: Token<'_>, other: Token<'_>) -> bool {
     let digits = |number: &str| number.trim_end_matches(['u', 'l', 'U', 'L']).to_owned();
     match (own, other) {

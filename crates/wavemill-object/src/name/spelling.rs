@@ -1,17 +1,17 @@
-//! One spelling for all that mean the same: types, constants, lists of parameters.
+//! A canonical spelling for equivalent types, constants and lists of parameters.
 
 use super::tokens::Token;
 
-/// How deeply brackets may be nested before a name is left as it is.
+/// Deepest nesting of brackets; deeper names are left unchanged.
 pub(super) const DEEPEST: usize = 64;
 
-/// Words that make up the arithmetic types, `const` and its like among them.
+/// Words that make up the arithmetic types, including `const` and the like.
 const TYPE_WORDS: [&str; 14] = [
     "const", "volatile", "unsigned", "signed", "long", "short", "int", "char", "bool", "float", "double",
     "void", "wchar_t", "__int128",
 ];
 
-/// Names that headers give to arithmetic types, on 64-bit Linux.
+/// Names that headers give to arithmetic types on 64-bit Linux.
 const ALIASES: [(&str, &[&str]); 19] = [
     ("uint", &["unsigned", "int"]),
     ("ushort", &["unsigned", "short"]),
@@ -34,7 +34,7 @@ const ALIASES: [(&str, &[&str]); 19] = [
     ("__fp16", &["_Float16"]),
 ];
 
-/// Words that say nothing about which function it is.
+/// Words that do not distinguish functions.
 const SILENT: [&str; 10] = [
     "struct",
     "class",
@@ -48,7 +48,7 @@ const SILENT: [&str; 10] = [
     "extern",
 ];
 
-/// The words of a type that stand together, in any order.
+/// The words of a type, which may come in any order.
 #[derive(Debug, Default)]
 struct TypeWords<'a> {
     constant: bool,
@@ -65,7 +65,7 @@ impl<'a> TypeWords<'a> {
         }
     }
 
-    /// The arithmetic type in its usual words; `None` if there is none.
+    /// The arithmetic type in its usual words; `None` if it is not arithmetic.
     fn arithmetic(&self) -> Option<String> {
         let has = |word| self.rest.contains(&word);
         let longs = self.rest.iter().filter(|word| **word == "long").count();
@@ -87,7 +87,7 @@ impl<'a> TypeWords<'a> {
         })
     }
 
-    /// What `const` and `volatile` are behind the type.
+    /// The `const` and `volatile` after the type.
     fn behind(&self) -> String {
         let mut text = String::new();
         for (word, set) in [(" const", self.constant), (" volatile", self.volatile)] {
@@ -97,7 +97,7 @@ impl<'a> TypeWords<'a> {
     }
 }
 
-/// The words that `word` stands for in an arithmetic type; `None` if it is no part of one.
+/// The words that `word` stands for in an arithmetic type; `None` if it cannot be part of one.
 fn type_words(word: &str) -> Option<&[&'static str]> {
     if let Some((_, words)) = ALIASES.iter().find(|(alias, _)| *alias == word) {
         return Some(words);
@@ -127,12 +127,12 @@ impl<'a, 't> Reader<'a, 't> {
         Some(*first)
     }
 
-    /// The tokens between the bracket that comes next and the one that closes it; `None` if none does.
+    /// The tokens between the next bracket and the one that closes it; `None` if none does.
     fn bracketed(&mut self, open: char, close: char) -> Option<Reader<'a, 't>> {
         if self.peek() != Some(Token::Mark(open)) || self.depth >= DEEPEST {
             return None;
         }
-        // Angle brackets inside round ones are comparisons, or closed there.
+        // Angle brackets inside round ones are comparisons, or closed inside.
         let mut stack = Vec::new();
         for (at, token) in self.tokens.iter().enumerate() {
             match token {
@@ -152,12 +152,12 @@ impl<'a, 't> Reader<'a, 't> {
         None
     }
 
-    /// The list of template arguments that comes next.
+    /// The list of template arguments that follows.
     pub(super) fn arguments(&mut self) -> Option<Vec<String>> {
         Some(self.bracketed('<', '>')?.list(false))
     }
 
-    /// The list of parameters that comes next.
+    /// The list of parameters that follows.
     pub(super) fn parameters(&mut self) -> Option<Vec<String>> {
         let mut list = self.bracketed('(', ')')?.list(true);
         if list == ["void"] {
@@ -166,18 +166,18 @@ impl<'a, 't> Reader<'a, 't> {
         Some(list)
     }
 
-    /// What stands between commas.
+    /// The elements between commas.
     fn list(mut self, parameters: bool) -> Vec<String> {
         let mut all = Vec::new();
         while !self.tokens.is_empty() {
             all.push(self.element(parameters));
-            // The comma.
+            // Skip the comma.
             self.next();
         }
         all
     }
 
-    /// A type or a constant, up to a comma; `parameter` says that it may have a name behind it.
+    /// A type or a constant, up to a comma; with `parameter`, a name may follow it.
     fn element(&mut self, parameter: bool) -> String {
         let mut out = String::new();
         let mut has_type = false;
@@ -201,7 +201,7 @@ impl<'a, 't> Reader<'a, 't> {
                 _ => self.plain(&mut out),
             }
         }
-        // Whether the copy of an argument may change is no part of a name.
+        // Whether a function may change its copy of an argument is not part of its name.
         if parameter {
             let plain = out.strip_suffix(" volatile").unwrap_or(&out);
             out.truncate(plain.strip_suffix(" const").unwrap_or(plain).len());
@@ -209,7 +209,7 @@ impl<'a, 't> Reader<'a, 't> {
         out
     }
 
-    /// A number or a mark as it is.
+    /// A number or a mark, unchanged.
     fn plain(&mut self, out: &mut String) {
         match self.next() {
             Some(Token::Number(number)) => *out += &number.to_ascii_lowercase(),
@@ -245,7 +245,7 @@ impl<'a, 't> Reader<'a, 't> {
         }
     }
 
-    /// A type with the words in front of it and behind it: `unsigned int const`, `ns::Type<float> const`.
+    /// A type with the words before and after it: `unsigned int const`, `ns::Type<float> const`.
     pub(super) fn whole_type(&mut self) -> String {
         let mut words = TypeWords::default();
         let mut name = None;
@@ -274,7 +274,7 @@ impl<'a, 't> Reader<'a, 't> {
         parts.iter().map(Component::text).collect::<Vec<_>>().join("::")
     }
 
-    /// The parts of a name with its scopes; at least one token is read.
+    /// The parts of a name with its scopes; reads at least one token.
     pub(super) fn components(&mut self) -> Vec<Component> {
         let mut all = Vec::new();
         if self.peek() == Some(Token::Scope) {
@@ -319,7 +319,7 @@ impl<'a, 't> Reader<'a, 't> {
         }
     }
 
-    /// All that is left, in one spelling.
+    /// The remaining tokens in canonical spelling.
     pub(super) fn rest(mut self) -> String {
         let mut out = String::new();
         while !self.tokens.is_empty() {
@@ -332,7 +332,7 @@ impl<'a, 't> Reader<'a, 't> {
     }
 }
 
-/// A constant of a type, with the suffix of its type.
+/// A constant with the suffix of its type.
 fn constant(ty: &str, negative: bool, number: &str) -> String {
     const SUFFIXES: [(&str, &str); 6] = [
         ("int", ""),
@@ -358,7 +358,7 @@ fn constant(ty: &str, negative: bool, number: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Component {
     pub name: String,
-    /// Template arguments, if it has a list of them.
+    /// Its template arguments, if it has a list of them.
     pub arguments: Option<Vec<String>>,
 }
 

@@ -1,9 +1,10 @@
-//! The text of a C++ name in words and marks.
+//! Splits the text of a C++ name into words and marks.
 
 /// A piece of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// An identifier or a key word; also what stands for a name: `(anonymous namespace)`, `{lambda(int)#1}`, `'unnamed'`.
+    /// An identifier or a keyword, or a placeholder for a name: `(anonymous namespace)`,
+    /// `{lambda(int)#1}`, `'unnamed'`.
     Word(&'a str),
     /// A number with its suffix.
     Number(&'a str),
@@ -15,14 +16,14 @@ pub(super) enum Token<'a> {
 
 /// An anonymous namespace as Clang spells it.
 const ANONYMOUS: &str = "(anonymous namespace)";
-/// The same as GCC spells it, and as Microsoft does.
+/// An anonymous namespace as GCC and Microsoft spell it.
 const OTHER_ANONYMOUS: [&str; 2] = ["{anonymous}", "'anonymous namespace'"];
 
 fn in_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }
 
-/// Bytes of the text up to the mark that closes its first one; all of it if none does.
+/// The length of the text up to the mark that closes its first one; the whole length if none does.
 fn closed(text: &str, open: char, close: char) -> usize {
     let mut depth = 0usize;
     for (at, c) in text.char_indices() {

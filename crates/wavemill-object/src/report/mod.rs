@@ -1,7 +1,7 @@
-//! What a file holds, told to people: the contents of `wavemill info`.
+//! Reports of a file's contents for people: the output of `wavemill info`.
 //!
-//! The structures hold plain texts and numbers; with the feature `serde` they
-//! can be serialised. [`FileReport`] prints itself as text.
+//! The structures hold plain texts and numbers. With the feature `serde`, they can be serialised.
+//! [`FileReport`] prints itself as text.
 
 mod text;
 
@@ -16,33 +16,35 @@ use crate::name::Wanted;
 use crate::target::TargetId;
 use crate::{Limits, ValueKind, demangle};
 
-/// Which part of a file to report.
+/// Selects the part of a file to report.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     /// Only code that runs on this target.
     pub target: Option<TargetId>,
-    /// Only kernels whose name, mangled or not, contains this text, or that it can stand for
-    /// ([`name`](crate::name)).
+    /// Only kernels whose name, mangled or not, contains this text, or which this text can stand
+    /// for ([`name`](crate::name)).
     pub kernel: Option<String>,
-    /// Who reads the code of kernels; without one, reports say nothing of it.
+    /// Reads the code of kernels; without it, reports do not describe code.
     pub read_code: Option<ReadCode>,
 }
 
-/// Reads machine code for a target: this crate knows no instruction set. `None` if the target is unknown.
+/// Reads machine code for a target: this crate knows no instruction set. Returns `None` if the
+/// target is unknown.
 pub type ReadCode = fn(&TargetId, &[u8]) -> Option<CodeReport>;
 
-/// What the instructions of a kernel say, and, if it calls functions, those of all functions of the code object: which of them
-/// it calls is not known before it runs.
+/// Facts from the instructions of a kernel. If the kernel calls functions, they include those of
+/// all functions of the code object: the callees are not known before it runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct CodeReport {
     /// Instructions.
     pub instructions: u64,
-    /// Those that call functions.
+    /// Instructions that call functions.
     pub calls: u64,
-    /// Those that access local memory by its own addresses. Flat ones may do so, too.
+    /// Instructions that access local memory by its own addresses. Flat instructions may access it,
+    /// too.
     pub lds_instructions: u64,
-    /// Those that cannot run yet, the most frequent ones first.
+    /// Instructions that cannot run yet, the most frequent ones first.
     pub unsupported: Vec<InstructionReport>,
 }
 
@@ -52,7 +54,7 @@ pub struct CodeReport {
 pub struct InstructionReport {
     /// Its mnemonic.
     pub mnemonic: String,
-    /// How often it stands in the code.
+    /// Number of occurrences in the code.
     pub count: u64,
 }
 
@@ -60,33 +62,33 @@ pub struct InstructionReport {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct FileReport {
-    /// What it is: "a code object", "an offload bundle", "a 64-bit ELF file for x86-64".
+    /// A description: "a code object", "an offload bundle", "a 64-bit ELF file for x86-64".
     pub description: String,
     /// The bundles in it.
     pub bundles: Vec<BundleReport>,
 }
 
-/// An offload bundle, or a code object that stands by itself.
+/// An offload bundle, or a bare code object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct BundleReport {
-    /// Where it starts in the file, in bytes.
+    /// Offset of its start in the file, in bytes.
     pub offset: u64,
-    /// Bytes of the file that it takes.
+    /// Its size in the file, in bytes.
     pub size: u64,
     /// Section of the host file.
     pub section: Option<String>,
-    /// `none`, `zstd` or `zlib`; nothing for a bare code object.
+    /// `none`, `zstd` or `zlib`; `None` for a bare code object.
     pub compression: Option<String>,
-    /// Bytes when decompressed.
+    /// Decompressed size in bytes.
     pub uncompressed_size: Option<u64>,
-    /// Whether the contents have the checksum in the header; nothing if it has none.
+    /// Whether the contents match the checksum in the header; `None` if there is no checksum.
     pub checksum_matches: Option<bool>,
     /// Its entries.
     pub entries: Vec<EntryReport>,
     /// Why the entries could not be read.
     pub error: Option<String>,
-    /// The field of [`Limits`] to raise, and the size that it needs, if that is why.
+    /// The field of [`Limits`] to raise and the size that it needs, if a limit is the reason.
     pub over_limit: Option<(&'static str, u64)>,
 }
 
@@ -94,16 +96,18 @@ pub struct BundleReport {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct EntryReport {
-    /// Its id; for a bare code object its target.
+    /// Its id; for a bare code object, its target.
     pub id: String,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// Rows of the bundle's table that are this one again: id and place are the same. No compiler writes such rows.
+    /// Rows of the bundle's table that repeat this one: same id, same offset and size. No compiler
+    /// writes such rows.
     pub repeated: usize,
-    /// The code object, unless the entry holds none, was filtered out, or shares its place with an earlier entry.
+    /// The code object, unless the entry holds none, was filtered out, or shares its bytes with an
+    /// earlier entry.
     pub object: Option<ObjectReport>,
-    /// The earlier entry whose place in the bundle it shares, and so its code: its number, counted from 0. Several targets may
-    /// have the same code.
+    /// The number of the earlier entry, counted from 0, that has the same bytes of the bundle, and
+    /// therefore the same code. Several targets may share code.
     pub same_as: Option<usize>,
     /// Why the code object could not be read.
     pub error: Option<String>,
@@ -135,7 +139,7 @@ pub struct ObjectReport {
     pub relocation_count: usize,
     /// Formats of OpenCL printf.
     pub printf: Vec<String>,
-    /// Faults that do not keep the rest from being used.
+    /// Problems that do not prevent the use of the rest.
     pub problems: Vec<String>,
 }
 
@@ -151,17 +155,17 @@ pub struct KernelReport {
     pub language: Option<String>,
     /// Address of the first instruction, before loading.
     pub entry_address: u64,
-    /// Bytes of code.
+    /// Size of the code in bytes.
     pub code_size: Option<u64>,
     /// Arguments that the caller passes.
     pub arguments: Vec<ArgumentReport>,
     /// Arguments that the launcher fills in.
     pub hidden_arguments: Vec<ArgumentReport>,
-    /// Whether metadata tells the arguments.
+    /// Whether metadata describes the arguments.
     pub arguments_known: bool,
-    /// Bytes of all arguments.
+    /// Size of all arguments in bytes.
     pub kernarg_size: u32,
-    /// 32-bit words of the arguments that arrive in registers.
+    /// Number of 32-bit words of the arguments that arrive in registers.
     pub kernarg_preload_words: u32,
     /// The first of these words in the kernarg segment.
     pub kernarg_preload_offset: u32,
@@ -181,24 +185,24 @@ pub struct KernelReport {
     pub vgpr_spills: Option<u32>,
     /// Scalar registers spilled.
     pub sgpr_spills: Option<u32>,
-    /// Local memory per work-group, without dynamic local memory.
+    /// Local memory per workgroup, without dynamic local memory.
     pub lds: u32,
-    /// Whether local memory of a size given at launch is used, as far as metadata says: by an argument in local memory, or as
-    /// the launcher passes its size.
+    /// Whether the kernel uses local memory of a size given at launch, according to metadata: it
+    /// has an argument in local memory, or the launcher passes the size.
     pub dynamic_lds: bool,
-    /// What the code says, if somebody has read it.
+    /// Facts from the code, if a reader was given.
     pub code: Option<CodeReport>,
     /// Scratch memory per work-item.
     pub scratch: u32,
-    /// Whether more scratch memory may be needed than that.
+    /// Whether the kernel may need more scratch memory than that.
     pub dynamic_stack: bool,
     /// Lanes per wave.
     pub wavefront_size: u32,
-    /// Most work-items of a work-group.
+    /// Largest number of work-items in a workgroup.
     pub max_workgroup_size: Option<u32>,
-    /// The only work-group size allowed.
+    /// The only workgroup size allowed.
     pub required_workgroup_size: Option<[u32; 3]>,
-    /// Every work-group must be whole.
+    /// Every workgroup must be whole.
     pub uniform_workgroups: bool,
 }
 
@@ -206,15 +210,15 @@ pub struct KernelReport {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ArgumentReport {
-    /// Where it stands in the kernarg segment, in bytes.
+    /// Its offset in the kernarg segment, in bytes.
     pub offset: u32,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u32,
     /// How it is passed: `by_value`, `global_buffer`.
     pub kind: String,
-    /// Its type, as far as known.
+    /// Its type, if known.
     pub type_name: Option<String>,
-    /// Its name, as far as known.
+    /// Its name, if known.
     pub name: Option<String>,
     /// Address space, access, `const`, `restrict`, `volatile`, `pipe`.
     pub qualifiers: Vec<String>,
@@ -228,22 +232,22 @@ pub struct GlobalReport {
     pub name: String,
     /// Readable name of a mangled one.
     pub demangled: Option<String>,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// Address before loading, of a variable in global memory.
+    /// Address before loading, for a variable in global memory.
     pub address: Option<u64>,
     /// `constant`, `initialised`, `zero`, `local memory` or `defined elsewhere`.
     pub place: &'static str,
 }
 
 impl FileReport {
-    /// Whether a bundle or an entry could not be read: the report says why.
+    /// Whether a bundle or an entry could not be read: the report states the reason.
     pub fn has_errors(&self) -> bool {
         let entry = |entry: &EntryReport| entry.error.is_some();
         self.bundles.iter().any(|bundle| bundle.error.is_some() || bundle.entries.iter().any(entry))
     }
 
-    /// Whether there is a kernel in it that was not filtered out.
+    /// Whether it has a kernel that was not filtered out.
     pub fn has_kernels(&self) -> bool {
         self.kernels().next().is_some()
     }
@@ -257,12 +261,12 @@ impl FileReport {
     /// Reports a file.
     ///
     /// # Errors
-    /// When the file holds no GPU code, or its bundles cannot be found. What is
-    /// wrong with one bundle or entry stands in the report instead.
+    /// Fails if the file holds no GPU code, or if its bundles cannot be found. An error in one
+    /// bundle or entry is part of the report instead.
     pub fn new(data: &[u8], filter: &Filter, limits: &Limits) -> Result<Self> {
         let container = Container::parse(data)?;
         if *container.kind() == ContainerKind::CodeObject {
-            // The file is one code object: what is wrong with it is the answer.
+            // The file is a single code object: return its error.
             CodeObject::parse(data)?;
         }
         if let Some(target) = &filter.target {
@@ -312,7 +316,8 @@ impl BundleReport {
 }
 
 impl EntryReport {
-    /// Reports the entries of a bundle, each code object once, however many entries share it.
+    /// Reports the entries of a bundle. Reports each code object once, even if several entries
+    /// share it.
     fn all(bundle: &OpenBundle<'_>, filter: &Filter) -> Vec<Self> {
         let mut reports: Vec<Self> = Vec::new();
         let mut rows: HashMap<(&str, u64, u64), usize> = HashMap::new();
@@ -358,13 +363,13 @@ impl EntryReport {
     }
 }
 
-/// A text without blanks, in which demanglers differ.
+/// A text without blanks, because demanglers differ in them.
 fn without_blanks(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
 impl CodeReport {
-    /// Adds what other code says.
+    /// Adds the facts from other code.
     fn add(&mut self, other: CodeReport) {
         self.instructions += other.instructions;
         self.calls += other.calls;
@@ -380,20 +385,20 @@ impl CodeReport {
 }
 
 impl Filter {
-    /// What the code of a kernel says; `None` if nobody reads it, or its size is unknown.
+    /// Facts from the code of a kernel; `None` without a reader, or if its size is unknown.
     fn code(&self, object: &CodeObject<'_>, kernel: &KernelReport) -> Option<CodeReport> {
         let read = self.read_code?;
         let code = object.read(kernel.entry_address, kernel.code_size?)?;
         read(object.target(), code)
     }
 
-    /// What the code of all functions says that are no kernels.
+    /// Facts from the code of all functions except kernels.
     fn functions(&self, object: &CodeObject<'_>) -> CodeReport {
         let mut all = CodeReport::default();
         let Some(read) = self.read_code else { return all };
         let kernels: std::collections::HashSet<_> =
             object.kernels().iter().map(|kernel| kernel.entry_address).collect();
-        // Several names may be one function's.
+        // A function may have several names.
         let functions: std::collections::BTreeMap<_, _> = object
             .functions()
             .filter(|symbol| !kernels.contains(&symbol.address))
@@ -406,7 +411,8 @@ impl Filter {
 }
 
 impl KernelReport {
-    /// Whether the code accesses local memory of which the code object declares none: its size is given at launch.
+    /// Whether the code accesses local memory although the code object declares none: its size is
+    /// given at launch.
     #[must_use]
     pub fn has_lds_of_unknown_size(&self) -> bool {
         self.lds == 0 && self.code.as_ref().is_some_and(|code| code.lds_instructions > 0)
@@ -418,7 +424,7 @@ impl ObjectReport {
     pub fn new(object: &CodeObject<'_>, filter: &Filter) -> Self {
         let name = filter.kernel.as_deref().map(Wanted::new);
         let wanted = |kernel: &KernelReport| match (&filter.kernel, &name) {
-            // No name is empty, and every one contains an empty text.
+            // Every name contains an empty text, but no name is empty.
             (Some(text), _) if text.trim().is_empty() => false,
             (Some(text), Some(name)) => {
                 let full = kernel.demangled.as_ref();
@@ -470,7 +476,8 @@ impl KernelReport {
         Self::with_debug_info(object, kernel, DebugInfo::of(object).as_ref())
     }
 
-    /// Reports a kernel of `object`, whose debug information has names and types that its metadata has not.
+    /// Reports a kernel of `object`. Its debug information adds names and types that the metadata
+    /// lacks.
     fn with_debug_info(object: &CodeObject<'_>, kernel: &Kernel, debug: Option<&DebugInfo>) -> Self {
         let metadata = kernel.metadata.as_deref();
         let descriptor = &kernel.descriptor;
@@ -479,7 +486,7 @@ impl KernelReport {
         let hidden =
             |hidden| args.iter().filter(move |arg| arg.is_hidden() == hidden).map(ArgumentReport::new);
         let mut arguments: Vec<_> = hidden(false).collect();
-        // HIP leaves types out of the metadata, but C++ spells them in the name.
+        // HIP omits types from the metadata, but the mangled C++ name spells them.
         if let Some(types) = kernel.parameter_types() {
             for (argument, type_name) in arguments.iter_mut().zip(types) {
                 argument.type_name.get_or_insert(type_name);
@@ -537,7 +544,7 @@ impl ArgumentReport {
     fn new(arg: &Argument) -> Self {
         let mut qualifiers = Vec::new();
         qualifiers.extend(arg.address_space.as_ref().map(ToString::to_string));
-        // What the code does says more than what the source allows.
+        // The actual access of the code is more precise than the access that the source allows.
         qualifiers.extend(arg.actual_access.as_ref().or(arg.access.as_ref()).map(ToString::to_string));
         let flags = [
             (arg.is_const, "const"),

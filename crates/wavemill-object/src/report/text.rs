@@ -29,7 +29,7 @@ impl Display for Known {
     }
 }
 
-/// Most columns that a column of a table is made wide. Longer texts stand over; the others do not grow with them.
+/// Widest column of a table. Longer texts overflow, and the column does not grow with them.
 const WIDEST: usize = 64;
 
 /// The width of a column with these texts.

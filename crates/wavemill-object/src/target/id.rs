@@ -18,7 +18,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// Code object v4 and later: a field of two bits of `e_flags`.
+    /// From a field of two bits of `e_flags` (code object v4 and later).
     fn from_two_bits(bits: u32) -> Self {
         match bits & 3 {
             0 => Feature::Unsupported,
@@ -38,9 +38,9 @@ impl Feature {
         }
     }
 
-    /// Code object v2 and v3: one bit, which says nothing where the processor
-    /// has no such feature. On stands for "any" too (AMDGPUUsage, "Code Object
-    /// V2 to V3 Target ID").
+    /// From the single bit of code object v2 and v3, which is meaningless if the processor does not
+    /// have the feature. A set bit stands for "any", too (AMDGPUUsage, "Code Object V2 to V3 Target
+    /// ID").
     fn from_bit(set: bool, supported: bool) -> Self {
         match (set, supported) {
             (true, _) => Feature::On,
@@ -49,8 +49,8 @@ impl Feature {
         }
     }
 
-    /// How well code with this setting fits a device; `None`: it does not run.
-    /// A device setting of `Any` means that the user does not care.
+    /// How well code with this setting fits a device; `None` if it does not run. A device setting
+    /// of `Any` means that the user does not care.
     fn fit(self, device: Feature) -> Option<u8> {
         use Feature::*;
         match (self, device) {
@@ -76,17 +76,17 @@ pub struct TargetId {
 /// How well code fits a device; more is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fit {
-    /// The code is for this very processor, not for a generic one.
+    /// The code is for this exact processor, not for a generic one.
     exact_processor: bool,
-    /// Target features that are set as on the device.
+    /// Number of target features that are set as on the device.
     features: u8,
 }
 
 impl TargetId {
-    /// A processor whose features are left open.
+    /// A processor with open features.
     pub fn new(processor: Processor) -> Self {
         let open = |supported: bool| if supported { Feature::Any } else { Feature::Unsupported };
-        // Nothing is known of the features of an unknown processor.
+        // The features of an unknown processor are unknown.
         let (xnack, sramecc) = processor.info().map_or((true, true), |row| (row.xnack, row.sramecc));
         TargetId { processor, xnack: open(xnack), sramecc: open(sramecc) }
     }
@@ -100,8 +100,8 @@ impl TargetId {
         }
     }
 
-    /// The `e_flags` of a code object of v4 or later for this target, without the version of a generic processor.
-    /// `None` for a processor that has no number.
+    /// The `e_flags` of a code object of v4 or later for this target, without the version of a
+    /// generic processor. `None` for a processor without a number.
     pub(crate) fn flags_v4(&self) -> Option<u32> {
         let mach = match &self.processor {
             Processor::Known(row) => row.mach,
@@ -129,7 +129,7 @@ impl TargetId {
     /// - `amdgcn-amd-amdhsa--gfx942` and `amdgcn-amd-amdhsa-unknown-gfx942`;
     /// - `amdgpu9.42-amd-amdhsa-unknown-gfx942`, or without the processor (LLVM 24).
     ///
-    /// `None` when the text names no AMD GPU.
+    /// Returns `None` if the text names no AMD GPU.
     pub fn parse(text: &str) -> Option<Self> {
         let Some(start) = processor_start(text) else {
             // Without a target id, the architecture alone may name the processor.
@@ -165,7 +165,8 @@ impl TargetId {
         Some(target)
     }
 
-    /// Sets a feature that has not been set; `None` if it has, or there is none of that name.
+    /// Sets a feature that has not been set. `None` if it is already set, or if the name is
+    /// unknown.
     fn set(&mut self, name: &str, setting: Feature) -> Option<()> {
         let feature = self.feature_mut(name).filter(|feature| **feature == Feature::Any)?;
         *feature = setting;
@@ -183,9 +184,8 @@ impl TargetId {
     /// Whether code compiled for `self` runs on `device`, and how well it fits
     /// (AMDGPUUsage "Target ID", Clang Offload Bundler "Target ID Definition").
     ///
-    /// A feature that `device` leaves open ([`Feature::Any`]) accepts every
-    /// setting; code that leaves it open too is then preferred, code that needs
-    /// it on comes last.
+    /// A feature that `device` leaves open ([`Feature::Any`]) accepts every setting. Code that
+    /// leaves it open too is preferred; code that needs it on comes last.
     pub fn fit(&self, device: &TargetId) -> Option<Fit> {
         if !self.processor.runs_on(&device.processor) {
             return None;
@@ -209,7 +209,7 @@ fn processor_start(text: &str) -> Option<usize> {
 }
 
 impl fmt::Display for TargetId {
-    /// The canonical form: features in alphabetical order, open ones left out.
+    /// The canonical form: features in alphabetical order, without open ones.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.processor)?;
         for (name, setting) in [("sramecc", self.sramecc), ("xnack", self.xnack)] {
@@ -303,7 +303,7 @@ mod tests {
         assert!(fits("gfx90a", "gfx908").is_none());
         assert!(fits("gfx9-4-generic", "gfx950").is_some());
         assert!(fits("gfx950", "gfx9-4-generic").is_none());
-        // The closest one wins.
+        // The closest fit wins.
         assert!(fits("gfx90a:xnack+", "gfx90a:xnack+") > fits("gfx90a", "gfx90a:xnack+"));
         assert!(fits("gfx942", "gfx942:xnack+") > fits("gfx9-4-generic:xnack+", "gfx942:xnack+"));
         assert!(fits("gfx90a", "gfx90a") > fits("gfx90a:xnack-", "gfx90a"));

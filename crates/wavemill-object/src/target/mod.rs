@@ -1,4 +1,4 @@
-//! Which GPU a piece of code is for: processors, target features, target ids.
+//! The GPU that code is for: processors, target features, target ids.
 //!
 //! Sources: AMDGPUUsage, "Processors", "Target Features", "Target ID", "ELF Header";
 //! Clang Offload Bundler, "Target ID Definition".

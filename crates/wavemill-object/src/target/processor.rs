@@ -29,9 +29,9 @@ pub struct ProcessorInfo {
 pub enum Processor {
     /// A row of [`PROCESSORS`].
     Known(&'static ProcessorInfo),
-    /// A number in `e_flags` that no row has.
+    /// A number in `e_flags` that is not in the table.
     UnknownMach(u8),
-    /// A name that no row has.
+    /// A name that is not in the table.
     UnknownName(String),
 }
 
@@ -52,9 +52,8 @@ impl Processor {
         }
     }
 
-    /// The processor that a triple such as `amdgpu9.42-amd-amdhsa` names in its
-    /// architecture: `subarch` is the part after `amdgpu` (LLVM 24, AMDGPUUsage
-    /// "Subarchitecture Compatibility").
+    /// The processor that a triple such as `amdgpu9.42-amd-amdhsa` names in its architecture.
+    /// `subarch` is the part after `amdgpu` (LLVM 24, AMDGPUUsage "Subarchitecture Compatibility").
     pub fn from_subarch(subarch: &str) -> Self {
         let fits = |row: &&ProcessorInfo| row.subarch().is_some_and(|own| own == subarch);
         match PROCESSORS.iter().find(fits) {
@@ -76,13 +75,13 @@ impl Processor {
         self.info().map(|row| row.generation)
     }
 
-    /// Whether hardware sets FLAT_SCRATCH up and scratch instructions are the only way to it, so that no SGPRs are
-    /// needed for that. False for processors that are not in the table.
+    /// Whether hardware sets FLAT_SCRATCH up and only scratch instructions access scratch memory,
+    /// so that no SGPRs are needed for it. False for processors that are not in the table.
     pub fn has_architected_flat_scratch(&self) -> bool {
         self.generation().is_some_and(|generation| generation.facts().architected_scratch)
     }
 
-    /// The name; for an unknown number a text that contains it.
+    /// The name; for an unknown number, a text that contains it.
     pub fn name(&self) -> Cow<'_, str> {
         match self {
             Processor::Known(row) => Cow::Borrowed(row.name),
@@ -91,14 +90,15 @@ impl Processor {
         }
     }
 
-    /// Whether code for this processor runs on `device`: they are the same, or
-    /// this one is generic and covers it.
+    /// Whether code for this processor runs on `device`: they are the same, or this one is generic
+    /// and covers the device.
     pub fn runs_on(&self, device: &Processor) -> bool {
         self == device || self.info().is_some_and(|row| row.covers.contains(&device.name().as_ref()))
     }
 }
 
-/// The name on one line, with what a terminal would obey escaped: ids of bundles name any processor.
+/// Prints the name on one line and escapes terminal control characters: ids of bundles may name any
+/// processor.
 impl fmt::Display for Processor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Printable(&self.name()).fmt(f)
@@ -119,8 +119,9 @@ impl ProcessorInfo {
         Some(format!("{major}.{rest}"))
     }
 
-    /// Major version, minor version and stepping (AMDGPUUsage, "Instructions"): 9, 0 and 10 of gfx90a. Those of a generic
-    /// processor are 0 where its name has none. `None` for the VLIW processors.
+    /// Major version, minor version and stepping (AMDGPUUsage, "Instructions"): 9, 0 and 10 for
+    /// gfx90a. Parts that the name of a generic processor omits are 0. `None` for the VLIW
+    /// processors.
     pub fn version(&self) -> Option<(u8, u8, u8)> {
         let version = self.subarch()?;
         let (major, rest) = version.split_once('.').unwrap_or((&version, ""));

@@ -1,17 +1,17 @@
-//! What two files differ in.
+//! Differences between two files.
 
 use std::collections::BTreeSet;
 
 use super::Unlinked;
 use crate::write::{Contents, Definition, Module, Section, SectionId, SymbolType};
 
-/// Differences of one kind beyond these are counted only.
+/// Most differences of one kind that are listed; the rest are only counted.
 const SHOWN: usize = 5;
 
 impl Unlinked {
-    /// What differs from another file, in words: sections by their names, with contents, addresses, flags and relocations,
-    /// and symbols. Nothing if both are the same to whoever loads them; sections that are empty are not looked for, and
-    /// neither are the names of symbols that only linkers see.
+    /// The differences from another file, in words: in sections by name (contents, addresses,
+    /// flags, relocations), and in symbols. Empty if a loader would treat both files alike. Ignores
+    /// empty sections, and the names of symbols that only linkers see.
     pub fn differences(&self, other: &Unlinked) -> Vec<String> {
         let mut out = Vec::new();
         let (own, others) = (&self.module, &other.module);
@@ -20,7 +20,7 @@ impl Unlinked {
         }
         for (index, section) in own.sections.iter().enumerate().filter(|(_, own)| own.contents.size() != 0) {
             let name = &section.name;
-            // Of several with one name, each is compared with that in its place.
+            // Among several sections with one name, compare those at the same position.
             let found =
                 namesakes(others, name).nth(namesakes(own, name).take_while(|at| *at < index).count());
             let Some((found, there)) = found.and_then(|at| Some((at, others.sections.get(at)?))) else {
@@ -69,7 +69,7 @@ impl Unlinked {
         }
     }
 
-    /// Relocations, with places in sections for symbols that are defined.
+    /// Relocations. A defined symbol is written as a location in its section.
     fn relocations(&self, section: usize) -> BTreeSet<String> {
         let relocations = self.module.sections.get(section).map_or(&[][..], |section| &section.relocations);
         let describe = |relocation: &crate::write::Relocation| {
@@ -87,7 +87,7 @@ impl Unlinked {
 
     fn symbols(&self) -> BTreeSet<String> {
         let shown = |symbol: &&crate::write::Symbol| {
-            // Assemblers keep no names that begin so.
+            // Assemblers drop symbols with this prefix.
             symbol.kind != SymbolType::Section && !symbol.name.starts_with(".L")
         };
         (self.module.symbols.iter().filter(shown))
@@ -109,13 +109,13 @@ fn namesakes(module: &Module, name: &str) -> impl Iterator<Item = usize> {
     sections.filter(move |(_, one)| one.name == name && one.contents.size() != 0).map(|(index, _)| index)
 }
 
-/// The name of a section's group, and whether a linker takes one of several.
+/// The name of a section's group, and whether a linker keeps only one group of that name.
 fn group<'a>(module: &'a Module, section: &Section) -> Option<(&'a str, bool)> {
     let group = module.groups.get(section.group?.0)?;
     Some((&module.symbols.get(group.signature.0)?.name, group.comdat))
 }
 
-/// Tells what only one of two sets has.
+/// Reports the items that only one of two sets has.
 fn only(what: &str, own: &BTreeSet<String>, others: &BTreeSet<String>, out: &mut Vec<String>) {
     for (side, left, right) in [("the first", own, others), ("the second", others, own)] {
         let missing: Vec<&String> = left.difference(right).collect();

@@ -1,4 +1,4 @@
-//! From an ELF file back to the module that it was made of.
+//! Turns an ELF file back into the module that it was made from.
 
 mod differences;
 
@@ -18,29 +18,30 @@ use crate::write::{
     Symbol, SymbolId, SymbolType, Visibility,
 };
 
-/// A file taken apart.
+/// An ELF file, decoded.
 #[derive(Debug, Clone)]
 pub struct Unlinked {
-    /// What a linker made the file of, or what an assembler wrote: sections, symbols, relocations. Its version is that of
-    /// the file, which may be one that cannot be written.
+    /// The input of the linker or the output of the assembler: sections, symbols, relocations. Its
+    /// version is that of the file, which may be one that this crate cannot write.
     ///
-    /// Of a linked file, the relocations are those that are left to the loader, put back as if they had not been
-    /// decided: a word to which the loader adds its address refers to the symbol, or the section, whose address it has.
+    /// For a linked file, the relocations are those left to the loader, in their unresolved form: a
+    /// word to which the loader adds the load address refers to the symbol or section at its
+    /// address.
     pub module: Module,
-    /// Whether a linker made the file: the addresses are decided.
+    /// Whether the file is linked: its addresses are final.
     pub linked: bool,
-    /// For each section of the module, its address; 0 in a file that is not linked.
+    /// The address of each section of the module; 0 in a file that is not linked.
     pub addresses: Vec<u64>,
     /// The entries of the global offset table of a linked file, by address.
     pub got: Vec<GotEntry>,
-    /// Kernels of code object v2: symbols whose first 256 bytes are no code.
+    /// Kernels of code object v2: symbols whose first 256 bytes are not code.
     pub legacy_kernels: Vec<SymbolId>,
-    /// Sections that are not in the module although the source had them: those that nothing at run time looks at.
+    /// Sections of the source that the module omits: those that are unused at run time.
     pub left_out: Vec<LeftOut>,
 }
 
 impl Unlinked {
-    /// Machine code as if it had been assembled from a source that has nothing else.
+    /// Machine code as if assembled from a source with nothing else.
     pub fn from_code(target: TargetId, code: Vec<u8>) -> Unlinked {
         let mut module = Module::new(target, CodeObjectVersion::V6);
         let flags = SectionFlags::ALLOC | SectionFlags::EXECUTE;
@@ -59,25 +60,25 @@ impl Unlinked {
 /// An entry of the global offset table: the address of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GotEntry {
-    /// Where the entry is.
+    /// The address of the entry.
     pub address: u64,
     /// The symbol.
     pub symbol: SymbolId,
 }
 
-/// A section that is not in the module.
+/// A section that the module omits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// Its name.
     pub name: String,
-    /// Bytes in the file.
+    /// Its size in the file, in bytes.
     pub size: u64,
 }
 
-/// Takes an ELF file for AMD GPUs apart, one that can be loaded or one that has not been linked.
+/// Decodes an ELF file for AMD GPUs, linked or not.
 ///
-/// What a linker makes by itself (tables for the loader, the global offset table, padding) is left out, and so are
-/// sections that are not loaded, such as debug information.
+/// Omits the parts that a linker makes on its own (tables for the loader, the global offset table,
+/// padding), and sections that are not loaded, such as debug information.
 ///
 /// # Errors
 /// [`Error::Foreign`] for other files, [`Error::Unsupported`] for those of other platforms and for tables that no
@@ -116,18 +117,18 @@ pub fn unlink(data: &[u8]) -> Result<Unlinked> {
 
 struct Reader<'a> {
     data: &'a [u8],
-    /// Where the section headers are.
+    /// The offset of the section headers.
     at: u64,
     table: SectionTable<'a, Header>,
     unlinked: Unlinked,
-    /// For each section of the file, the section of the module.
+    /// The section of the module for each section of the file.
     places: Vec<Option<SectionId>>,
-    /// For each symbol of the file, the symbol of the module.
+    /// The symbol of the module for each symbol of the file.
     symbols: Vec<Option<SymbolId>>,
     budget: Budget,
 }
 
-/// How much may still be copied: what lies on top of one another could be read again and again.
+/// A limit on the bytes to copy: overlapping parts could be read again and again.
 struct Budget {
     /// Bytes of sections and tables.
     bytes: u64,
@@ -142,13 +143,13 @@ impl Budget {
     }
 }
 
-/// Whether a section of a linked file is one that linkers make.
+/// Whether linkers make this section of a linked file.
 fn is_made_by_linkers(kind: elf::SectionType, name: &str) -> bool {
     [elf::SHT_DYNAMIC, elf::SHT_DYNSYM, elf::SHT_HASH, elf::SHT_GNU_HASH].contains(&kind)
         || matches!(name, ".got" | ".relro_padding")
 }
 
-/// Whether a section is a table about others.
+/// Whether a section is a table about other sections.
 fn is_table(kind: elf::SectionType) -> bool {
     [elf::SHT_NULL, elf::SHT_SYMTAB, elf::SHT_STRTAB, elf::SHT_RELA, elf::SHT_GROUP].contains(&kind)
 }
@@ -192,7 +193,7 @@ impl<'a> Reader<'a> {
                 return Err(Error::malformed("section header", self.at, detail));
             }
             let dropped = match self.unlinked.linked {
-                // Its entries have been merged; what was merged once must keep its place.
+                // Its entries have been merged; a second merge would move them.
                 true => SectionFlags::MERGE.0 | SectionFlags::STRINGS.0,
                 false => 0,
             } | elf::SHF_GROUP.0;
@@ -235,7 +236,7 @@ impl<'a> Reader<'a> {
                 SHN_ABS => Some(Definition::Absolute(value)),
                 SHN_COMMON => Some(Definition::Common { align: value.max(1) }),
                 SHN_AMDGPU_LDS => Some(Definition::LocalMemory { align: value.max(1) }),
-                // It names the group and nothing else.
+                // It only names the group.
                 index if self.is_group(index) => Some(Definition::Undefined),
                 index if index < SHN_LORESERVE => {
                     self.places.get(usize::from(index)).copied().flatten().map(|section| {
@@ -243,7 +244,8 @@ impl<'a> Reader<'a> {
                         Definition::Section { section, offset: value.wrapping_sub(base) }
                     })
                 }
-                // More sections than a symbol can name directly: no compiler for GPUs makes so many.
+                // The file has more sections than a symbol can name directly: no compiler for GPUs
+                // makes so many.
                 _ => None,
             };
             let kind = match entry.st_type().0 {
@@ -427,11 +429,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What stands at the addresses of a linked file.
+/// The contents at the addresses of a linked file.
 struct Places {
-    /// Start, end, section; by address.
+    /// Start, end, section; sorted by address.
     sections: Vec<(u64, u64, SectionId)>,
-    /// The symbol of each address that has one: variables and functions first.
+    /// The symbol at each address that has one: variables and functions first.
     symbols: HashMap<u64, SymbolId>,
     /// The symbols of sections.
     starts: HashMap<SectionId, SymbolId>,
@@ -458,10 +460,10 @@ impl Places {
         Places { sections, symbols, starts: HashMap::new() }
     }
 
-    /// The section that an address is in, and the offset.
+    /// The section that contains an address, and the offset in it.
     fn section_of(&self, address: u64) -> Option<(SectionId, u64)> {
         let behind = self.sections.partition_point(|(start, ..)| *start <= address);
-        // One that is empty, or whose end it is, will do where no other has it.
+        // If no section contains the address, accept an empty section there or one that ends there.
         let candidates = || self.sections.get(..behind).unwrap_or_default().iter().rev();
         let inside = candidates().find(|(_, end, _)| address < *end);
         let found = inside.or_else(|| candidates().find(|(_, end, _)| address == *end))?;

@@ -1,4 +1,4 @@
-//! What every module must satisfy to be written.
+//! Checks that a module can be written.
 
 use hashbrown::HashSet;
 use object::elf::SectionType as SectionKind;
@@ -10,7 +10,7 @@ use crate::elf::Binding;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The code object version is one that is only read.
+    /// This crate only reads this code object version.
     #[error("code object {version} cannot be written; v4, v5 and v6 can")]
     Version {
         /// The version.
@@ -22,31 +22,31 @@ pub enum WriteError {
         /// The target.
         target: String,
     },
-    /// A section is referred to that does not exist.
+    /// A reference to a section that does not exist.
     #[error("the module has no section of index {index}")]
     NoSection {
         /// The index.
         index: usize,
     },
-    /// A symbol is referred to that does not exist.
+    /// A reference to a symbol that does not exist.
     #[error("the module has no symbol of index {index}")]
     NoSymbol {
         /// The index.
         index: usize,
     },
-    /// A group is referred to that does not exist.
+    /// A reference to a group that does not exist.
     #[error("the module has no group of index {index}")]
     NoGroup {
         /// The index.
         index: usize,
     },
-    /// A section that consists of zeros without a place in the file should take bytes.
+    /// Bytes for a section of zeros, which has no space in the file.
     #[error("section {section} has no bytes of its own (it is @nobits), so nothing can be written to it")]
     Contents {
         /// The section.
         section: String,
     },
-    /// The type of a section is one that a writer makes by itself, or does not go with its contents.
+    /// A section type that the writer reserves, or that does not match the contents.
     #[error(
         "section {section} cannot have this type: the writer makes tables of symbols, strings and relocations, and zeros \
          that use no space in the file are of type @nobits"
@@ -55,7 +55,7 @@ pub enum WriteError {
         /// The section.
         section: String,
     },
-    /// An alignment is no power of two, or too large.
+    /// An alignment that is not a power of two, or is too large.
     #[error("the alignment of {what} is {align}, but should be a power of two up to {MAX_ALIGN}")]
     Align {
         /// The section or symbol.
@@ -68,12 +68,12 @@ pub enum WriteError {
     Outside {
         /// The kind of relocation.
         kind: String,
-        /// Where it is.
+        /// Its location.
         place: Place,
         /// Bytes of the section.
         size: u64,
     },
-    /// A section with entries of equal size is no multiple of that size, or has none.
+    /// A mergeable section without an entry size, or whose size is not a multiple of it.
     #[error("section {section} is mergeable in units of {entry_size} bytes, but has {size} bytes")]
     Entries {
         /// The section.
@@ -95,21 +95,22 @@ pub enum WriteError {
         /// The name.
         name: String,
     },
-    /// The file, or a part of it, would be larger than can be written.
+    /// The file, or a part of it, is too large.
     #[error("too large: {what}")]
     TooLarge {
-        /// What would be too large.
+        /// The part that is too large.
         what: String,
     },
 }
 
-/// Most sections and largest size of a file: beyond, other structures would be needed, which nobody needs.
+/// Most sections and largest size of a file. Larger ones would need other structures, for which
+/// there is no use.
 pub(super) const MAX_SECTIONS: usize = 0xf000;
 pub(super) const MAX_FILE: u64 = 2 << 30;
 /// Largest alignment of sections and symbols that is written, in bytes.
 pub const MAX_ALIGN: u64 = 16 << 20;
 
-/// Types of sections that are made here, or that say that there are no contents.
+/// Types of sections that the writer makes, or that mean that there are no contents.
 const OWN_TYPES: [SectionKind; 13] = {
     use object::elf::*;
     [
@@ -129,7 +130,7 @@ const OWN_TYPES: [SectionKind; 13] = {
     ]
 };
 
-/// Checks all that writing relies on.
+/// Checks everything that the writer relies on.
 pub(super) fn check(module: &Module) -> Result<(), WriteError> {
     super::abi_version(module.version)?;
     module.flags()?;

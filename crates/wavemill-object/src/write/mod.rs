@@ -1,10 +1,10 @@
-//! Writing code objects, without LLVM: relocatable ELF files, and code objects that are ready to be loaded.
+//! Writes code objects without LLVM: relocatable ELF files and loadable code objects.
 //!
-//! A [`Module`] is what an assembler has at its end: sections with their bytes, symbols, relocations.
-//! [`write_relocatable`] makes of it what `llvm-mc -filetype=obj` makes, [`link()`] what `ld.lld -shared` makes of that, with
-//! the same sections at the same addresses.
+//! A [`Module`] is the output of an assembler: sections with their bytes, symbols, relocations.
+//! [`write_relocatable`] writes the file that `llvm-mc -filetype=obj` writes. [`link()`] writes the
+//! file that `ld.lld -shared` makes from it, with the same sections at the same addresses.
 //!
-//! A kernel from its machine words:
+//! Builds a kernel from its machine words:
 //!
 //! ```
 //! use wavemill_object::write::{Module, Section, SectionFlags, Symbol, SymbolType, Visibility, link};
@@ -58,7 +58,7 @@ use crate::elf::CodeObjectVersion;
 /// The AMD HSA platform (AMDGPUUsage, "ELF Header").
 const ELFOSABI_AMDGPU_HSA: object::elf::OsAbi = object::elf::OsAbi(64);
 
-/// The encoder of ELF structures, and what it writes to.
+/// The encoder of ELF structures.
 type Encoder = object::write::elf::Encoder<object::LittleEndian>;
 
 fn encoder() -> Encoder {
@@ -77,7 +77,7 @@ fn abi_version(version: CodeObjectVersion) -> Result<u8, WriteError> {
     }
 }
 
-/// The first bytes of the file, which say where the rest is.
+/// The first bytes of the file, which point to the rest.
 fn file_header(
     module: &Module,
     kind: object::elf::FileType,

@@ -1,4 +1,4 @@
-//! What an assembler has at its end.
+//! The output of an assembler: a module of sections, symbols and relocations.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
@@ -15,7 +15,7 @@ pub struct Module {
     pub target: TargetId,
     /// Version of the code object format: v4, v5 or v6.
     pub version: CodeObjectVersion,
-    /// Version of a generic processor (v6), which [`new`](Self::new) sets; 0 for others.
+    /// Version of a generic processor (v6), which [`new`](Self::new) sets; 0 for other processors.
     pub generic_version: u8,
     /// The sections, in the order of the file.
     pub sections: Vec<Section>,
@@ -37,12 +37,12 @@ pub struct SymbolId(pub usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId(pub usize);
 
-/// Sections of which a linker takes all or none (`SHT_GROUP`).
+/// Sections of which a linker keeps all or none (`SHT_GROUP`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     /// The symbol that names the group.
     pub signature: SymbolId,
-    /// Whether one group of a name is enough (`GRP_COMDAT`).
+    /// Whether the linker keeps only one group of this name (`GRP_COMDAT`).
     pub comdat: bool,
 }
 
@@ -57,9 +57,9 @@ pub struct Section {
     pub flags: SectionFlags,
     /// Alignment in bytes, a power of two.
     pub align: u64,
-    /// Bytes of an entry, in sections of equal entries or strings; or else 0.
+    /// Size of an entry in bytes, in sections of equal entries or strings; otherwise 0.
     pub entry_size: u64,
-    /// What it holds.
+    /// Its bytes.
     pub contents: Contents,
     /// The words to fill in.
     pub relocations: Vec<Relocation>,
@@ -67,11 +67,11 @@ pub struct Section {
     pub group: Option<GroupId>,
 }
 
-/// What a section is for (`sh_type`), apart from having contents.
+/// The purpose of a section (`sh_type`), apart from whether it has contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SectionType {
-    /// `@progbits`, or `@nobits` where there is nothing but zeros.
+    /// `@progbits`, or `@nobits` if it contains only zeros.
     Program,
     /// `@note`.
     Note,
@@ -95,12 +95,12 @@ impl SectionType {
 pub enum Contents {
     /// These bytes.
     Bytes(Vec<u8>),
-    /// So many zeros, which take no place in the file (`@nobits`).
+    /// This many zeros, which need no space in the file (`@nobits`).
     Zeros(u64),
 }
 
 impl Contents {
-    /// Bytes in memory.
+    /// Size in memory in bytes.
     pub fn size(&self) -> u64 {
         match self {
             Contents::Bytes(bytes) => bytes.len() as u64,
@@ -122,9 +122,9 @@ impl SectionFlags {
     pub const EXECUTE: Self = SectionFlags(4);
     /// `M`: equal entries may be merged.
     pub const MERGE: Self = SectionFlags(0x10);
-    /// `S`: it holds strings, each with a zero at its end.
+    /// `S`: it holds zero-terminated strings.
     pub const STRINGS: Self = SectionFlags(0x20);
-    /// `e`: it does not reach the linked file.
+    /// `e`: the linked file omits it.
     pub const EXCLUDE: Self = SectionFlags(0x8000_0000);
 
     /// Whether all of `flags` are set.
@@ -166,11 +166,11 @@ impl Section {
 /// A word to fill in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relocation {
-    /// Where it stands in its section, in bytes.
+    /// Its offset in the section, in bytes.
     pub offset: u64,
-    /// How it is computed.
+    /// How to compute it.
     pub kind: RelocationKind,
-    /// What it refers to.
+    /// The symbol it refers to.
     pub symbol: SymbolId,
     /// Added to the symbol's address.
     pub addend: i64,
@@ -183,17 +183,17 @@ pub struct Symbol {
     pub name: String,
     /// Where it is.
     pub definition: Definition,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u64,
     /// What it names.
     pub kind: SymbolType,
-    /// Who sees it.
+    /// The modules that see it.
     pub binding: Binding,
-    /// What others may do with it, unless it is local.
+    /// The use that other modules may make of it, unless it is local.
     pub visibility: Visibility,
 }
 
-/// Where a symbol is.
+/// The location of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Definition {
     /// In a section.
@@ -203,7 +203,7 @@ pub enum Definition {
         /// Bytes from its start.
         offset: u64,
     },
-    /// Nowhere: it is a number.
+    /// A number without a location.
     Absolute(u64),
     /// In uninitialised memory that the linker provides (`.comm`).
     Common {
@@ -219,10 +219,10 @@ pub enum Definition {
     Undefined,
 }
 
-/// What a symbol names (`STT_*`).
+/// The type of a symbol (`STT_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SymbolType {
-    /// Nothing in particular.
+    /// Unspecified.
     None,
     /// A variable or a kernel descriptor.
     Object,
@@ -234,16 +234,16 @@ pub enum SymbolType {
     File,
 }
 
-/// What other modules may do with a symbol (`STV_*`).
+/// The use that other modules may make of a symbol (`STV_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Visibility {
-    /// Use it, or define another one that takes its place.
+    /// Use it, or define a replacement.
     Default,
-    /// Nothing, as the processor's own rules say.
+    /// None, and processor-specific rules apply.
     Internal,
-    /// Nothing.
+    /// None.
     Hidden,
-    /// Use it.
+    /// Use it, without a replacement.
     Protected,
 }
 
@@ -273,7 +273,7 @@ impl Symbol {
     }
 }
 
-/// A place in a module, for messages: `.text+0x10`.
+/// A location in a module, for messages: `.text+0x10`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The section.
@@ -317,7 +317,8 @@ impl Module {
         SymbolId(self.symbols.len() - 1)
     }
 
-    /// The number of each symbol in the table of a relocatable file: local ones come first, behind the empty one.
+    /// The index of each symbol in the symbol table of a relocatable file: local ones come first,
+    /// after the empty one.
     pub fn symbol_indices(&self) -> Vec<u32> {
         let local = |symbol: &Symbol| symbol.binding == Binding::Local;
         let mut next_local = 1;
@@ -335,7 +336,8 @@ impl Module {
         self.sections.iter().position(|section| section.name == name).map(SectionId)
     }
 
-    /// Appends a note to the section `.note`, which is made if it is not there (AMDGPUUsage, "Note Records").
+    /// Appends a note to the section `.note`; adds the section if missing (AMDGPUUsage, "Note
+    /// Records").
     ///
     /// # Errors
     /// [`WriteError::TooLarge`] for a note of 4 GiB or more.
@@ -348,7 +350,7 @@ impl Module {
         for word in [size(owner.len() + 1)?, size(contents.len())?, kind] {
             note.extend(word.to_le_bytes());
         }
-        // The name has a zero at its end; both parts are padded to words.
+        // The name ends with a zero byte; both parts are padded to words.
         note.extend(owner.as_bytes());
         note.resize((note.len() + 1).next_multiple_of(4), 0);
         note.extend(contents);
@@ -373,14 +375,15 @@ impl Module {
     /// Appends the metadata of the module's kernels: the MessagePack of `metadata` as a note.
     ///
     /// # Errors
-    /// Those of [`add_note`](Self::add_note).
+    /// Fails as [`add_note`](Self::add_note) does.
     pub fn add_metadata(&mut self, metadata: &[u8]) -> Result<(), WriteError> {
         self.add_note("AMDGPU", crate::elf::NT_AMDGPU_METADATA, metadata)
     }
 
-    /// Appends a kernel descriptor to `section` for the kernel whose code begins at the symbol `code`: aligns the section
-    /// to 64 bytes, adds the bytes, the symbol `NAME.kd`, and the relocation that fills in the distance to the code.
-    /// The symbol is bound and visible as that of the code is.
+    /// Appends a kernel descriptor to `section` for the kernel whose code begins at the symbol
+    /// `code`. Aligns the section to 64 bytes, adds the bytes, the symbol `NAME.kd`, and the
+    /// relocation that fills in the distance to the code. The symbol has the binding and visibility
+    /// of the code's symbol.
     ///
     /// # Errors
     /// [`WriteError`] if the section or symbol does not exist, or the section has no bytes.
@@ -425,7 +428,7 @@ impl Module {
         Ok(flags | u32::from(self.generic_version) << 24)
     }
 
-    /// A place in a section, by name.
+    /// The location at an offset of a section.
     pub(super) fn place(&self, section: SectionId, offset: u64) -> Place {
         let name = self.sections.get(section.0).map_or(String::new(), |section| section.name.clone());
         Place { section, name, offset }

@@ -1,4 +1,4 @@
-//! Relocatable files, as `llvm-mc -filetype=obj` makes them.
+//! Writes relocatable files, as `llvm-mc -filetype=obj` does.
 
 use hashbrown::HashMap;
 use object::elf::{self, SHN_ABS, SHN_COMMON};
@@ -12,7 +12,7 @@ use super::strings::StringTable;
 use super::{encoder, file_header};
 use crate::elf::{Binding, RelocationKind};
 
-/// The number of a kind of section.
+/// The type number of a section.
 pub(super) fn section_type(section: &Section) -> elf::SectionType {
     match (&section.contents, section.kind) {
         (Contents::Zeros(_), SectionType::Program) => elf::SHT_NOBITS,
@@ -52,7 +52,7 @@ pub(super) fn symbol_other(visibility: Visibility) -> elf::SymbolOther {
     })
 }
 
-/// A file in the making: contents that follow one another, and the headers that point to them.
+/// A file under construction: consecutive contents, and the headers that point to them.
 struct File {
     /// The file so far, with room for its header.
     bytes: Vec<u8>,
@@ -65,13 +65,14 @@ impl File {
         self.bytes.len() as u64
     }
 
-    /// Goes on at a multiple of `align`. Nothing depends on it, so that large alignments need not make large files.
+    /// Pads the file to a multiple of `align`. No reader depends on it: the alignment is limited so
+    /// that files stay small.
     fn align(&mut self, align: u64) {
         let end = self.offset().next_multiple_of(align.clamp(1, 4096));
         self.bytes.resize(end as usize, 0);
     }
 
-    /// Appends the contents of a section, and its header.
+    /// Appends the contents of a section and its header.
     fn section(&mut self, name: &str, bytes: &[u8], header: SectionHeader) {
         self.align(header.sh_addralign);
         let sh_name = self.names.add(name);
@@ -80,7 +81,7 @@ impl File {
         self.header(sh_name, start, header);
     }
 
-    /// Appends the header of a section whose contents are what has been appended from `start` on.
+    /// Appends the header of a section whose contents begin at `start` and end here.
     fn header(&mut self, sh_name: u32, start: u64, header: SectionHeader) {
         let zeros = header.sh_type == elf::SHT_NOBITS;
         let sh_size = if zeros { header.sh_size } else { self.offset() - start };
@@ -88,7 +89,7 @@ impl File {
     }
 }
 
-/// Where things stand in the file: their indices.
+/// The indices of sections in the file.
 struct Indices {
     sections: Vec<u32>,
     groups: Vec<u32>,
@@ -104,7 +105,8 @@ fn order(indices: &[u32]) -> Vec<usize> {
     order
 }
 
-/// The groups, each with the index of its first section, in front of which it stands; a group without any is at the end.
+/// The groups, each with the index of its first section: the group comes before that section. A
+/// group without sections is at the end.
 fn groups_before(module: &Module) -> Vec<(GroupId, usize)> {
     let first = |group| module.sections.iter().position(|section| section.group == Some(group));
     let ids = (0..module.groups.len()).map(GroupId);
@@ -137,10 +139,11 @@ fn indices(module: &Module) -> Indices {
 
 /// Writes a relocatable ELF file.
 ///
-/// Sections stand in the order of the module, each followed by its relocations; the symbols follow them.
+/// Sections are in the order of the module, each followed by its relocations; the symbols come
+/// after all sections.
 ///
 /// # Errors
-/// [`WriteError`] for a module that contradicts itself, or that no file can hold.
+/// [`WriteError`] for a module that contradicts itself, or that does not fit into a file.
 pub fn write_relocatable(module: &Module) -> Result<Vec<u8>, WriteError> {
     check(module)?;
     let indices = indices(module);
@@ -163,7 +166,7 @@ pub fn write_relocatable(module: &Module) -> Result<Vec<u8>, WriteError> {
     }
     groups_at(usize::MAX, &mut file);
     write_symbols(module, &indices, &order, &mut file);
-    // The table of names holds those of the sections, too; its header comes first.
+    // The table of names also holds those of the sections; its header comes first.
     let sh_name = file.names.add(".strtab");
     let start = file.offset();
     file.bytes.extend_from_slice(file.names.bytes());
@@ -240,7 +243,7 @@ fn write_section(section: &Section, indices: &Indices, file: &mut File, index: u
         );
     }
     let header = SectionHeader {
-        // In a group, that flag stands alone.
+        // In a group, only that flag is set.
         sh_flags: if in_group == 0 { elf::SHF_INFO_LINK } else { elf::SHF_GROUP },
         sh_link: indices.symtab,
         sh_info: index,
@@ -249,19 +252,19 @@ fn write_section(section: &Section, indices: &Indices, file: &mut File, index: u
     file.section(&format!(".rela{}", section.name), &table, header);
 }
 
-/// A relocation as the encoder takes it.
+/// A relocation for the encoder.
 pub(super) fn rel(offset: u64, symbol: u32, kind: RelocationKind, addend: i64) -> Rel {
     Rel { r_offset: offset, r_sym: symbol, r_type: elf::RelocationType(kind.number()), r_addend: addend }
 }
 
 fn write_symbols(module: &Module, indices: &Indices, order: &[usize], file: &mut File) {
-    // It is written where it stands: there may be many symbols.
+    // Write the table directly to the file: there may be many symbols.
     let mut header = encoder().symtab_section_header(indices.strtab, 0);
     file.align(header.sh_addralign);
     let start = file.offset();
     encoder().null_symbol(&mut file.bytes);
     let mut locals = 1;
-    // The group that a symbol names: the first, if it names several.
+    // The group that a symbol names; the first one if it names several.
     let groups = module.groups.iter().enumerate().rev();
     let named: HashMap<usize, usize> = groups.map(|(group, known)| (known.signature.0, group)).collect();
     for &index in order {
@@ -269,7 +272,7 @@ fn write_symbols(module: &Module, indices: &Indices, order: &[usize], file: &mut
         locals += u32::from(symbol.binding == Binding::Local);
         let st_name = file.names.add(&symbol.name);
         let mut entry = entry(symbol, indices, st_name);
-        // A symbol that does nothing but name a group belongs to the group.
+        // A symbol that only names a group belongs to the group.
         if let (Definition::Undefined, Binding::Local, Some(&group)) =
             (symbol.definition, symbol.binding, named.get(&index))
         {

@@ -5,28 +5,29 @@ use std::hash::BuildHasher;
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// A string table in the making: each string once, in the order in which they came.
+/// A string table under construction: each string once, in order of insertion.
 #[derive(Debug)]
 pub(super) struct StringTable {
     bytes: Vec<u8>,
-    /// Where the strings stand, by their hashes, which have a seed of their own in each table.
+    /// The offsets of the strings, by their hashes. Each table has its own hash seed.
     strings: HashTable<u32>,
     hasher: DefaultHashBuilder,
 }
 
 impl StringTable {
-    /// A table with the empty string.
+    /// A table with only the empty string.
     pub(super) fn new() -> Self {
         StringTable::with_capacity(0)
     }
 
-    /// A table with the empty string, in which there will be so many others.
+    /// A table with the empty string and capacity for this many others.
     pub(super) fn with_capacity(strings: usize) -> Self {
         let (strings, hasher) = (HashTable::with_capacity(strings), DefaultHashBuilder::default());
         StringTable { bytes: vec![0], strings, hasher }
     }
 
-    /// Where `text` stands, which has no zero byte. A table of 4 GiB or more is refused when the file's size is checked.
+    /// The offset of `text`, which has no zero byte. The check of the file's size rejects a table
+    /// of 4 GiB or more.
     pub(super) fn add(&mut self, text: &str) -> u32 {
         if text.is_empty() {
             return 0;
@@ -66,13 +67,13 @@ mod tests {
     fn strings_are_there_once() {
         let mut table = StringTable::new();
         let names: Vec<String> = (0..3000).map(|n| format!("name{n}")).collect();
-        // Beginnings, ends and middles of others are strings of their own.
+        // Prefixes, suffixes and substrings of others are separate strings.
         let more = ["name", "ame1", "n", "name10", "name1\u{e4}"];
         let all = || names.iter().map(String::as_str).chain(more);
         let first: Vec<u32> = all().map(|name| table.add(name)).collect();
         let size = table.bytes().len();
         assert_eq!(all().map(|name| table.add(name)).collect::<Vec<u32>>(), first);
-        // One of them is there twice in the list.
+        // One of them is twice in the list.
         assert_eq!(table.bytes().len(), size);
         assert_eq!(
             size,

@@ -1,5 +1,5 @@
-//! The directives of kernel descriptors, compared with `llvm-mc`: every one with every edge value on every target, random
-//! ones together, and descriptors that are turned into directives.
+//! Compares the directives of kernel descriptors with `llvm-mc`: every directive with every edge
+//! value on every target, random ones together, and descriptors that are turned into directives.
 
 use std::collections::HashSet;
 use std::process::{Command, ExitCode};
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 
 type Settings = Vec<(String, i64)>;
 
-/// What this crate makes of directives.
+/// The result of this crate for directives.
 fn ours(target: &TargetId, settings: &Settings) -> Result<[u8; 64], Vec<DirectiveError>> {
     let mut builder = DescriptorBuilder::new(target).map_err(|error| vec![error])?;
     let mut errors = Vec::new();
@@ -50,8 +50,8 @@ fn ours(target: &TargetId, settings: &Settings) -> Result<[u8; 64], Vec<Directiv
     }
 }
 
-/// Asks `llvm-mc` about several lists of directives: the lists that it refuses, by index, and the bytes of the others if it
-/// refuses none.
+/// The result of `llvm-mc` for several lists of directives: the indices of the rejected lists, and
+/// the bytes of the others if it rejects none.
 fn theirs(target: &str, cases: &[&Settings]) -> Result<(HashSet<usize>, Vec<[u8; 64]>), Failed> {
     let (processor, xnack) = match target.split_once(":xnack") {
         Some((processor, sign)) => (processor, format!("-mattr={sign}xnack")),
@@ -60,7 +60,7 @@ fn theirs(target: &str, cases: &[&Settings]) -> Result<(HashSet<usize>, Vec<[u8;
     let mut source = String::from(".text\n.globl k\nk:\ns_endpgm\n.section .rodata\n");
     let mut owners = vec![usize::MAX; source.lines().count() + 1];
     for (index, case) in cases.iter().enumerate() {
-        // The relocation of the distance to the code is left to be filled in.
+        // The relocation of the distance to the code is left unresolved.
         let mut lines = vec![format!(".globl k{index}\n.amdhsa_kernel k{index}")];
         lines.extend(case.iter().map(|(name, value)| format!("{name} {value}")));
         lines.push(".end_amdhsa_kernel".to_owned());
@@ -104,12 +104,12 @@ fn theirs(target: &str, cases: &[&Settings]) -> Result<(HashSet<usize>, Vec<[u8;
         }
         assert_eq!(bytes.len(), cases.len());
     }
-    // Files that stay behind do no harm.
+    // Leftover files do no harm.
     let _ = (std::fs::remove_file(&file), std::fs::remove_file(&object), std::fs::remove_dir(&folder));
     Ok((refused, bytes))
 }
 
-/// Both must refuse the same lists, and make the same bytes of the others.
+/// Both must reject the same lists, and produce the same bytes for the others.
 fn compare(target: &str, cases: &[Settings]) -> Result<(usize, usize), Failed> {
     let id = target.parse::<TargetId>()?;
     let (mut taken, mut bytes, mut refused) = (Vec::new(), Vec::new(), Vec::new());
@@ -140,7 +140,7 @@ fn compare(target: &str, cases: &[Settings]) -> Result<(usize, usize), Failed> {
     Ok((taken.len(), refused.len()))
 }
 
-/// What must be given.
+/// The required directives.
 fn required(target: &TargetId) -> Settings {
     Directive::all()
         .iter()
@@ -149,7 +149,7 @@ fn required(target: &TargetId) -> Settings {
         .collect()
 }
 
-/// Edge values of a directive, beyond its range too.
+/// Edge values of a directive, also beyond its range.
 fn edges(directive: &Directive, target: &TargetId) -> Vec<i64> {
     let range = directive.range(&target.processor);
     let mut values =
@@ -169,7 +169,7 @@ fn each(target: &str) -> Result<(), Failed> {
     for directive in Directive::all() {
         let name = directive.name.to_owned();
         let others: Settings = base.iter().filter(|(other, _)| *other != name).cloned().collect();
-        // Without it, twice.
+        // Omit it, then give it twice.
         cases.push(others.clone());
         cases.push([others.clone(), vec![(name.clone(), 1), (name.clone(), 1)]].concat());
         for value in edges(directive, &id) {
@@ -182,7 +182,7 @@ fn each(target: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A list of directives that the target has, with values most of which are in range.
+/// A list of directives that the target has, most of them with values in range.
 fn some(target: &TargetId, random: &mut SplitMix64) -> Settings {
     let mut out = Vec::new();
     for directive in Directive::all().iter().filter(|row| row.support.includes(&target.processor)) {
@@ -215,7 +215,7 @@ fn random(target: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What a builder makes can be expressed, and the directives make it again.
+/// Every built descriptor can be expressed, and its directives build it again.
 fn built_can_be_expressed() -> Result<(), Failed> {
     let mut random = SplitMix64::new(0x0e99_2e55);
     for target in TARGETS {
@@ -230,7 +230,7 @@ fn built_can_be_expressed() -> Result<(), Failed> {
                 .map(|setting| (setting.directive.name.to_owned(), setting.value.into()))
                 .collect();
             assert_eq!(ours(&id, &listed), Ok(bytes), "{target}");
-            // What is the default may be left out.
+            // Defaults may be omitted.
             let short = settings.iter().filter(|setting| !setting.is_default(&id));
             let short =
                 short.map(|setting| (setting.directive.name.to_owned(), setting.value.into())).collect();
@@ -242,14 +242,15 @@ fn built_can_be_expressed() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Bytes with few bits set, so that some can be expressed: their directives give them back, in `llvm-mc` too.
+/// Bytes with few bits set, so that some can be expressed: their directives reproduce them, in
+/// `llvm-mc` too.
 fn random_bytes(target: &str) -> Result<(), Failed> {
     let id = target.parse::<TargetId>()?;
     let mut random = SplitMix64::new(0x000b_17e5);
     let (mut cases, mut wanted) = (Vec::new(), Vec::new());
     for _ in 0..3000 {
         let mut bytes = [0_u8; 64];
-        // Where fields are; a bit beyond them makes it inexpressible.
+        // Set bits in fields; a bit outside them makes the descriptor inexpressible.
         for _ in 0..random.next_u64() % 12 {
             let at = [0, 4, 8, 44, 48, 49, 50, 51, 52, 53, 55, 56, 57, 58][random.next_u64() as usize % 14];
             bytes[at] |= 1 << (random.next_u64() % 8);
@@ -270,7 +271,7 @@ fn random_bytes(target: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Messages for descriptors that no directives give.
+/// Messages for descriptors that no directives produce.
 fn inexpressible() -> Result<(), Failed> {
     let mut out = String::new();
     let mut say = |target: &str, bytes: [u8; 64]| -> Result<(), Failed> {

@@ -1,7 +1,7 @@
 //! Memory and text grow in proportion to the file, whatever it declares.
 //!
-//! Each file here takes some dozen to some thousand times its size where sizes, counts and places that it declares are
-//! believed. What is allowed is far from that and from what is needed.
+//! If the reader trusted the declared sizes, counts and offsets, each file here would need dozens
+//! to thousands of times its size. The limit is far below that and far above the actual need.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -14,12 +14,12 @@ use crate::support::hostile::{
     ID, bundle, compressed, kernel_with_arguments, list, map, set, text, with_note, word, zlib, zstd,
 };
 
-/// Times the size of the file that reading and reporting it may take in memory.
+/// Memory for reading and reporting a file, as a multiple of its size.
 const MOST: usize = 40;
-/// And so much more, in bytes.
+/// Additional memory, in bytes.
 const BASE: usize = 4 << 20;
 
-/// The system's allocator, which counts what each thread has.
+/// The system's allocator, with a count of the bytes of each thread.
 struct Counting;
 
 thread_local! {
@@ -28,14 +28,14 @@ thread_local! {
 }
 
 fn count(change: isize) {
-    // While a thread ends, nobody asks any more.
+    // The thread is ending: the count no longer matters.
     let _ = NOW.try_with(|now| {
         now.set(now.get() + change);
         PEAK.try_with(|peak| peak.set(peak.get().max(now.get())))
     });
 }
 
-// SAFETY: everything is left to the system's allocator.
+// SAFETY: all calls are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
@@ -53,7 +53,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The most memory that `work` had at a time, in bytes.
+/// The peak memory of `work`, in bytes.
 fn peak(work: impl FnOnce()) -> usize {
     let before = NOW.get();
     PEAK.set(before);
@@ -61,7 +61,7 @@ fn peak(work: impl FnOnce()) -> usize {
     (PEAK.get() - before).max(0) as usize
 }
 
-/// Does all that can be done with a file, and compares what that takes with its size.
+/// Uses all functions on a file, and compares their memory with its size.
 fn check(name: &str, data: &[u8]) {
     let limits = Limits::default();
     let mut printed = 0;
@@ -134,7 +134,7 @@ fn lists_of_metadata() {
     check("one wide argument", &with_metadata(&metadata));
 }
 
-/// Kernels with more arguments than any kernel has are read as if nothing were known of them.
+/// A kernel with more arguments than any real kernel is treated as unknown.
 #[test]
 fn arguments_that_are_too_many() {
     let argument = map(&[(".size", &[4]), (".offset", &[0]), (".value_kind", &text("by_value"))]);
@@ -177,7 +177,7 @@ fn arguments_that_are_too_many() {
     );
 }
 
-/// What does not fit is refused before anything of it is kept.
+/// Oversized data is rejected before any of it is kept.
 #[test]
 fn metadata_is_measured_before_it_is_read() {
     let item = [&[0x81, 0xa5][..], b"abcde", &[0x93, 1, 2, 3]].concat();
@@ -265,7 +265,7 @@ fn entries_that_share_their_code() {
     let error = Container::parse(&shifted).map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("overlaps others"), "{error}");
 
-    // Two targets that share their code, as a compiler may do it.
+    // Two targets that share their code, as compilers may emit them.
     let shared = bundle(
         [ID, "hipv4-amdgcn-amd-amdhsa--gfx9-4-generic"].iter().map(|id| (0, size, (*id).into())),
         &code,
@@ -291,9 +291,9 @@ fn bundles_that_unfold() {
         assert_eq!(error.over_limit(), Some(("max_decompressed", declared)));
         let message = error.to_string();
         let expected = format!("the decompressed bundle needs {declared} bytes, and the limit is ");
-        // Only who reads the file knows what the limit is called there.
+        // Only the program that reads the file knows its own name of the limit.
         assert!(message.contains(&expected) && !message.contains("max_decompressed"), "{message}");
-        // Whoever wants it can have it, and a part of it for the price of the part.
+        // A caller can raise the limit, and pays for a part only the price of the part.
         let raised = Limits::with_decompressed(declared);
         let entries = container.bundles()[0].entries(&raised).expect("a table");
         assert_eq!(entries.len(), 1);
@@ -302,11 +302,11 @@ fn bundles_that_unfold() {
         // More than the header declares, and less.
         check("a bundle that declares less", &compressed(method, 1 << 20, &contents));
         check("a bundle that declares more", &compressed(method, 1 << 40, &contents));
-        // In a host program, where the beginning of each bundle is looked at.
+        // In a host program, the reader checks the beginning of each bundle.
         let host = [b"MZ".to_vec(), vec![0; 510], compressed(method, u64::MAX, &contents)].concat();
         check("a bundle in a host program", &host);
     }
-    // What is no bundle is refused at its beginning, whatever the limit is.
+    // Data that is not a bundle is rejected at its beginning, whatever the limit.
     let zeros = [0; 4096];
     for (method, contents) in [(0, zlib(&zeros, size as usize)), (1, zstd(&zeros, blocks))] {
         let data = compressed(method, zeros.len() as u64 + size, &contents);
@@ -318,7 +318,7 @@ fn bundles_that_unfold() {
         });
         assert!(taken < 8 << 20, "{taken} bytes are taken for zeros");
     }
-    // A window that is only claimed, of 2 GiB: not a single segment, exponent 21.
+    // A declared window of 2 GiB: not a single segment, exponent 21.
     let window = [&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3][..], &[0x01, 0, 0]].concat();
     check("a large window", &compressed(1, 2 << 30, &window));
 }
@@ -356,13 +356,13 @@ fn with_symbols(count: usize, names: &[u8], name: impl Fn(usize) -> u32) -> Vec<
 #[test]
 fn symbols_that_share_their_names() {
     let count = 20_000_usize;
-    // Each name is the end of the one before it.
+    // Each name is a suffix of the previous one.
     let names = [&[0][..], &b"n".repeat(60_000), b".kd\0"].concat();
     check("long names", &with_symbols(count, &names, |index| 1 + index as u32));
-    // The same without being text.
+    // The same with invalid UTF-8.
     let names = [&[0][..], &[0xff; 60_000], b".kd\0"].concat();
     check("long names that are no text", &with_symbols(count, &names, |_| 1));
-    // Short names that become long ones.
+    // Short names that expand to long ones.
     let mut names = vec![0];
     let mut places = Vec::new();
     for index in 0..count {

@@ -9,7 +9,7 @@ mod memory;
 
 use crate::support::{CODE_OBJECTS, fixture, random_cases};
 
-/// Small, so that a test that unfolds without bound is seen.
+/// Small limits, so that a test with unbounded expansion fails.
 const LIMITS: Limits = Limits {
     max_decompressed: 1 << 20,
     max_expansion: 128,
@@ -17,7 +17,7 @@ const LIMITS: Limits = Limits {
     max_image: 1 << 20,
 };
 
-/// Uses everything that the crate can tell about a file.
+/// Uses every function of the crate on a file.
 fn exercise(data: &[u8]) -> bool {
     if let Ok(object) = CodeObject::parse(data) {
         if let Ok(mut image) = object.image(&LIMITS) {
@@ -46,12 +46,12 @@ fn exercise(data: &[u8]) -> bool {
     }
 }
 
-/// Every file cut off at every length.
+/// Every file, truncated at every length.
 #[test]
 fn truncation_at_every_length() {
     for name in ["gfx906-v2.co", "gfx942-v5.co", "plain.bundle", "compressed-v2.bundle", "host-library.so"] {
         let data = fixture(name);
-        // What matters stands in the headers; in the rest a stride will do.
+        // The headers matter most; a stride is enough for the rest.
         let lengths = (0..data.len().min(1500)).chain((1500..data.len()).step_by(37));
         for length in lengths {
             assert!(exercise(&data[..length]), "{name} cut to {length} bytes");
@@ -85,7 +85,7 @@ fn tables_on_top_of_one_another() {
     assert!(error.to_string().contains("there are more of them than the file has bytes"), "{error}");
 }
 
-/// A string table without an end, into which every symbol points.
+/// A string table without a terminator; every symbol points into it.
 #[test]
 fn names_without_an_end() {
     let mut data = fixture("gfx942-v5.co");
@@ -106,7 +106,7 @@ fn names_without_an_end() {
     assert!(error.to_string().contains("exceeds the limit of 65536 bytes"), "{error}");
 }
 
-/// Every byte of the headers and of the metadata set to telling values.
+/// Every byte of the headers and of the metadata, set to edge values.
 #[test]
 fn every_byte_changed() {
     for name in ["gfx906-v2.co", "gfx90a-v4.co", "compressed-v3.bundle"] {
@@ -131,7 +131,7 @@ fn any_fixture() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(random_cases(512))]
 
-    /// Words overwritten with numbers that tend to break sums.
+    /// Words overwritten with numbers that tend to overflow sums.
     #[test]
     fn words_overwritten(
         mut data in any_fixture(),
@@ -143,7 +143,7 @@ proptest! {
         ),
     ) {
         for (index, value, width) in changes {
-            // The first bytes decide more than the rest.
+            // The first bytes matter more than the rest.
             let span = if value & 2 == 0 { data.len().min(600) } else { data.len() };
             let at = index.index(span - 8);
             data[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
@@ -151,7 +151,7 @@ proptest! {
         prop_assert!(exercise(&data));
     }
 
-    /// Bytes removed, so that everything behind them is out of place.
+    /// Bytes removed, so that everything after them is at the wrong offset.
     #[test]
     fn a_piece_missing(data in any_fixture(), from in any::<proptest::sample::Index>(), length in 1..200_usize) {
         let from = from.index(data.len());
@@ -160,7 +160,7 @@ proptest! {
         prop_assert!(exercise(&rest));
     }
 
-    /// Any bytes behind any of the beginnings that are looked for.
+    /// Arbitrary bytes after each of the recognised magics.
     #[test]
     fn any_bytes(
         magic in proptest::sample::select(vec![

@@ -1,7 +1,7 @@
-//! Files that are written, compared with those of `llvm-mc` and `ld.lld`.
+//! Compares written files with the output of `llvm-mc` and `ld.lld`.
 //!
-//! Objects of the assembler and the compiler are read into the model of a module, written again and linked; every section,
-//! symbol, relocation and header is compared.
+//! Reads objects of the assembler and the compiler into a module, writes and links it again, and
+//! compares every section, symbol, relocation and header.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -29,7 +29,8 @@ fn main() -> ExitCode {
     suite.oracle_test("target ids and versions", &tools, headers);
     for (at, kernel) in listed(&kernels(), "cl").into_iter().enumerate() {
         let name = kernel.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        // One target each for the many, all for those that have what is rare: calls, tables of functions, texts, variables.
+        // One target each for most kernels, all targets for kernels with rare features: calls,
+        // tables of functions, texts, variables.
         let all = ["function_pointers", "printf", "call_chain", "scratch", "litmus", "crc32"]
             .contains(&name.as_str());
         for (index, target) in ["gfx906", "gfx90a", "gfx942", "gfx950"].into_iter().enumerate() {
@@ -52,7 +53,7 @@ fn sources() -> Vec<PathBuf> {
     listed(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/linked"), "s")
 }
 
-/// A folder for one test that is removed at its end.
+/// A folder for one test, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -68,7 +69,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A folder that stays behind does no harm.
+        // A leftover folder does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -98,7 +99,8 @@ fn lld(object: &Path, linked: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Reads an object that LLVM made, writes it and links it, and compares both with what LLVM's tools make.
+/// Reads an object from LLVM, writes it and links it, and compares both files with those of LLVM's
+/// tools.
 fn check(folder: &Path, object: &Path) -> Result<(), Failed> {
     let theirs = std::fs::read(object)?;
     let module = read::module(&theirs)?;
@@ -141,7 +143,7 @@ fn compiled(source: &Path, target: &str, level: &str) -> Result<(), Failed> {
     check(&folder.0, &object)
 }
 
-/// Whatever the linker refuses is refused here, and nothing else; where both take it, the files are equal.
+/// Both linkers reject the same modules. For a module that both accept, the files are equal.
 fn refused() -> Result<(), Failed> {
     let folder = Folder::new()?;
     let code = [
@@ -186,7 +188,7 @@ fn refused() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Header flags of every target, setting of its features and version.
+/// Header flags of every target, feature setting and version.
 fn headers() -> Result<(), Failed> {
     let folder = Folder::new()?;
     let (source, object) = (folder.0.join("source.s"), folder.0.join("object.o"));
@@ -206,7 +208,7 @@ fn headers() -> Result<(), Failed> {
         "gfx9-generic:xnack-",
         "gfx9-4-generic:sramecc+:xnack-",
     ] {
-        // Generic processors have a version, which only version 6 has room for.
+        // Generic processors have a version, which only version 6 can hold.
         let versions = if target.contains("generic") { &[6][..] } else { &[4, 5, 6] };
         for version in versions {
             let text = format!(

@@ -1,4 +1,4 @@
-//! What the writers say about modules that cannot be written or linked.
+//! Messages of the writers about modules that cannot be written or linked.
 
 use wavemill_object::write::{
     Contents, Definition, GroupId, LinkError, Module, Relocation, Section, SectionFlags, SectionId,
@@ -45,7 +45,7 @@ pub(crate) fn messages() -> Result<(), Failed> {
         let error = link(&module).err().ok_or_else(|| format!("it is linked after:\n{out}"))?;
         match (&error, write_relocatable(&module)) {
             (LinkError::Write(_), Err(_)) | (LinkError::Problems(_), Ok(_)) => {}
-            // What takes no place in the file can be too large for memory only.
+            // A section without bytes in the file can be too large only for memory.
             (LinkError::Write(WriteError::TooLarge { .. }), Ok(_)) => {}
             (error, written) => return Err(format!("{error}, but {:?}", written.map(drop)).into()),
         }

@@ -1,4 +1,4 @@
-//! Relocatable objects into modules, with the reader of the `object` crate.
+//! Reads relocatable objects into modules with the reader of the `object` crate.
 
 use object::elf;
 use object::read::elf::{FileHeader, SectionHeader, Sym};
@@ -12,7 +12,7 @@ use wavemill_oracle::Failed;
 type Header = elf::FileHeader64<object::LittleEndian>;
 const LE: object::LittleEndian = object::LittleEndian;
 
-/// Reads all that a relocatable file says into a module.
+/// Reads everything in a relocatable file into a module.
 pub(crate) fn module(data: &[u8]) -> Result<Module, Failed> {
     let header = Header::parse(data)?;
     let feature =

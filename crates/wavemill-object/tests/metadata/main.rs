@@ -1,4 +1,4 @@
-//! Metadata as text and as MessagePack, compared with what `llvm-mc` writes.
+//! Compares metadata as text and as MessagePack with the output of `llvm-mc`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     suite.run()
 }
 
-/// The MessagePack that `llvm-mc` makes of a text; `None` if it refuses it.
+/// The MessagePack that `llvm-mc` makes from a text; `None` if it rejects the text.
 fn llvm(yaml: &str) -> Result<Option<Vec<u8>>, Failed> {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -51,17 +51,17 @@ fn llvm(yaml: &str) -> Result<Option<Vec<u8>>, Failed> {
             Some(note[20..20 + size].to_vec())
         }
     };
-    // Files that stay behind do no harm.
+    // Leftover files do no harm.
     let _ = (std::fs::remove_file(&file), std::fs::remove_file(&object));
     Ok(result)
 }
 
-/// A document that can be, with one more entry at the top.
+/// A valid document with one more entry at the top level.
 fn with(entry: &str) -> String {
     format!("amdhsa.version: [ 1, 2 ]\namdhsa.kernels: []\n{entry}")
 }
 
-/// Both make the same of a text, and what is made can be turned into text and back.
+/// Both produce the same MessagePack from a text, and it can be turned into text and back.
 fn same(yaml: &str) -> Result<bool, Failed> {
     let theirs = llvm(yaml)?;
     match (assemble_metadata(yaml), &theirs) {
@@ -199,7 +199,8 @@ fn scalars() -> Result<(), Failed> {
     ];
     let mut entries = Vec::new();
     for text in texts {
-        // Not in single quotes: what `llvm-mc` reads before YAML takes some of those for characters of its own language.
+        // Not in single quotes: `llvm-mc` treats some of these as its own syntax before it reads
+        // YAML.
         for form in [
             "{}",
             "\"{}\"",
@@ -216,7 +217,7 @@ fn scalars() -> Result<(), Failed> {
     }
     let empty = ["\"\"", "\" 1\"", "\"1 \"", "\" \"", "!str \"\"", "\"\\t2\"", "!nil x", "!foo 1", "! 1", ""];
     entries.extend(empty.map(str::to_owned));
-    // Those that are taken make one document; those that are not, one each.
+    // Accepted entries share one document; rejected ones have one document each.
     let (taken, refused): (Vec<_>, Vec<_>) =
         entries.into_iter().partition(|entry| assemble_metadata(&with(&format!("a: {entry}"))).is_ok());
     assert!(taken.len() > 500 && refused.len() > 100, "{} {}", taken.len(), refused.len());
@@ -224,13 +225,13 @@ fn scalars() -> Result<(), Failed> {
         taken.iter().enumerate().map(|(index, entry)| format!("a{index:04}: {entry}\n")).collect();
     let all = with(&lines.concat());
     if llvm(&all)? != assemble_metadata(&all).ok() {
-        // Which one?
+        // Find the entry that differs.
         for entry in &taken {
             same(&with(&format!("a: {entry}")))?;
         }
     }
     assert!(same(&all)?);
-    // Each takes a run of its own, so that some have to do.
+    // Each needs its own run, so test only some.
     for entry in refused.iter() {
         assert!(!same(&with(&format!("a: {entry}")))?, "{entry}");
     }
@@ -303,7 +304,7 @@ fn document(kernel: &[(&str, &str)], argument: &[(&str, &str)]) -> String {
     out
 }
 
-/// Every key left out, and with values of every type.
+/// Every key omitted, and with values of every type.
 fn verdicts() -> Result<(), Failed> {
     const VALUES: [&str; 16] = [
         "7",
@@ -370,7 +371,7 @@ fn verdicts() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The grammar, as far as people use it.
+/// The grammar, to the extent that people use it.
 fn constructs() -> Result<(), Failed> {
     let texts = [
         with("a: >\n  folded\n  text\n\n  more\nb: |-\n  x\nc: |\n  y\n"),
@@ -440,7 +441,8 @@ fn note(data: &[u8]) -> Result<Option<Vec<u8>>, Failed> {
     Ok(Some(note[20..20 + size].to_vec()))
 }
 
-/// The notes of all committed code objects, as text and back; every text once by LLVM, too, and as LLVM prints it.
+/// The notes of all committed code objects, to text and back. LLVM also assembles every distinct
+/// text once and prints it.
 fn kernels() -> Result<(), Failed> {
     let mut seen = BTreeMap::new();
     let mut count = 0;
@@ -450,7 +452,7 @@ fn kernels() -> Result<(), Failed> {
         let text = disassemble_metadata(&bytes).ok_or_else(|| format!("no text for {}", path.display()))?;
         assert_eq!(assemble_metadata(&text), Ok(bytes.clone()), "{}", path.display());
         count += 1;
-        // The name of the source tells objects with different metadata apart, nearly.
+        // The name of the source almost always distinguishes objects with different metadata.
         let name = path.file_name().unwrap_or_default().to_owned();
         if seen.insert((name, text.len()), ()).is_none() {
             assert_eq!(llvm(&text)?, Some(bytes), "{}", path.display());
@@ -506,7 +508,7 @@ fn messages() -> Result<(), Failed> {
     Ok(())
 }
 
-/// No text and no bytes make it panic.
+/// No text and no bytes cause a panic.
 fn hostile() -> Result<(), Failed> {
     let (kernel, argument) = full();
     let text = document(&kernel, &argument);

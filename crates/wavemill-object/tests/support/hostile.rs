@@ -1,4 +1,4 @@
-//! Files that declare more than they have. Tests of the reader and of the command make them.
+//! Builds files that declare more than they contain, for tests of the reader and of the command.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::io::Write;
@@ -13,7 +13,7 @@ pub(crate) fn set(data: &mut [u8], at: usize, number: usize) {
     data[at..at + 8].copy_from_slice(&(number as u64).to_le_bytes());
 }
 
-/// A code object whose notes are one of this owner, type and contents.
+/// A code object whose only note has this owner, type and contents.
 pub(crate) fn with_note(mut data: Vec<u8>, owner: &[u8], kind: u32, contents: &[u8]) -> Vec<u8> {
     let mut note = Vec::new();
     for number in [owner.len() as u32, contents.len() as u32, kind] {
@@ -49,7 +49,7 @@ pub(crate) fn with_metadata(data: Vec<u8>, metadata: &[u8]) -> Vec<u8> {
     with_note(data, b"AMDGPU\0", 32, metadata)
 }
 
-/// The MessagePack of one kernel with `count` times the same argument.
+/// The MessagePack of one kernel with `count` copies of an argument.
 pub(crate) fn kernel_with_arguments(name: &str, count: u32, argument: &[u8]) -> Vec<u8> {
     let arguments = &list("", count, argument)[4..];
     let mut out = list("amdhsa.kernels", 1, &[]);
@@ -65,7 +65,7 @@ pub(crate) fn text(text: &str) -> Vec<u8> {
     out
 }
 
-/// A map with one key and a list of `count` times the same item.
+/// A map with one key and a list of `count` copies of an item.
 pub(crate) fn list(key: &str, count: u32, item: &[u8]) -> Vec<u8> {
     let mut out = vec![0x81];
     out.extend(text(key));
@@ -85,7 +85,7 @@ pub(crate) fn map(entries: &[(&str, &[u8])]) -> Vec<u8> {
     out
 }
 
-/// A bundle's table, and what is behind it.
+/// The table of a bundle and the data after it.
 pub(crate) fn bundle(rows: impl Iterator<Item = (u64, u64, String)> + Clone, code: &[u8]) -> Vec<u8> {
     let table: usize = rows.clone().map(|(_, _, id)| 24 + id.len()).sum();
     let start = (32 + table).next_multiple_of(4096);
@@ -105,7 +105,7 @@ pub(crate) fn bundle(rows: impl Iterator<Item = (u64, u64, String)> + Clone, cod
 /// The id of an entry for gfx942.
 pub(crate) const ID: &str = "hipv4-amdgcn-amd-amdhsa--gfx942";
 
-/// A compressed bundle whose header declares so many bytes.
+/// A compressed bundle whose header declares this many bytes.
 pub(crate) fn compressed(method: u8, declared: u64, contents: &[u8]) -> Vec<u8> {
     let mut data = b"CCOB\x03\0".to_vec();
     data.extend([method, 0]);
@@ -116,7 +116,7 @@ pub(crate) fn compressed(method: u8, declared: u64, contents: &[u8]) -> Vec<u8> 
     data
 }
 
-/// A zstd frame: a table of a bundle, then blocks of 128 KiB of zeros (RFC 8878, 3.1.1).
+/// A zstd frame: the table of a bundle, then blocks of 128 KiB of zeros (RFC 8878, 3.1.1).
 pub(crate) fn zstd(table: &[u8], blocks: usize) -> Vec<u8> {
     const BLOCK: u32 = 128 << 10;
     let size = table.len() as u64 + blocks as u64 * u64::from(BLOCK);
@@ -133,7 +133,7 @@ pub(crate) fn zstd(table: &[u8], blocks: usize) -> Vec<u8> {
     out
 }
 
-/// A zlib stream: a table of a bundle, then so many zeros.
+/// A zlib stream: the table of a bundle, then this many zeros.
 pub(crate) fn zlib(table: &[u8], zeros: usize) -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(table).expect("memory");

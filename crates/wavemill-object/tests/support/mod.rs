@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Shared helpers of the tests.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub(crate) mod hostile;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// Where a fixture is.
+/// The path of a fixture.
 pub(crate) fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
@@ -30,8 +30,8 @@ pub(crate) const CODE_OBJECTS: [&str; 9] = [
     "gfx9-4-generic-v6.co",
 ];
 
-/// So many random cases, the same in every run, so that what passed once keeps passing. `WAVEMILL_FUZZ_FACTOR`
-/// multiplies them and draws others in every run, to find what nobody has seen yet.
+/// The number of random cases, with the same cases in every run, so that a test that passes keeps
+/// passing. `WAVEMILL_FUZZ_FACTOR` multiplies the number and draws new cases in every run.
 pub(crate) fn random_cases(usual: u32) -> Config {
     let factor = std::env::var("WAVEMILL_FUZZ_FACTOR").ok();
     let (rng_seed, factor) = match factor {

@@ -1,4 +1,4 @@
-//! Words drawn as boxes, one for each field.
+//! Draws words as boxes, one for each field.
 
 use std::fmt::{self, Write};
 
@@ -7,7 +7,7 @@ use super::fields::{FieldFacts, FieldValue};
 /// The widest line of a drawing.
 const WIDTH: usize = 100;
 
-/// A box: a field, with what stands in it.
+/// A box: a field and its contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::gcn) struct Cell {
     /// Name of the field.
@@ -20,7 +20,7 @@ pub(in crate::gcn) struct Cell {
 }
 
 impl Cell {
-    /// The bits that it has, counted within the word.
+    /// The bits of the box, counted within the word.
     pub(in crate::gcn) fn range(&self) -> String {
         let (high, low) = (self.high % 32, self.low % 32);
         if high == low { high.to_string() } else { format!("{high}:{low}") }
@@ -53,7 +53,7 @@ pub(super) fn value_cells(fields: &[FieldValue]) -> Vec<Cell> {
     fields.iter().map(cell).collect()
 }
 
-/// Draws words, two blanks in front of each line. A word that is too wide takes several rows.
+/// Draws words, indented by two blanks. A word that is too wide takes several rows.
 pub(in crate::gcn) fn draw(f: &mut impl Write, cells: &[Cell]) -> fmt::Result {
     let mut rest = cells;
     let mut last = None;
@@ -85,7 +85,7 @@ fn row_of_boxes(f: &mut impl Write, row: &[Cell]) -> fmt::Result {
         for cell in row {
             out.push(edge);
             let text = text(cell);
-            // Writing to a string does not fail.
+            // Writing to a String cannot fail.
             let _ = match fill {
                 ' ' => write!(out, "{text:^width$}", width = cell.width()),
                 _ => write!(out, "{}", "-".repeat(cell.width())),

@@ -1,22 +1,22 @@
-//! What the bytes of an instance are on other targets.
+//! The meaning of an instance's bytes on other targets.
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Inst, decode};
 
 use super::text_of;
 
-/// What bytes are on a target.
+/// The meaning of bytes on a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "bytes_are", rename_all = "snake_case"))]
 pub enum SameBytes {
     /// The same instruction with the same text.
     Same,
-    /// The same instruction, which is written in another way there.
+    /// The same instruction, with a different text there.
     SameInstruction {
         /// Its text there.
         text: String,
     },
-    /// Another instruction.
+    /// A different instruction.
     AnotherInstruction {
         /// Its text there.
         text: String,
@@ -25,7 +25,7 @@ pub enum SameBytes {
     },
     /// No instruction.
     NoInstruction {
-        /// What is wrong with them.
+        /// The reason.
         reason: String,
     },
 }
@@ -36,16 +36,16 @@ pub enum SameBytes {
 pub struct OnTarget {
     /// The target.
     pub target: &'static str,
-    /// What the bytes are there.
+    /// The meaning of the bytes there.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub same_bytes: SameBytes,
-    /// The mnemonic of the instruction there; nothing if the target lacks it.
+    /// The mnemonic of the instruction there; `None` if the target lacks it.
     pub mnemonic: Option<&'static str>,
-    /// Its opcode there in the encoding of the instance; nothing if it has no such form.
+    /// Its opcode there in the encoding of the instance; `None` if it has no such form.
     pub opcode: Option<u16>,
 }
 
-/// What the bytes of `inst` are on every target.
+/// The meaning of the bytes of `inst` on every target.
 pub(super) fn targets(inst: &Inst) -> Vec<OnTarget> {
     let (bytes, size) = inst.encode();
     let bytes = bytes.get(..size).unwrap_or(&bytes);

@@ -1,4 +1,4 @@
-//! What a row says of an instruction, for all its forms on all targets.
+//! The facts of a row about an instruction, for all its forms on all targets.
 
 use wavemill_isa::gcn::{Flag, Form, Inst, Op, OperandSpec, Row};
 use wavemill_isa::{Target, TargetSet};
@@ -23,17 +23,17 @@ pub struct MnemonicFacts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct OperandFacts {
-    /// What it is to the instruction, such as `src0`.
+    /// The role of the operand, such as `src0`.
     pub role: &'static str,
-    /// The same in words.
+    /// The description of the role.
     pub role_description: &'static str,
     /// Its type, such as `f32` or `f16x2`.
     pub r#type: String,
-    /// What an element of this type is.
+    /// The description of the element type.
     pub type_description: &'static str,
     /// Number of 32-bit registers; 0 where the instance decides, and for constants.
     pub registers: u8,
-    /// What the instruction does to it.
+    /// Whether the instruction reads or writes it.
     pub access: &'static str,
     /// Whether it is always an accumulation VGPR.
     pub accvgpr: bool,
@@ -45,13 +45,13 @@ pub struct OperandFacts {
 pub struct PropertyFacts {
     /// Its name in the row files.
     pub name: &'static str,
-    /// What it means.
+    /// Its description.
     pub description: &'static str,
     /// The targets on which it holds, oldest first.
     pub targets: Vec<&'static str>,
 }
 
-/// How exact the emulator is.
+/// The fidelity of the emulator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct FidelityFacts {
@@ -59,14 +59,14 @@ pub struct FidelityFacts {
     pub targets: Vec<&'static str>,
     /// `exact`, `rounded`, `modelled` or `unsupported`.
     pub level: &'static str,
-    /// What the level means.
+    /// The description of the level.
     pub description: &'static str,
-    /// What was chosen, where it is `modelled`.
+    /// The choice made, where it is `modelled`.
     pub note: Option<&'static str>,
 }
 
 impl FidelityFacts {
-    /// That of an instance.
+    /// The fidelity of an instance.
     pub(super) fn of_instance(inst: &Inst) -> FidelityFacts {
         let level = inst.fidelity();
         FidelityFacts {
@@ -78,15 +78,15 @@ impl FidelityFacts {
     }
 }
 
-/// An instruction in one encoding, on the targets where this looks the same.
+/// An instruction in one encoding, on the targets where the form is the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct FormFacts {
     /// Name of the encoding, such as `vop3a`.
     pub encoding: &'static str,
-    /// What the encoding is, and the manual's section.
+    /// The description of the encoding, with the manual's section.
     pub encoding_description: &'static str,
-    /// The mnemonic with the suffix that the text has.
+    /// The mnemonic with the suffix in the text.
     pub mnemonic: String,
     /// The value of the opcode field.
     pub opcode: u16,
@@ -94,13 +94,13 @@ pub struct FormFacts {
     pub bytes: u8,
     /// The targets, oldest first.
     pub targets: Vec<&'static str>,
-    /// What each bit is, from the highest bit of the first word to the lowest of the last.
+    /// The meaning of each bit, from the highest bit of the first word to the lowest of the last.
     pub fields: Vec<FieldFacts>,
     /// The modifiers that it allows.
     pub modifiers: Vec<ModifierFacts>,
 }
 
-/// Everything that the rows say of an instruction.
+/// All facts of the rows about an instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct InstructionFacts {
@@ -110,7 +110,7 @@ pub struct InstructionFacts {
     pub mnemonics: Vec<MnemonicFacts>,
     /// The format in which the manual lists it, such as `vop2`.
     pub format: &'static str,
-    /// What the format is.
+    /// The description of the format.
     pub format_description: &'static str,
     /// The targets that have it, oldest first.
     pub targets: Vec<&'static str>,
@@ -126,11 +126,11 @@ pub struct InstructionFacts {
     pub data: Option<String>,
     /// The sizes of a matrix product: rows, columns, depth, blocks.
     pub matrix: Option<[u32; 4]>,
-    /// What else the row says of it; which modifiers are legal is said with the forms.
+    /// Further properties of the row. The forms list the legal modifiers.
     pub properties: Vec<PropertyFacts>,
     /// The forms: encoding by encoding.
     pub forms: Vec<FormFacts>,
-    /// How exact the emulator is.
+    /// The fidelity of the emulator.
     pub fidelity: Vec<FidelityFacts>,
     /// The manual's section.
     pub manual: &'static str,
@@ -139,7 +139,7 @@ pub struct InstructionFacts {
 }
 
 impl InstructionFacts {
-    /// What the row of `op` says; with a target, of this target alone.
+    /// The facts of the row of `op`; with a target, only for this target.
     pub fn of(op: Op, only: Option<Target>) -> InstructionFacts {
         let row = op.row();
         let shown = |targets: TargetSet| only.map_or(targets, |t| targets.intersection(TargetSet::of(t)));
@@ -167,7 +167,7 @@ impl InstructionFacts {
         }
     }
 
-    /// What the row of a mnemonic says. A suffix (`_e64`) leaves only the forms that it names.
+    /// The facts of the row of a mnemonic. A suffix (`_e64`) selects the forms that it names.
     pub fn of_mnemonic(mnemonic: Mnemonic, only: Option<Target>) -> InstructionFacts {
         let mut facts = InstructionFacts::of(mnemonic.op, only);
         if !mnemonic.suffix.is_empty() {
@@ -208,7 +208,8 @@ pub(super) fn properties(row: &Row, only: Option<Target>) -> Vec<PropertyFacts> 
     all.filter(|property| !property.targets.is_empty()).collect()
 }
 
-/// Whether other parts say the same: forms say bit by bit which modifiers are legal, and MODE is among the state that is read.
+/// Whether other parts show the same: forms list the legal modifiers bit by bit, and the state that
+/// is read includes MODE.
 const fn is_told_elsewhere(flag: Flag) -> bool {
     use Flag::*;
     matches!(
@@ -231,7 +232,7 @@ const fn is_told_elsewhere(flag: Flag) -> bool {
     )
 }
 
-/// The forms on these targets; those that look the same are one.
+/// The forms on these targets; equal forms are merged.
 fn forms(row: &Row, targets: TargetSet) -> Vec<FormFacts> {
     let mut all: Vec<FormFacts> = Vec::new();
     for form in row.forms() {

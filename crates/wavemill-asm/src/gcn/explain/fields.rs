@@ -1,32 +1,32 @@
-//! The bit fields of an encoding, and what an instance has in them.
+//! The bit fields of an encoding, and their contents in an instance.
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Encoding, FieldId as F, Form, Inst, Role, Row};
 
 use super::modifiers::{self, is_selector};
 
-/// What a field is to an instruction.
+/// The role of a field in an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 pub enum FieldKind {
-    /// Constant bits that tell encodings apart.
+    /// Constant bits that distinguish encodings.
     Constant,
     /// The opcode.
     Opcode,
     /// An operand.
     Operand,
-    /// Says how operands are to be read: which register file, which addressing mode.
+    /// Determines how operands are read: register file, addressing mode.
     Selector,
     /// A modifier.
     Modifier,
     /// Must have one value in this instruction.
     Fixed,
-    /// Means nothing in this instruction.
+    /// Has no meaning in this instruction.
     Ignored,
 }
 
 impl FieldKind {
-    /// One word for it.
+    /// A one-word name.
     pub const fn name(self) -> &'static str {
         match self {
             FieldKind::Constant => "constant",
@@ -50,9 +50,9 @@ pub struct FieldFacts {
     pub high: u8,
     /// Its lowest bit.
     pub low: u8,
-    /// What it is to the instruction.
+    /// Its role in the instruction.
     pub kind: FieldKind,
-    /// What it holds.
+    /// Its contents.
     pub meaning: String,
     /// The value that it always has.
     pub value: Option<u32>,
@@ -75,9 +75,9 @@ pub struct FieldValue {
     pub high: u8,
     /// Its lowest bit.
     pub low: u8,
-    /// What it is to the instruction.
+    /// Its role in the instruction.
     pub kind: FieldKind,
-    /// What its value means.
+    /// The meaning of its value.
     pub meaning: String,
     /// Its value.
     pub value: u32,
@@ -90,7 +90,7 @@ impl FieldValue {
     }
 }
 
-/// What a field is to an instruction, if the instruction uses it.
+/// The role of a field in an instruction, if the instruction uses it.
 pub(super) fn kind_of(row: &Row, encoding: Encoding, id: F) -> FieldKind {
     let holds = |role| encoding.field_of(role) == Some(id);
     match id {
@@ -103,14 +103,14 @@ pub(super) fn kind_of(row: &Row, encoding: Encoding, id: F) -> FieldKind {
     }
 }
 
-/// A stretch of bits: a field, or bits between fields.
+/// A range of bits: a field, or bits between fields.
 struct Stretch {
     id: Option<F>,
     low: u8,
     high: u8,
 }
 
-/// All bits of an encoding in ascending order, in stretches that do not go beyond a word.
+/// All bits of an encoding in ascending order, in ranges that do not cross words.
 fn stretches(encoding: Encoding, target: Target, bits: u8) -> Vec<Stretch> {
     let mut all = Vec::new();
     let gap = |from: u8, to: u8, all: &mut Vec<Stretch>| {
@@ -152,7 +152,7 @@ pub(super) fn facts(form: &Form, target: Target) -> Vec<FieldFacts> {
         let fixed_value = ((form.value & mask) >> low) as u32;
         let (name, kind, meaning, value) = match id {
             None if marker & mask == mask => {
-                let meaning = "announces what follows".to_owned();
+                let meaning = format!("constant: {}", encoding.name());
                 ("-", FieldKind::Constant, meaning, Some(((marked & mask) >> low) as u32))
             }
             None => ("-", FieldKind::Ignored, "no field".to_owned(), None),
@@ -198,7 +198,7 @@ pub(super) fn values(inst: &Inst) -> Vec<FieldValue> {
     let bits = inst.encoding().bytes().saturating_mul(8);
     if inst.size() * 8 > usize::from(bits) {
         let value = (all >> bits & ones(32)) as u32;
-        let meaning = "the constant that a source operand asks for".to_owned();
+        let meaning = "the literal of a source operand".to_owned();
         fields.push(FieldValue {
             name: F::Literal.name(),
             high: bits.saturating_add(31),
@@ -224,7 +224,7 @@ fn meaning(inst: &Inst, field: &FieldFacts, value: u32) -> String {
     let m = inst.modifiers();
     match (field.kind, id) {
         (FieldKind::Opcode, _) => inst.mnemonic().to_owned(),
-        // A register stands in SOFFSET, or in OFFSET if there is no constant besides (Vega ISA 7.2.1).
+        // The register is in SOFFSET, or in OFFSET if there is no constant (Vega ISA 7.2.1).
         (FieldKind::Selector, Some(F::Soffset)) => match m.soffset_en {
             true => operand(&|role| role == Role::Offset).unwrap_or_else(unused),
             false => unused(),

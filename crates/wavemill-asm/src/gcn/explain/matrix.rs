@@ -1,4 +1,4 @@
-//! Where a matrix instruction has the elements of its matrices, as tables.
+//! Tables of where a matrix instruction holds the elements of its matrices.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use wavemill_isa::gcn::{Inst, Matrix, MatrixLayout, MatrixLayoutError, MatrixPla
 use super::super::print::operand_text;
 use super::text::Table;
 
-/// An element of a matrix and where it is.
+/// An element of a matrix and its location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ElementFacts {
@@ -34,15 +34,15 @@ pub struct ElementFacts {
 pub struct MatrixTable {
     /// Its name, such as `A`.
     pub name: &'static str,
-    /// What it is.
+    /// Its description.
     pub description: &'static str,
     /// The operand that holds it.
     pub role: &'static str,
     /// The operand's text, if there is an instance.
     pub operand: Option<String>,
-    /// The constant that all elements are, if it is not in registers.
+    /// Whether all elements are one constant, which is not in registers.
     pub constant: bool,
-    /// Type of the elements; `index` and `scale` for those of no numeric type.
+    /// Type of the elements; `index` and `scale` for elements without a numeric type.
     pub r#type: &'static str,
     /// Width of an element in bits.
     pub bits: u32,
@@ -56,16 +56,16 @@ pub struct MatrixTable {
     pub columns: u32,
     /// Every element, by block, row and column.
     pub elements: Vec<ElementFacts>,
-    /// What registers are called, and the number of the first.
+    /// The prefix of register names, and the number of the first register.
     #[cfg_attr(feature = "serde", serde(skip))]
     naming: (&'static str, u16),
 }
 
-/// Where a matrix instruction has the elements of its matrices.
+/// Where a matrix instruction holds the elements of its matrices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct MatrixReport {
-    /// The instruction: the text of an instance, else the newest mnemonic.
+    /// The instruction: the text of the instance, or else the newest mnemonic.
     pub instruction: String,
     /// Rows of A and D: M.
     pub rows: u32,
@@ -75,25 +75,27 @@ pub struct MatrixReport {
     pub depth: u32,
     /// Blocks.
     pub blocks: u32,
-    /// Whether A is sparse: of four elements in a row, two are stored.
+    /// Whether A is sparse: two of every four consecutive elements of a row are stored.
     pub sparse: bool,
     /// The matrices.
     pub matrices: Vec<MatrixTable>,
 }
 
 impl MatrixReport {
-    /// That of an instance: with its registers, and with what its modifiers do.
+    /// The report of an instance: with its registers, and with the effect of its modifiers.
     ///
     /// # Errors
-    /// [`MatrixLayoutError`] if it multiplies no matrices, or has modifiers that the manual leaves undefined.
+    /// [`MatrixLayoutError`] if it does not multiply matrices, or has modifiers that the manual
+    /// leaves undefined.
     pub fn of(inst: &Inst) -> Result<MatrixReport, MatrixLayoutError> {
         Ok(MatrixReport::new(MatrixLayout::of(inst)?, Some(inst)))
     }
 
-    /// That of an instruction with these modifiers; registers are counted from the first of each operand.
+    /// The report of an instruction with these modifiers. Registers are counted from the first of
+    /// each operand.
     ///
     /// # Errors
-    /// As those of [`MatrixReport::of`].
+    /// As [`MatrixReport::of`].
     pub fn with(op: Op, modifiers: &Modifiers) -> Result<MatrixReport, MatrixLayoutError> {
         Ok(MatrixReport::new(MatrixLayout::with(op, modifiers)?, None))
     }
@@ -172,7 +174,7 @@ impl MatrixTable {
         format!("{prefix}{}", first + index)
     }
 
-    /// Where an element is: `v4{12}`, with the bits unless it fills its registers.
+    /// The location of an element: `v4{12}`, with the bits unless it fills its registers.
     fn place(&self, element: &ElementFacts) -> String {
         let last = element.register + (element.bit + u16::from(element.bits) - 1) / 32;
         let lane = element.lane;
@@ -220,13 +222,13 @@ fn intro(f: &mut fmt::Formatter<'_>, report: &MatrixReport, what: &str) -> fmt::
     )?;
     writeln!(f, "  {what}")?;
     if report.matrices.iter().all(|matrix| matrix.operand.is_none()) {
-        writeln!(f, "  Registers are counted from the first one of each operand.")?;
+        writeln!(f, "  Register numbers count from the first register of each operand.")?;
     }
     if report.sparse {
         writeln!(
             f,
-            "  Columns 2n and 2n+1 of A are the stored ones of columns 4n to 4n+3; the indices of the same row and columns \
-             say which."
+            "  Columns 2n and 2n+1 of A store two of columns 4n to 4n+3; the indices of the same row and columns select \
+             them."
         )?;
     }
     Ok(())
@@ -266,7 +268,7 @@ impl fmt::Display for ByElements<'_> {
 /// Block, row and column.
 type Indices = [u32; 3];
 
-/// The step from one element to another if it is 1 in one index and 0 in the others: which index.
+/// The index in which one element is one step after another, if all other indices are equal.
 fn step(from: &Indices, to: &Indices) -> Option<usize> {
     let changed: Vec<usize> = (0..3).filter(|&n| from.get(n) != to.get(n)).collect();
     match changed[..] {
@@ -292,10 +294,11 @@ fn common_step<'a>(pairs: impl Iterator<Item = (&'a Vec<Indices>, &'a Vec<Indice
     found
 }
 
-/// What a lane holds: elements by their lowest bit, counted through the registers. Broadcast ones are several.
+/// The contents of a lane: elements by their lowest bit, counted across the registers. A broadcast
+/// gives several.
 type Lane = BTreeMap<u16, Vec<Indices>>;
 
-/// Lanes whose elements differ by the same step from lane to lane.
+/// Lanes whose elements differ by the same step from each lane to the next.
 struct Run {
     first: usize,
     last: usize,
@@ -335,7 +338,7 @@ impl fmt::Display for ByLanes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let indices = if self.0.blocks == 1 { "[row][column]" } else { "[block][row][column]" };
         let legend = format!(
-            "Indices are {indices}. Of two ranges, one goes with the lanes and the other with the bits, the lowest first."
+            "Indices are {indices}. If an entry has two ranges, one follows the lanes and the other the bits, lowest first."
         );
         intro(f, self.0, &legend)?;
         for matrix in &self.0.matrices {
@@ -350,7 +353,7 @@ impl fmt::Display for ByLanes<'_> {
     }
 }
 
-/// The registers of each line: one, or all of them where elements lie in two.
+/// The registers of each line: one, or all of them where elements span two.
 fn parts(matrix: &MatrixTable) -> Vec<(u16, u16)> {
     let all = matrix.registers as u16;
     match matrix.bits {
@@ -375,7 +378,7 @@ fn by_lanes(matrix: &MatrixTable) -> Table {
             true => matrix.register(first),
             false => format!("{}-{}", matrix.register(first), matrix.register(last)),
         };
-        // Where a matrix has not all bits of its registers, which ones.
+        // The bits in use, where a matrix does not use all bits of its registers.
         let bits = lanes.iter().flat_map(Lane::keys).filter(|&&bit| (first..=last).contains(&(bit / 32)));
         let (low, high) = (bits.clone().min(), bits.max());
         match low.zip(high) {
@@ -388,7 +391,7 @@ fn by_lanes(matrix: &MatrixTable) -> Table {
     let cell = |run: &Run, part: &(u16, u16)| {
         lanes.get(run.first).map_or(String::new(), |lane| held(matrix, lane, run, part))
     };
-    // Whichever is longer goes down the page.
+    // The longer dimension goes down the page.
     if runs.len() > 4 {
         let mut table =
             Table::new(std::iter::once(String::new()).chain(parts.iter().map(part_name)).collect());
@@ -406,14 +409,14 @@ fn by_lanes(matrix: &MatrixTable) -> Table {
     table
 }
 
-/// What the lanes of a run hold in some registers.
+/// The contents of some registers in the lanes of a run.
 fn held(matrix: &MatrixTable, lane: &Lane, run: &Run, part: &(u16, u16)) -> String {
     let items: Vec<&Vec<Indices>> = lane
         .iter()
         .filter(|(bit, _)| (part.0..=part.1).contains(&(*bit / 32)))
         .map(|(_, items)| items)
         .collect();
-    // Items that follow each other by one step.
+    // Consecutive items with the same step.
     let mut groups: Vec<(&Vec<Indices>, u32, Option<usize>)> = Vec::new();
     for (index, item) in items.iter().enumerate() {
         let before = index.checked_sub(1).and_then(|before| items.get(before));

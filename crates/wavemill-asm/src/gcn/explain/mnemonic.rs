@@ -15,8 +15,8 @@ pub struct Mnemonic {
 }
 
 impl Mnemonic {
-    /// Reads a mnemonic of any target, in small or capital letters; `None` if there is no such instruction, or it has no
-    /// encoding of this suffix on any target.
+    /// Parses a mnemonic of any target, in lower or upper case. `None` if there is no such
+    /// instruction, or it has no encoding with this suffix on any target.
     pub fn parse(text: &str) -> Option<Mnemonic> {
         match lookup(text)? {
             (op, None) => Some(Mnemonic { op, suffix: "" }),
@@ -24,8 +24,8 @@ impl Mnemonic {
         }
     }
 
-    /// What is right of a mnemonic that has a suffix, though perhaps not one of its instruction: the instruction, and the
-    /// mnemonic with each suffix that there is.
+    /// For a mnemonic whose suffix may be wrong: the instruction, and its mnemonic with each valid
+    /// suffix.
     pub fn with_other_suffixes(text: &str) -> Option<(Op, Vec<String>)> {
         let (op, suffix) = lookup(text)?;
         let plain = text.get(..text.len().checked_sub(suffix?.text().len())?)?.to_ascii_lowercase();
@@ -34,7 +34,7 @@ impl Mnemonic {
     }
 }
 
-/// Whether the instruction has encodings that are told apart by the suffix, on any target.
+/// Whether the suffix distinguishes encodings of the instruction, on any target.
 fn has(op: Op, suffix: Suffix) -> bool {
     let row = op.row();
     let named = |form: &Form, target| Suffix::written(row, target, form.encoding) == Some(suffix);

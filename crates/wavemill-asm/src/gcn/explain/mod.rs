@@ -1,10 +1,13 @@
-//! What an instruction is and says, for people and as data: the contents of `wavemill explain` and of the reference pages.
+//! Facts about instructions, for people and as data: the contents of `wavemill explain` and of the
+//! reference pages.
 //!
-//! [`explain`] takes an instance apart: text, words, fields, operands, state, memory, modifiers, and what the same bytes
-//! are on other targets. [`InstructionFacts`] says what its row says, for all forms on all targets; [`MatrixReport`] where a
-//! matrix instruction has the elements of its matrices. All of it follows from the rows and tables of `wavemill-isa`.
+//! [`explain`] describes an instance: text, words, fields, operands, state, memory, modifiers, and
+//! the meaning of the same bytes on other targets. [`InstructionFacts`] has the facts of a row, for
+//! all forms on all targets. [`MatrixReport`] shows where a matrix instruction holds the elements
+//! of its matrices. All of it is derived from the rows and tables of `wavemill-isa`.
 //!
-//! The structures hold plain texts and numbers and print themselves; with the feature `serde` they can be serialised.
+//! The structures hold plain texts and numbers, and implement `Display`. The feature `serde` makes
+//! them serialisable.
 
 mod drawing;
 mod elsewhere;
@@ -45,7 +48,7 @@ pub struct Explanation {
     pub mnemonic: &'static str,
     /// Name of the encoding, such as `vop3a`.
     pub encoding: &'static str,
-    /// What the encoding is, and the manual's section.
+    /// The description of the encoding, with the manual's section.
     pub encoding_description: &'static str,
     /// The value of the opcode field.
     pub opcode: u16,
@@ -53,7 +56,7 @@ pub struct Explanation {
     pub bytes: Vec<u8>,
     /// The same as 32-bit words.
     pub words: Vec<u32>,
-    /// What each bit is, from the highest bit of the first word to the lowest of the last.
+    /// The meaning of each bit, from the highest bit of the first word to the lowest of the last.
     pub fields: Vec<FieldValue>,
     /// The operands, in the order of the text.
     pub operands: Vec<OperandValue>,
@@ -65,19 +68,19 @@ pub struct Explanation {
     pub memory: Vec<MemoryFacts>,
     /// The modifiers that this encoding of the instruction allows.
     pub modifiers: Vec<ModifierValue>,
-    /// What else the row says of it.
+    /// Further properties of the row.
     pub properties: Vec<PropertyFacts>,
     /// The manual's section.
     pub manual: &'static str,
     /// The row's remark: an erratum, or where the row departs from the manual.
     pub note: Option<&'static str>,
-    /// How exact the emulator is with this instance.
+    /// The fidelity of the emulator for this instance.
     pub fidelity: FidelityFacts,
-    /// What the same bytes are on every target.
+    /// The meaning of the same bytes on every target.
     pub targets: Vec<OnTarget>,
 }
 
-/// Takes an instance apart.
+/// Explains an instance.
 pub fn explain(inst: &Inst) -> Explanation {
     let row = inst.row();
     let form = inst.form();
@@ -105,10 +108,10 @@ pub fn explain(inst: &Inst) -> Explanation {
     }
 }
 
-/// The text of an instance, without blanks at its end.
+/// The text of an instance, without trailing blanks.
 fn text_of(inst: &Inst) -> String {
     let mut text = String::new();
-    // Writing to a string does not fail.
+    // Writing to a String cannot fail.
     let _ = print(&mut text, inst);
     text.truncate(text.trim_end().len());
     text

@@ -1,5 +1,5 @@
-//! The modifiers of an encoding: which fields are modifiers, which of their bits an instruction may use, and how the text
-//! says them.
+//! The modifiers of an encoding: which fields are modifiers, which of their bits an instruction may
+//! use, and their syntax.
 
 use wavemill_isa::gcn::{
     Elem, Encoding, Field, FieldId as F, Flag, Form, Format, Inst, Modifiers, Role, Row, SdwaSel,
@@ -16,13 +16,13 @@ use super::fields::{FieldKind, kind_of};
 pub struct ModifierFacts {
     /// The field that holds it.
     pub field: &'static str,
-    /// What the field holds.
+    /// The contents of the field.
     pub description: &'static str,
-    /// How the text says it; nothing if it has no words for it.
+    /// The syntax of the modifier; `None` if the text cannot express it.
     pub syntax: Option<&'static str>,
     /// The bits of the field that the instruction may use.
     pub legal: u32,
-    /// The value where the text says nothing.
+    /// The value if the text does not mention it.
     pub default: u32,
 }
 
@@ -30,14 +30,14 @@ pub struct ModifierFacts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ModifierValue {
-    /// What it is.
+    /// The facts about the modifier.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub facts: ModifierFacts,
     /// The value of the field.
     pub value: u32,
-    /// What the value means.
+    /// The meaning of the value.
     pub meaning: String,
-    /// Whether it is another value than where the text says nothing.
+    /// Whether the value differs from the default.
     pub in_use: bool,
 }
 
@@ -84,7 +84,8 @@ fn has_table(row: &Row, encoding: Encoding, target: Target) -> bool {
     row.has(Flag::Bitop3, target) && encoding == Encoding::Vop3a
 }
 
-/// What a field holds in this instruction: some instructions use fields for something else than others.
+/// The contents of a field in this instruction: some instructions use fields for a different
+/// purpose.
 pub(super) fn description(row: &Row, encoding: Encoding, target: Target, id: F) -> &'static str {
     let is = |flag| row.has(flag, target);
     match id {
@@ -92,17 +93,17 @@ pub(super) fn description(row: &Row, encoding: Encoding, target: Target, id: F) 
         F::NegHi | F::OpSelHi | F::OpSelHi2 if is(Flag::Mix) => Flag::Mix.description(),
         F::OpSel if is(Flag::Dppctl) => Flag::Dppctl.description(),
         F::OpSel if encoding == Encoding::MaiScaled => {
-            "Scaled matrix: low bit of the number of the byte that holds the scale, one bit per scale."
+            "Scaled matrix: low bit of the byte number of the scale, one bit per scale."
         }
         F::OpSelHi if encoding == Encoding::MaiScaled => {
-            "Scaled matrix: high bit of the number of the byte that holds the scale, one bit per scale."
+            "Scaled matrix: high bit of the byte number of the scale, one bit per scale."
         }
         F::Offset0 | F::Offset1 if is(Flag::Swizzle) => Flag::Swizzle.description(),
         _ => id.description(),
     }
 }
 
-/// What the value of a modifier's field means.
+/// The meaning of a modifier's value.
 pub(super) fn meaning(inst: &Inst, field: Field, value: u32) -> String {
     let m = inst.modifiers();
     let narrow = inst.row().operand(Role::Src0).is_some_and(|spec| spec.ty.elem == Elem::F8f6f4);
@@ -113,7 +114,7 @@ pub(super) fn meaning(inst: &Inst, field: Field, value: u32) -> String {
         }
         F::Dfmt | F::Nfmt => {
             let mut text = String::new();
-            // Writing to a string does not fail. What the text does not name is the default.
+            // Writing to a String cannot fail. Parts missing from the text have their default.
             let _ = special::buffer_format(&mut text, m.dfmt, m.nfmt);
             if text.is_empty() { value.to_string() } else { text.trim().to_owned() }
         }
@@ -129,7 +130,7 @@ pub(super) fn meaning(inst: &Inst, field: Field, value: u32) -> String {
         F::Cbsz | F::Blgp if narrow => matrix_format(value).map_or("reserved", Elem::name).to_owned(),
         F::DppCtrl => {
             let mut text = String::new();
-            // Writing to a string does not fail.
+            // Writing to a String cannot fail.
             let _ = special::dpp_control(&mut text, value as u16, inst.target());
             text
         }
@@ -143,13 +144,13 @@ pub(super) fn meaning(inst: &Inst, field: Field, value: u32) -> String {
     }
 }
 
-/// The numbers of the bits that are set, with something in front of each.
+/// The numbers of the set bits, each with a prefix.
 fn set_bits(value: u32, prefix: &str) -> String {
     let bits = (0..u32::BITS).filter(|bit| value >> bit & 1 != 0).map(|bit| format!("{prefix}{bit}"));
     bits.collect::<Vec<_>>().join(", ")
 }
 
-/// How the text says what a field holds. `n` stands for a number, `src` for a source operand.
+/// The syntax for the contents of a field. `n` means a number, `src` a source operand.
 fn syntax(row: &Row, encoding: Encoding, target: Target, id: F) -> Option<&'static str> {
     let packed = encoding == Encoding::Vop3p && !row.has(Flag::Mix, target);
     let table = has_table(row, encoding, target);
@@ -198,7 +199,7 @@ fn syntax(row: &Row, encoding: Encoding, target: Target, id: F) -> Option<&'stat
         F::Slc => "slc",
         F::Scc => "scc",
         F::Lds => "lds",
-        // LLVM has no words for the global data share where the target has none.
+        // LLVM has no syntax for the global data share where the target does not have one.
         F::Gds if !target.facts().gds => return None,
         F::Gds => "gds",
         F::Tfe => "tfe",
@@ -216,8 +217,8 @@ fn syntax(row: &Row, encoding: Encoding, target: Target, id: F) -> Option<&'stat
     })
 }
 
-/// Whether a field, which is no operand of its own, says how others are to be read: register files, addressing modes, and
-/// which fields count. The text shows it in the operands.
+/// Whether a field is not an operand, but determines how operands are read: register files,
+/// addressing modes, and which fields matter. The text expresses it in the operands.
 pub(super) const fn is_selector(id: F, format: Format) -> bool {
     matches!(
         id,

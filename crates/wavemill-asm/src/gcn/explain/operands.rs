@@ -4,7 +4,7 @@ use wavemill_isa::gcn::{Access, Elem, Inst, Operand, OperandSpec, Role};
 
 use super::super::print::operand_text;
 
-/// Registers of one file, one behind the other.
+/// Consecutive registers of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct RegisterRange {
@@ -12,7 +12,7 @@ pub struct RegisterRange {
     pub file: &'static str,
     /// The first register; 0 for special registers.
     pub first: u8,
-    /// How many there are.
+    /// The number of registers.
     pub count: u8,
 }
 
@@ -20,23 +20,23 @@ pub struct RegisterRange {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct OperandValue {
-    /// What it is to the instruction, such as `src0`.
+    /// The role of the operand, such as `src0`.
     pub role: &'static str,
-    /// The same in words.
+    /// The description of the role.
     pub role_description: &'static str,
-    /// How the text has it, without what modifiers do to it.
+    /// Its text, without the effect of modifiers.
     pub text: String,
-    /// The field that holds it; nothing where the encoding implies it.
+    /// The field that holds it; `None` if the encoding implies it.
     pub field: Option<&'static str>,
     /// `register`, `inline constant`, `literal`, `immediate`, `attribute` or `none`.
     pub kind: &'static str,
-    /// The registers, if it is in some.
+    /// The registers, if it is in registers.
     pub registers: Option<RegisterRange>,
-    /// The value, if it is a constant: bits, and what they are in the operand's type.
+    /// The value, if it is a constant: the bits, and their value in the operand's type.
     pub value: Option<String>,
     /// Its type, such as `f32` or `f16x2`.
     pub r#type: String,
-    /// What an element of this type is.
+    /// The description of the element type.
     pub type_description: &'static str,
     /// Whether the instance reads it.
     pub read: bool,
@@ -107,13 +107,13 @@ fn registers(operand: Operand) -> Option<RegisterRange> {
     Some(RegisterRange { file, first, count })
 }
 
-/// The bits of a constant, and the number that they are.
+/// The bits of a constant, and their value as a number.
 fn constant(inst: &Inst, spec: &OperandSpec, operand: Operand) -> Option<String> {
     Some(match operand {
         Operand::Int(value) => format!("{:#x} = {value}", i32::from(value)),
         Operand::Float(float) => {
             let elem = inst.constant_elem(spec);
-            // All 32 bits are there for a 16-bit integer, too.
+            // A 16-bit integer has all 32 bits, too.
             let digits = if elem.is_float() { elem.bits() } else { elem.bits().max(32) } as usize / 4;
             format!("{:#0width$x} = {}", float.bits(elem), float.name(), width = digits + 2)
         }

@@ -1,4 +1,4 @@
-//! State and memory that an instruction touches besides its operands.
+//! State and memory that an instruction accesses besides its operands.
 
 use wavemill_isa::gcn::{Flag, Inst, MemAccess, RegisterFile, Row, Special, State, StateSet};
 
@@ -8,7 +8,7 @@ use wavemill_isa::gcn::{Flag, Inst, MemAccess, RegisterFile, Row, Special, State
 pub struct StateFacts {
     /// Its name, such as `exec`.
     pub name: &'static str,
-    /// What it is.
+    /// Its description.
     pub description: &'static str,
 }
 
@@ -20,7 +20,7 @@ pub struct MemoryFacts {
     pub operation: &'static str,
     /// Which memory, such as `global`.
     pub space: &'static str,
-    /// What this memory is.
+    /// The description of this memory.
     pub description: &'static str,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn facts(set: StateSet) -> Vec<StateFacts> {
     set.iter().map(one).collect()
 }
 
-/// What an access is.
+/// The facts about an access.
 pub(super) fn access(access: MemAccess) -> MemoryFacts {
     MemoryFacts {
         operation: access.op.name(),
@@ -42,7 +42,8 @@ pub(super) fn access(access: MemAccess) -> MemoryFacts {
     }
 }
 
-/// What instructions of a row read; for those that obey the float controls of MODE, that too.
+/// The state that instructions of a row read, including the float controls of MODE for those that
+/// obey them.
 pub(super) fn row_reads(row: &Row, float_controls: bool) -> Vec<StateFacts> {
     with_controls(row.reads, float_controls)
 }
@@ -55,7 +56,7 @@ fn with_controls(set: StateSet, float_controls: bool) -> Vec<StateFacts> {
     all
 }
 
-/// What an instance reads: that of its row, and M0 where a modifier or an operand asks for it.
+/// The state that an instance reads: the row's, and M0 where a modifier or an operand needs it.
 pub(super) fn reads(inst: &Inst) -> Vec<StateFacts> {
     let mut set = inst.row().reads;
     let m0 = Special::M0.code() as u8;

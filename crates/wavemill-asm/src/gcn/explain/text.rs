@@ -28,7 +28,7 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// Writes it, two blanks in front of each line.
+    /// Writes it, indented by two blanks.
     pub(super) fn write(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let cells = |column: usize| self.rows.iter().filter_map(move |row| row.get(column));
@@ -39,7 +39,7 @@ impl Table {
             for (cell, width) in row.iter().zip(&widths) {
                 line.push(' ');
                 line.push_str(cell);
-                // One more blank between columns.
+                // One additional blank between columns.
                 line.extend(std::iter::repeat_n(' ', width + 1 - cell.chars().count().min(*width)));
             }
             writeln!(f, "{}", line.trim_end())?;
@@ -48,12 +48,12 @@ impl Table {
     }
 }
 
-/// Names of targets: `all targets`, or which.
+/// Names of targets: `all targets`, or a list.
 pub(in crate::gcn) fn targets(names: &[&str]) -> String {
     if names.len() == Target::GCN.len() { "all targets".to_owned() } else { names.join(", ") }
 }
 
-/// Lines with a name in front, indented and aligned.
+/// Lines with a name first, indented and aligned.
 fn named(f: &mut Formatter<'_>, lines: &[(&str, String)]) -> fmt::Result {
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, text) in lines {
@@ -237,8 +237,8 @@ fn target_lines(f: &mut Formatter<'_>, all: &[OnTarget]) -> fmt::Result {
         };
         let there = match (&on.same_bytes, on.mnemonic, on.opcode) {
             (SameBytes::Same | SameBytes::SameInstruction { .. }, ..) => String::new(),
-            (_, None, _) => "; the instruction is not there".to_owned(),
-            (_, Some(name), None) => format!("; {name} is there, without this encoding"),
+            (_, None, _) => "; the instruction does not exist there".to_owned(),
+            (_, Some(name), None) => format!("; {name} exists there, without this encoding"),
             (_, Some(name), Some(opcode)) => format!("; {name} has opcode {opcode} there"),
         };
         table.row(vec![on.target.to_owned(), format!("{what}{there}")]);

@@ -1,4 +1,4 @@
-//! What a form makes of a modifier: whether it takes it, and which value it gets.
+//! Applies modifiers to a form: whether the form accepts one, and its value.
 
 use wavemill_isa::gcn::{DstUnused, Elem, Encoding, FieldId, Flag, Form, Modifiers, Role, SdwaSel};
 use wavemill_isa::{CacheWords, Target};
@@ -6,7 +6,7 @@ use wavemill_isa::{CacheWords, Target};
 use super::modifier::{Modifier, Name, PATTERN, text};
 use crate::diagnostic::{Diagnostic, Fail};
 
-/// Whether a field of `form` is the text's to set: it exists, means something, and is not fixed.
+/// Whether the text may set a field of `form`: it exists, has a meaning, and is not fixed.
 pub(super) fn settable(form: &Form, target: Target, id: FieldId) -> bool {
     form.encoding.field(target, id).is_some_and(|field| {
         let mask = field.mask();
@@ -19,7 +19,7 @@ pub(super) fn always_set(form: &Form, target: Target, id: FieldId) -> bool {
     form.encoding.field(target, id).is_some_and(|field| form.fixed & form.value & field.mask() != 0)
 }
 
-/// The cache bits by the names that the target's generation gives them.
+/// The field of a cache bit, by the name that the target's generation uses.
 fn cache_field(name: Name, form: &Form, target: Target) -> Result<FieldId, Option<Name>> {
     let scopes = target.facts().cache_words == CacheWords::Scope && form.encoding != Encoding::Smem;
     let other = |old: Name, new: Name| Err(Some(if scopes { new } else { old }));
@@ -33,15 +33,15 @@ fn cache_field(name: Name, form: &Form, target: Target) -> Result<FieldId, Optio
     }
 }
 
-/// Why a form does not take a modifier.
+/// Why a form does not accept a modifier.
 pub(super) enum Refusal {
-    /// It has no place for it.
+    /// The form cannot hold it.
     Misplaced(Fail),
-    /// It has, but not for this value.
+    /// The form can hold it, but not this value.
     Wrong(Fail),
 }
 
-/// Puts `modifier` into `all`.
+/// Applies `modifier` to `all`.
 pub(super) fn apply(
     modifier: &Modifier,
     form: &'static Form,
@@ -114,9 +114,10 @@ pub(super) fn apply(
     let mixed = row.has(Flag::Mix, target);
     let doubles = row.operand(Role::Src0).is_some_and(|spec| spec.ty.elem == Elem::F64);
     let takes = match modifier.name {
-        // Memory-to-LDS instructions of their own have the bit always; so do those that only reach the other memory.
+        // Dedicated memory-to-LDS instructions always have the bit; so do instructions that only
+        // access the other memory.
         Name::Lds | Name::Gds if flag && always_set(form, target, id) => true,
-        // LLVM takes the denial here, and sets the bit all the same.
+        // LLVM accepts the prefix `no` here, but sets the bit.
         Name::Gds if !flag && ordered_count(form, target) => true,
         Name::Offset if modifier.count == PATTERN => row.has(Flag::Swizzle, target),
         Name::Offset if form.encoding == Encoding::Ds => !two_offsets && settable(form, target, id),
@@ -126,14 +127,14 @@ pub(super) fn apply(
             packed && settable(form, target, id)
         }
         Name::NegHi => !mixed && row.operand(Role::Vdst).is_some() && settable(form, target, id),
-        // The memory went with CDNA 2; what orders its waves is left.
+        // CDNA 2 removed the memory; the instructions that order waves remain.
         Name::Gds if flag && !target.facts().gds => false,
-        // Parts of the syntax of some instructions, which cannot be denied.
+        // These are part of the syntax of some instructions, and do not accept the prefix `no`.
         Name::Offen | Name::Idxen | Name::Lds | Name::Nv | Name::Done if !flag => false,
         Name::Tfe if !flag => form.encoding == Encoding::Mimg && settable(form, target, id),
-        // Before CDNA 3, what writes caches back is told no scope.
+        // Before CDNA 3, cache write-backs have no scope.
         Name::Glc | Name::Scc if row.has(Flag::Fence, target) => false,
-        // What LLVM takes and does not encode.
+        // LLVM accepts it without encoding it.
         Name::Nt if row.has(Flag::Fence, target) => true,
         Name::DppCtrl if !target.facts().row_newbcast && ROW_NEWBCAST.contains(&value) => false,
         Name::Neg => doubles && target.facts().blgp_negates_doubles && settable(form, target, id),
@@ -163,7 +164,8 @@ pub(super) fn apply(
         Name::OpSel => all.op_sel = half_selects(modifier, form, target).map_err(Refusal::Wrong)?,
         Name::OpSelHi => {
             sources_of(modifier, form).map_err(Refusal::Wrong)?;
-            // Sources that the list leaves out are 0; those that the instruction lacks keep what they have.
+            // Sources missing from the list are 0; sources that the instruction lacks keep their
+            // value.
             let sources = (1u8 << source_count(form)) - 1;
             all.op_sel_hi = all.op_sel_hi & !sources | small;
         }
@@ -180,7 +182,7 @@ pub(super) fn apply(
             all.blgp = small;
         }
         Name::Fi => all.op_sel |= small,
-        // Older texts have 0 here where the bit is 1: both mean that it is set.
+        // Older texts have 0 here although the bit is 1. Both mean that it is set.
         Name::BoundCtrl if row.has(Flag::Dppctl, target) => all.op_sel |= 1 << 1,
         Name::Cbsz => all.cbsz = small,
         Name::Abid => all.abid = small,
@@ -190,7 +192,7 @@ pub(super) fn apply(
         Name::BoundCtrl | Name::DppCtrl | Name::RowMask | Name::BankMask => {
             if let Some(dpp) = &mut all.dpp {
                 match modifier.name {
-                    // 0 too, as above.
+                    // 0 also sets it, as above.
                     Name::BoundCtrl => dpp.bound_ctrl = true,
                     Name::DppCtrl => dpp.ctrl = value as u16,
                     Name::RowMask => dpp.row_mask = small,
@@ -220,7 +222,7 @@ pub(super) fn apply(
             }
             all.offset = value as i32;
             if form.encoding == Encoding::Smem {
-                // The register stands in a field of its own.
+                // The register has its own field.
                 (all.imm, all.soffset_en) = (true, true);
             }
         }
@@ -257,16 +259,17 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Whether this is the instruction that reaches the global data share only and is no barrier or semaphore.
+/// Whether this is the instruction that only accesses the global data share and is not a barrier or
+/// semaphore.
 fn ordered_count(form: &Form, target: Target) -> bool {
     let row = form.op.row();
     row.has(Flag::GdsOnly, target) && row.operand(Role::Vdst).is_some()
 }
 
-/// The codes of `row_newbcast`, which CDNA 2 brought.
+/// The codes of `row_newbcast`, added by CDNA 2.
 const ROW_NEWBCAST: std::ops::RangeInclusive<i64> = 0x150..=0x15F;
 
-/// Whether the modifier says of a cache bit, which the form need not have, that it is 0.
+/// Whether the modifier clears a cache bit, which the form need not have.
 fn denies_cache_bit(modifier: &Modifier, form: &Form, target: Target, id: FieldId) -> bool {
     let scalar = form.encoding == Encoding::Smem;
     let known = match id {
@@ -292,7 +295,8 @@ fn offset_limits(form: &Form, target: Target) -> (i64, i64) {
     }
 }
 
-/// The bits of `op_sel`: those of the sources, and the destination's, which comes last in the text of VOP3.
+/// The bits of `op_sel`: the bits of the sources, and the destination's, which is last in the text
+/// of VOP3.
 fn half_selects(modifier: &Modifier, form: &Form, target: Target) -> Result<u8, Fail> {
     let bits = modifier.value as u8;
     if form.encoding == Encoding::Vop3p || form.encoding == Encoding::MaiScaled {
@@ -318,13 +322,13 @@ fn half_select_sources(form: &Form, target: Target) -> u32 {
     (free & 7).checked_ilog2().map_or(0, |last| last + 1)
 }
 
-/// How many bits the lists with one per source have.
+/// The length of lists with one bit per source.
 fn source_count(form: &Form) -> u32 {
     let operands = form.op.row().operands.iter();
     operands.filter(|spec| matches!(spec.role, Role::Src0 | Role::Src1 | Role::Src2)).count() as u32
 }
 
-/// Lists with a bit per source may be shorter than there are sources, but not longer.
+/// Lists with a bit per source may be shorter than the number of sources, but not longer.
 fn sources_of(modifier: &Modifier, form: &Form) -> Result<(), Fail> {
     let count = source_count(form);
     if modifier.count > count {
@@ -335,10 +339,10 @@ fn sources_of(modifier: &Modifier, form: &Form) -> Result<(), Fail> {
     Ok(())
 }
 
-/// The instruction does not take the modifier in this encoding.
+/// The error if the instruction does not accept the modifier in this encoding.
 fn misplaced(modifier: &Modifier, form: &Form, target: Target) -> Fail {
     let row = form.op.row();
     let no = if modifier.negated { "no" } else { "" };
-    let message = format!("{} takes no `{no}{}` on {target}", row.mnemonic(target), modifier.word);
+    let message = format!("{} does not accept `{no}{}` on {target}", row.mnemonic(target), modifier.word);
     Diagnostic::new(modifier.span.clone(), message)
 }

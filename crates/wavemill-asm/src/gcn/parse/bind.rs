@@ -16,20 +16,22 @@ use super::{Bound, constant, report};
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::family::Field;
 
-/// Why a form does not fit, and how far it did: of several forms, the one that came furthest is explained.
+/// Why a form does not fit, and at which step. If several forms fail, the one that got furthest is
+/// explained.
 pub(super) struct Rejection {
     pub(super) progress: usize,
     pub(super) fail: Fail,
 }
 
-/// How far a form got that has no place for a modifier, or whose modifiers, number of operands, operands, or only the whole did not fit.
+/// How far a form got before it failed: it cannot hold a modifier, or the modifiers, the operand
+/// count, the operands or the combination do not fit.
 const NO_PLACE: usize = 0;
 const AT_MODIFIERS: usize = 1;
 const AT_COUNT: usize = 2;
 const AT_OPERANDS: usize = 3;
 const AT_END: usize = 100;
 
-/// Finds the first form that takes everything.
+/// Finds the first form that accepts everything.
 pub(super) fn bind(
     target: Target,
     op: Op,
@@ -90,11 +92,12 @@ impl Attempt<'_> {
             builder = builder.operand(role, operand);
         }
         for (index, (spec, argument)) in specs.iter().flatten().zip(self.arguments).enumerate() {
-            // A form without negation and the like is further away than one in which an operand is wrong.
+            // A form that lacks negation and the like is further away than one with a wrong
+            // operand.
             let in_field = self.source_modifiers(spec, argument, &mut all).map_err(at(NO_PLACE))?;
             let mut fixup = None;
             let operand = self.operand(spec, argument, in_field, &mut fixup).map_err(|fail| {
-                // In an encoding with a bit for it, the sign can change.
+                // In an encoding with the bit, the sign can change.
                 let near = !(argument.neg || argument.abs) || in_field;
                 Rejection { progress: if near { AT_OPERANDS + index } else { AT_MODIFIERS }, fail }
             })?;
@@ -121,14 +124,15 @@ impl Attempt<'_> {
         Ok(Bound { inst, symbolic })
     }
 
-    /// The modifiers of the text, and those that it implies.
+    /// The modifiers of the text, and the modifiers that it implies.
     fn all_modifiers(&self) -> Result<Modifiers, Rejection> {
         let at = |progress| move |fail| Rejection { progress, fail };
         let mut all = Modifiers::plain(self.form);
         if let Some(sdwa) = &mut all.sdwa
             && settable(self.form, self.target, FieldId::DstUnused)
         {
-            // As LLVM has it. Where a part of the destination is written, the text must say so: see `broken_rule`.
+            // As in LLVM. If a part of the destination is written, the text must give it: see
+            // `broken_rule`.
             sdwa.dst_unused = DstUnused::Preserve;
         }
         if self.form.encoding == Encoding::Mtbuf {
@@ -136,7 +140,7 @@ impl Attempt<'_> {
         }
         let moves_lanes = self.modifiers.iter().any(|modifier| modifier.name == Name::DppCtrl);
         if matches!(self.form.encoding, Encoding::Vop1Dpp | Encoding::Vop2Dpp) && !moves_lanes {
-            let message = "expected a lane pattern such as `row_shl:1` behind the operands";
+            let message = "expected a lane pattern such as `row_shl:1` after the operands";
             return Err(at(NO_PLACE)(Diagnostic::new(self.mnemonic.clone(), message)));
         }
         for (index, modifier) in self.modifiers.iter().enumerate() {
@@ -156,7 +160,7 @@ impl Attempt<'_> {
             if self.has(flag) && !self.modifiers.iter().any(|modifier| modifier.name == name) {
                 let word = modifier::text(name);
                 let message =
-                    format!("expected `{word}` behind the operands: the instruction reaches no other memory");
+                    format!("expected `{word}` after the operands: the instruction has no form without it");
                 return Err(at(AT_MODIFIERS)(Diagnostic::new(self.mnemonic.clone(), message)));
             }
         }
@@ -188,12 +192,13 @@ impl Attempt<'_> {
         count
     }
 
-    /// The operand that a text with one operand less leaves out, taken out of `specs`; `None` where all must be written.
+    /// The operand that a text with one operand less omits, removed from `specs`; `None` if all
+    /// must be written.
     fn implied(&self, specs: &mut [Option<&'static OperandSpec>; 8]) -> Option<(Role, Operand)> {
         let masks = specs.iter().flatten().filter(|spec| spec.ty.elem == Elem::Mask).count();
         let offset = self.modifiers.iter().any(|modifier| modifier.name == Name::Offset);
         let left_out = |spec: &OperandSpec| match (self.form.encoding, spec.role) {
-            // In the short encodings it is VCC always.
+            // In the short encodings it is always VCC.
             (Encoding::Vop2 | Encoding::Vopc, _) if masks == 1 && spec.ty.elem == Elem::Mask => {
                 Some(Operand::Special { reg: Special::VccLo, dwords: 2 })
             }
@@ -208,8 +213,8 @@ impl Attempt<'_> {
         Some((role, operand))
     }
 
-    /// The operand that `argument` is in the place of `spec`; `None` where it is encoded otherwise. `fixup` becomes the field
-    /// that a symbol decides, if one does.
+    /// The operand that `argument` becomes for `spec`; `None` if it is encoded elsewhere. `fixup`
+    /// is set to the field that a symbol decides, if any.
     fn operand(
         &self,
         spec: &'static OperandSpec,
@@ -226,7 +231,7 @@ impl Attempt<'_> {
             Value::Operand(Operand::Special { reg, .. })
                 if reg.code() > Special::M0.code() && reg.is_pair() =>
             {
-                // Values of the hardware are as wide as the operand.
+                // Hardware values are as wide as the operand.
                 let dwords = spec.ty.dwords().max(1);
                 let named = matches!(reg, Special::ExecLo);
                 match (&argument.value, named) {
@@ -272,8 +277,8 @@ impl Attempt<'_> {
         Ok(Some(operand))
     }
 
-    /// Sets the bits for negation, absolute value and sign extension. True if the form has fields for them; a form
-    /// without takes constants all the same, with the change made in the bits of the constant.
+    /// Sets the bits for negation, absolute value and sign extension. Returns true if the form has
+    /// fields for them. Other forms accept constants, with the change applied to their bits.
     fn source_modifiers(
         &self,
         spec: &'static OperandSpec,
@@ -296,7 +301,7 @@ impl Attempt<'_> {
         };
         let float = source.is_some_and(|source| row.float_mods >> source & 1 != 0)
             && has_sign(spec, all.sdwa.is_some());
-        // VOP3B has its second destination where VOP3A has the bits for absolute values.
+        // VOP3B has its second destination in place of VOP3A's absolute-value bits.
         let no_abs = has_fields && !field(FieldId::Abs) && !field(FieldId::Src0Abs) && !self.has(Flag::Mix);
         if argument.abs && no_abs {
             return Err(report::no_source_modifier(self, spec, argument));
@@ -312,7 +317,8 @@ impl Attempt<'_> {
             return Ok(true);
         }
         let has = |wanted: &[Encoding]| row.encodings(self.target).any(|encoding| wanted.contains(&encoding));
-        // The sign of an integer constant is extended as it is, where any encoding extends signs.
+        // Sign extension leaves an integer constant as it is, where any encoding has sign
+        // extension.
         let extends = row.encodings(self.target).any(Encoding::is_sdwa) && integer && !float;
         let vector = has(&[Encoding::Vop3a, Encoding::Vop3b]);
         if constant && vector && if argument.sext { extends } else { float } {
@@ -321,7 +327,7 @@ impl Attempt<'_> {
         Err(report::no_source_modifier(self, spec, argument))
     }
 
-    /// The values of an export: `off` for components that are not written, two to a register if compressed.
+    /// The values of an export: `off` for disabled components, two per register if compressed.
     fn exports(
         &self,
         mut builder: wavemill_isa::gcn::InstBuilder,
@@ -334,7 +340,7 @@ impl Attempt<'_> {
             match argument.value {
                 Value::Operand(Operand::Off) => {}
                 Value::Operand(register @ Operand::Vgpr { dwords: 1, .. }) => {
-                    // Compressed, the first and the third operand stand for two components each.
+                    // If compressed, the first and the third operand hold two components each.
                     match (compressed, index) {
                         (false, _) => {
                             export.en |= 1 << index;

@@ -1,7 +1,7 @@
 //! From numbers to inline constants and literals.
 //!
-//! A number stands for the bits that the operand is to read: an integer for itself, a float for its bits in the operand's
-//! type. An inline constant is used wherever one has these bits.
+//! A number gives the bits that the operand reads: an integer gives itself, a float its bits in the
+//! operand's type. If an inline constant has these bits, it is used.
 
 use half::{bf16, f16};
 use wavemill_isa::gcn::{Elem, Format, InlineFloat, Operand, OperandSpec, Role, Row};
@@ -9,28 +9,28 @@ use wavemill_isa::gcn::{Elem, Format, InlineFloat, Operand, OperandSpec, Role, R
 use super::super::number::{Reading, reading};
 use super::operand::Constant;
 
-/// `0.15915494`, which singles and halves print for 1 / (2 pi), too.
+/// `0.15915494`, the text of 1 / (2 pi) in single and half precision, too.
 const INV_TWO_PI: f64 = 0.159_154_94;
 
-/// Why a number cannot stand in an operand's place.
+/// Why a number does not fit an operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Misfit {
     /// An integer of more bits than this.
     Bits(u32),
-    /// A float that 16-bit and 64-bit integers do not take.
+    /// A float, which 16-bit and 64-bit integers do not accept.
     FloatForInteger,
-    /// A negative literal for an operand that extends it by zeros.
+    /// A negative literal for an operand that zero-extends it.
     NegativeForUnsigned,
-    /// The sign of an integer that stands for the bits of a double.
+    /// A sign on an integer that gives the bits of a double.
     SignOfDouble,
-    /// A float of which a literal holds the upper half only: the nearest one that fits.
+    /// A float whose lower half a literal cannot hold; the nearest one that fits.
     LowHalfLost(f64),
     /// A float too large, or too small, for this many bits.
     Range(u32),
 }
 
-/// How an operand reads a number: as [`Reading`] has it, with the packed and narrow types told apart that are written
-/// alike.
+/// How an operand reads a number. Like [`Reading`], but it distinguishes packed and narrow types
+/// that have the same text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// 16-bit integer.
@@ -64,7 +64,7 @@ fn kind(row: &Row, spec: &OperandSpec) -> Kind {
 }
 
 impl Kind {
-    /// The bits of a number, as sign changes see it.
+    /// The width of a number for sign changes, in bits.
     const fn width(self) -> u32 {
         match self {
             Kind::Int16 | Kind::Half | Kind::PackedHalf | Kind::Bfloat | Kind::PackedBfloat => 16,
@@ -73,14 +73,14 @@ impl Kind {
         }
     }
 
-    /// The bits with the sign cleared (`abs`), and then changed (`neg`).
+    /// The bits with the sign cleared (`abs`), and then flipped (`neg`).
     const fn with_sign(self, bits: u64, abs: bool, neg: bool) -> u64 {
         let sign = 1u64 << (self.width() - 1);
         let bits = if abs { bits & !sign } else { bits };
         if neg { bits ^ sign } else { bits }
     }
 
-    /// The bits of an inline float; `None` where integers do not stand for floats.
+    /// The bits of an inline float; `None` where integers cannot give floats.
     fn inline_bits(self, float: InlineFloat) -> Option<u64> {
         Some(match self {
             Kind::Int16 => return None,
@@ -92,8 +92,8 @@ impl Kind {
     }
 }
 
-/// The operand for `constant`, with its sign bit cleared (`abs`) and then flipped (`neg`), in an encoding that selects parts of
-/// registers (`sdwa`) or in another.
+/// The operand for `constant`, with its sign bit cleared (`abs`) and then flipped (`neg`). `sdwa`:
+/// the encoding selects parts of registers.
 pub(super) fn operand(
     row: &Row,
     spec: &OperandSpec,
@@ -103,7 +103,7 @@ pub(super) fn operand(
     neg: bool,
 ) -> Result<Operand, Misfit> {
     let operand = any_operand(row, spec, constant, abs, neg)?;
-    // As LLVM has it, for which masks of classes have 32 bits.
+    // As in LLVM, where class masks have 32 bits.
     let mask =
         row.format == Format::Vopc && row.operand(Role::Src0).is_some_and(|spec| spec.ty.elem.is_float());
     let short = spec.ty.bits() == 16 && !spec.ty.elem.is_float() && !mask;
@@ -124,7 +124,8 @@ fn any_operand(
     let modified = |bits: u64| kind.with_sign(bits, abs, neg);
     match constant {
         Constant::Int(value) if !(abs || neg) => integer(row, kind, value),
-        // The bits of an integer and the double that they are the upper half of change differently.
+        // A sign change has different effects on the bits of an integer and on the double whose
+        // upper half they are.
         Constant::Int(_) if kind == Kind::Double => Err(Misfit::SignOfDouble),
         Constant::Int(value) => {
             let bits = integer_bits(kind.width(), value).ok_or(Misfit::Bits(kind.width()))?;
@@ -134,7 +135,7 @@ fn any_operand(
     }
 }
 
-/// The operand for a number that must be a literal, with its sign changed as [`operand`] does it.
+/// The operand for a number that must be a literal, with the sign changes of [`operand`].
 pub(super) fn literal(
     row: &Row,
     spec: &OperandSpec,
@@ -170,25 +171,25 @@ pub(super) fn literal(
     Ok(Operand::Literal(bits))
 }
 
-/// The literal for an integer: as many bits as the operand reads, at most 32.
+/// The literal for an integer: as many bits as the operand reads, up to 32.
 fn literal_int(row: &Row, kind: Kind, value: i64) -> Result<u32, Misfit> {
     let width = match kind {
         Kind::Int16 | Kind::Half | Kind::Bfloat => 16,
         _ => 32,
     };
-    // The literal of an unsigned 64-bit operand is extended by zeros.
+    // A literal of an unsigned 64-bit operand is zero-extended.
     if value < 0 && kind == (Kind::Wide { signed: false }) {
         return Err(Misfit::NegativeForUnsigned);
     }
     let bits = integer_bits(width, value).ok_or(Misfit::Bits(width))? as u32;
-    // LLVM fills the half that is not read with the sign: of integers, and where a literal always stands behind the
-    // instruction.
+    // LLVM fills the unread half with the sign: for integers, and where the instruction always has
+    // a literal.
     let always = || row.operands.iter().any(|spec| spec.role == Role::Literal);
     let extended = kind == Kind::Int16 || kind == Kind::Half && always();
     Ok(if value < 0 && extended { value as u32 } else { bits })
 }
 
-/// The low bits of an integer that has no more than `width` of them, signed or unsigned.
+/// The low bits of an integer, if it fits `width` bits, signed or unsigned.
 fn integer_bits(width: u32, value: i64) -> Option<u64> {
     if width == 64 {
         return Some(value as u64);
@@ -205,7 +206,7 @@ fn inline_float(kind: Kind, bits: u64) -> Option<Operand> {
     InlineFloat::ALL.iter().copied().find(|&float| kind.inline_bits(float) == Some(bits)).map(Operand::Float)
 }
 
-/// The inline constant with these bits, of as many as `kind` has.
+/// The inline constant with these bits; `kind` determines how many count.
 fn inline(kind: Kind, bits: u64) -> Option<Operand> {
     let unused = 64 - kind.width();
     inline_int((bits << unused) as i64 >> unused).or_else(|| inline_float(kind, bits))
@@ -216,9 +217,9 @@ fn integer(row: &Row, kind: Kind, value: i64) -> Result<Operand, Misfit> {
         return Ok(inline);
     }
     let found = match kind {
-        // 0xFFFF does not mean -1 here, because LLVM does not take it so either.
+        // 0xFFFF does not mean -1 here, because it does not in LLVM.
         Kind::Int16 => None,
-        // All 32 bits of an integer constant are read, and 16 of a float.
+        // An operand reads all 32 bits of an integer constant, and 16 of a float.
         Kind::PackedHalf | Kind::PackedBfloat => integer_bits(32, value)
             .and_then(|bits| inline_int(i64::from(bits as u32 as i32)))
             .or_else(|| u16::try_from(value).ok().and_then(|bits| inline_float(kind, bits.into()))),
@@ -232,7 +233,7 @@ fn integer(row: &Row, kind: Kind, value: i64) -> Result<Operand, Misfit> {
 
 fn float(kind: Kind, value: f64, modified: impl Fn(u64) -> u64) -> Result<Operand, Misfit> {
     let (bits, literal) = match kind {
-        // Inline floats have the bits of a half here, and no other float has a meaning.
+        // Inline floats have the bits of an f16 here, and other floats have no meaning.
         Kind::Int16 => {
             let bits = half_bits(value)?.into();
             return inline_float(Kind::Half, modified(bits)).ok_or(Misfit::FloatForInteger);
@@ -241,8 +242,8 @@ fn float(kind: Kind, value: f64, modified: impl Fn(u64) -> u64) -> Result<Operan
             let bits = modified(half_bits(value)?.into());
             (bits, Ok(bits as u32))
         }
-        // The inline constant 1 / (2 pi) has the name that it is printed with, of which it is not the nearest bfloat. Other
-        // spellings of the number are rounded, as LLVM does it.
+        // The printed text of 1 / (2 pi) means the inline constant, although that is not the
+        // nearest bfloat16. Other spellings of the number are rounded, as in LLVM.
         Kind::Bfloat | Kind::PackedBfloat if modified(0) == 0 && value == INV_TWO_PI => {
             return Ok(Operand::Float(InlineFloat::InvTwoPi));
         }
@@ -272,7 +273,7 @@ fn double_high(value: f64) -> Result<u32, Misfit> {
     match bits as u32 {
         0 => Ok((bits >> 32) as u32),
         _ => {
-            // Rounded to what the upper half can hold.
+            // Rounded to the precision of the upper half.
             let rounded = bits.saturating_add(0x8000_0000) & !0xFFFF_FFFF;
             Err(Misfit::LowHalfLost(f64::from_bits(rounded)))
         }

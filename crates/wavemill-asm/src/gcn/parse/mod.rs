@@ -1,8 +1,8 @@
 //! The parser: one instruction from its text, in LLVM's syntax.
 //!
-//! The row says which operands there are and in which order, the forms say which encodings take them. The forms are
-//! tried in the order of the row, shortest first, and the decoder judges what comes out: what it reads back must be what
-//! the text says. Nothing here knows an instruction by name.
+//! The row gives the operands and their order; the forms give the encodings that accept them. The
+//! parser tries the forms in row order, shortest first, and has the decoder check the result: the
+//! decoder must read back what the text says. No code here knows an instruction by name.
 
 mod apply;
 mod bind;
@@ -27,15 +27,16 @@ use operand::{Argument, Constant, Value};
 
 pub(crate) use report::register_but_for_case;
 
-/// Reads one instruction of `target`, or of the processor of an [`InstructionSet`], from `text`: `v_add_f32 v1, s2, v3`. Without suffix (`_e32`, `_e64`, `_sdwa`,
-/// `_dpp`), the shortest encoding is taken that can hold what the text says.
+/// Reads one instruction of `target`, or of the processor of an [`InstructionSet`], from `text`:
+/// `v_add_f32 v1, s2, v3`. Without a suffix (`_e32`, `_e64`, `_sdwa`, `_dpp`), it uses the shortest
+/// encoding that can hold the instruction.
 ///
-/// The text is one instruction and no comment; letters of mnemonics may be of either case. There are no symbols: see
-/// [`parse_with`] for those that have values.
+/// The text is one instruction without a comment. Mnemonics may be in upper or lower case. There
+/// are no symbols: use [`parse_with`] for symbols with values.
 ///
 /// # Errors
 ///
-/// [`Diagnostic`] says which part of the text is wrong, and how to make it right.
+/// [`Diagnostic`] says which part of the text is wrong, and how to fix it.
 ///
 /// ```
 /// use wavemill_asm::gcn::parse;
@@ -51,11 +52,12 @@ pub fn parse(target: impl Into<InstructionSet>, text: &str) -> Result<Inst, Diag
     parse_with(target, text, &NoSymbols)
 }
 
-/// Reads one instruction as [`parse`] does, with symbols that have values: `v_mov_b32 v0, limit+1`, `v[i:i+1]`.
+/// Reads one instruction as [`parse`] does, with symbol values: `v_mov_b32 v0, limit+1`,
+/// `v[i:i+1]`.
 ///
 /// # Errors
 ///
-/// [`Diagnostic`] as [`parse`] has it; a symbol without value is an error.
+/// [`Diagnostic`] as for [`parse`]. A symbol without a value is an error.
 pub fn parse_with(
     target: impl Into<InstructionSet>,
     text: &str,
@@ -68,14 +70,15 @@ pub fn parse_with(
     }
 }
 
-/// An instruction and what is left to be filled in.
+/// An instruction and the field that is still open.
 #[derive(Clone, Debug)]
 pub(crate) struct Parsed {
     pub(crate) inst: Inst,
     pub(crate) fixup: Option<Fixup>,
 }
 
-/// An instruction as [`bind`](bind::bind) makes it, with the number of the argument whose expression decides a field.
+/// An instruction from [`bind`](bind::bind), with the index of the argument whose expression
+/// decides a field.
 struct Bound {
     inst: Inst,
     symbolic: Option<(Field, usize)>,
@@ -98,7 +101,7 @@ impl Parser {
     /// Reads the instruction in `text`.
     pub(crate) fn parse(&mut self, text: &str, symbols: &dyn Symbols) -> Result<Parsed, Fail> {
         self.read(text, symbols).map_err(|mut fail| {
-            // A fix that leaves other mistakes, or makes new ones, is none.
+            // A fix that leaves or adds errors does not count.
             let fixed = fail.fix.as_ref().and_then(|fix| fix.applied(text));
             if fixed.is_none_or(|fixed| Parser::new(self.set).read(&fixed, symbols).is_err()) {
                 fail.fix = None;
@@ -117,7 +120,7 @@ impl Parser {
         let span = start..cursor.end();
         let Some(named) = mnemonic::lookup(word, self.set) else {
             let fail = report::unknown_mnemonic(self.set, word, span);
-            // `sendmsg(...)` is an operand, of which no other word makes an instruction.
+            // `sendmsg(...)` is an operand, and no other word makes it an instruction.
             return Err(if cursor.peek_raw() == Some(b'(') { fail.without_fix() } else { fail });
         };
         let Some(op) = named.on(self.set) else {
@@ -127,8 +130,8 @@ impl Parser {
         if named.suffix.is_some() && named.forms(self.target).next().is_none() {
             return Err(report::no_such_form(self.target, word, op, named, span));
         }
-        // Memory-to-LDS forms have no data: LLVM reads `scc` behind their offset as a modifier, also where data stands and the
-        // offset comes later.
+        // Memory-to-LDS forms have no data. LLVM reads `scc` after their offset as a modifier, even
+        // if data is present and the offset comes later.
         let without_data = self.target.facts().cache_words == CacheWords::Policy
             && named.forms(self.target).any(|form| apply::settable(form, self.target, FieldId::Lds));
         self.operands(&mut cursor, row, without_data, symbols)?;
@@ -145,7 +148,7 @@ impl Parser {
         Ok(Parsed { inst: bound.inst, fixup })
     }
 
-    /// How many VGPRs and SGPRs there must be for those that the last statement names.
+    /// How many VGPRs and SGPRs the last statement needs: the highest register it names plus one.
     pub(crate) fn register_ends(&self) -> [u16; 2] {
         let mut ends = [0; 2];
         for argument in &self.arguments {
@@ -159,7 +162,7 @@ impl Parser {
         ends
     }
 
-    /// Reads everything behind the mnemonic.
+    /// Reads everything after the mnemonic.
     fn operands(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -168,14 +171,14 @@ impl Parser {
         symbols: &dyn Symbols,
     ) -> Result<(), Fail> {
         let specs = row.operands;
-        // Where the formats of typed buffers stand: around the offset.
+        // The position of typed buffer formats: around the offset.
         let typed = match row.format {
             Format::Mtbuf => specs.iter().position(|spec| spec.role == Role::Soffset),
             _ => None,
         };
         self.arguments.clear();
         self.modifiers.clear();
-        // Whether an operand or the end may come: at the start, and behind a comma.
+        // Whether an operand or the end may come next: at the start, and after a comma.
         let mut open = true;
         let mut comma = None;
         while !cursor.is_done() {
@@ -183,13 +186,17 @@ impl Parser {
             let operand = self.arguments.len() < specs.len() && open;
             // LLVM counts modifiers, too.
             let caches = without_data && self.arguments.len() + self.modifiers.len() + 1 >= specs.len();
-            if let Some(modifier) = modifier::modifier(cursor, symbols, operand, caches)? {
+            // A symbol may have the name of a modifier.
+            let next = specs.get(self.arguments.len()).filter(|_| operand);
+            let symbol = next.is_some_and(|spec| is_symbol(cursor, spec.ty.elem));
+            let modifier = if symbol { None } else { modifier::modifier(cursor, symbols, operand, caches)? };
+            if let Some(modifier) = modifier {
                 if let Some(offset) = typed {
                     self.format_stands_right(&modifier, offset, open)?;
                 }
                 let before_offset = typed.is_some() && modifier.is_split_format();
                 self.modifiers.push(modifier);
-                // Commas between modifiers are allowed, and behind formats that stand before the offset.
+                // Commas are allowed between modifiers, and after formats before the offset.
                 let at = cursor.at();
                 let eaten = cursor.eat(",");
                 comma = eaten.then_some(at);
@@ -204,8 +211,8 @@ impl Parser {
             {
                 let word = modifier.word;
                 let message = match register::special_register(word) {
-                    Some(_) => format!("expected `,` before `{word}`, or all operands in front of it"),
-                    None => format!("expected all operands in front of `{word}`"),
+                    Some(_) => format!("expected `,` before `{word}`, or all operands before it"),
+                    None => format!("expected all operands before `{word}`"),
                 };
                 return Err(Diagnostic::new(modifier.span.clone(), message));
             }
@@ -214,7 +221,7 @@ impl Parser {
             self.arguments.push(operand::argument(cursor, spec, self.target, symbols)?);
             let at = cursor.at();
             comma = cursor.eat(",").then_some(at);
-            // What goes to an export target is written behind it without a comma.
+            // The values of an export follow its target without a comma.
             open = comma.is_some() || spec.is_some_and(|spec| spec.ty.elem == Elem::ExpTgt);
             if cursor.end() == start {
                 return Err(cursor.expected("an operand"));
@@ -223,7 +230,7 @@ impl Parser {
         match comma {
             Some(at) => Err(Diagnostic::new(
                 at..at + 1,
-                "expected an operand behind the `,`, found the end of the line",
+                "expected an operand after the `,`, found the end of the line",
             )
             .replace_with("")),
             None => Ok(()),
@@ -232,8 +239,8 @@ impl Parser {
 }
 
 impl Parser {
-    /// Fails where the format of a typed buffer stands where it cannot: `dfmt` and `nfmt` stand before the operand with
-    /// the number `offset`, `format` directly behind it.
+    /// Fails if a typed buffer format is in the wrong position: `dfmt` and `nfmt` go before operand
+    /// number `offset`, `format` directly after it.
     fn format_stands_right(&self, modifier: &Modifier, offset: usize, open: bool) -> Result<(), Fail> {
         let right = match modifier.name {
             Name::Dfmt | Name::Nfmt => {
@@ -246,13 +253,26 @@ impl Parser {
             return Ok(());
         }
         let message = match modifier.name {
-            Name::Format => "expected `format` directly behind the offset register",
+            Name::Format => "expected `format` directly after the offset register",
             _ => "expected `dfmt` and `nfmt` before the offset register",
         };
         Err(Diagnostic::new(modifier.span.clone(), message).note(
-            "`dfmt:4, nfmt:7, s0` and `s0 format:[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_FLOAT]` say the same",
+            "`dfmt:4, nfmt:7, s0` and `s0 format:[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_FLOAT]` mean the same",
         ))
     }
+}
+
+/// Whether the next operand is a symbol even if it has the name of a modifier: a branch target, or a
+/// name with a relocation such as `done@rel32@lo`. A name with `:` is a modifier.
+fn is_symbol(cursor: &mut Cursor<'_>, elem: Elem) -> bool {
+    let start = cursor.at();
+    let named = !cursor.name().is_empty();
+    let symbol = match elem {
+        Elem::Branch => cursor.peek() != Some(b':'),
+        _ => cursor.peek_raw() == Some(b'@'),
+    };
+    cursor.go_to(start);
+    named && symbol
 }
 
 /// The mnemonics and suffix of `named`, for messages.

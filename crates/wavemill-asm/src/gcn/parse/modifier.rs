@@ -1,4 +1,4 @@
-//! Modifiers: what stands behind the operands, as it is written. What a form makes of it stands in `apply.rs`.
+//! Modifiers as written, after the operands. `apply.rs` converts them for a form.
 
 use wavemill_isa::gcn::{DstUnused, SdwaSel};
 
@@ -60,7 +60,7 @@ pub(super) enum Name {
     Vm,
 }
 
-/// What stands behind a modifier's name.
+/// The syntax after a modifier's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Syntax {
     /// Nothing.
@@ -79,13 +79,13 @@ enum Syntax {
     QuadPerm,
     /// A lane pattern without a number: its code.
     Lanes(i64),
-    /// A lane pattern with a number: its code for 0, and the limits of the number.
+    /// A lane pattern with a number: its code for 0, and the range of the number.
     LanesBy(i64, i64, i64),
     /// `:` and a format of typed buffers.
     Format,
 }
 
-/// Every modifier: its text, what it is, and what stands behind it.
+/// Every modifier: its text, name and syntax.
 static MODIFIERS: [(&str, Name, Syntax); 60] = [
     ("clamp", Name::Clamp, Syntax::Flag),
     ("mul", Name::Mul, Syntax::Number(1, 4)),
@@ -149,7 +149,7 @@ static MODIFIERS: [(&str, Name, Syntax); 60] = [
     ("vm", Name::Vm, Syntax::Flag),
 ];
 
-/// The modifiers that begin with each letter: a bit for each place in [`MODIFIERS`].
+/// The modifiers that begin with each letter: one bit per index of [`MODIFIERS`].
 static BY_LETTER: [u64; 26] = {
     let mut all = [0; 26];
     let mut index = 0;
@@ -160,7 +160,7 @@ static BY_LETTER: [u64; 26] = {
     all
 };
 
-/// The modifier of this name.
+/// The modifier with this name.
 fn find(word: &str) -> Option<&'static (&'static str, Name, Syntax)> {
     let letter = word.bytes().next()?.wrapping_sub(b'a');
     let mut left = *BY_LETTER.get(usize::from(letter))?;
@@ -174,21 +174,21 @@ fn find(word: &str) -> Option<&'static (&'static str, Name, Syntax)> {
     None
 }
 
-/// `row_bcast:15` and `:31`, which follow no rule.
+/// `row_bcast:15` and `:31`, whose codes follow no rule.
 const ROW_BCAST: i64 = 0x142;
 
-/// The `count` of an offset that is written as a lane pattern.
+/// The `count` of an offset written as a lane pattern.
 pub(super) const PATTERN: u32 = 1;
 
-/// A modifier as it is written.
+/// A modifier as written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Modifier {
     pub(super) name: Name,
-    /// The word that stands for it.
+    /// Its word.
     pub(super) word: &'static str,
-    /// Whether it is a flag with `no` before it.
+    /// Whether it is a flag with the prefix `no`.
     pub(super) negated: bool,
-    /// Its value: 1 for flags, 0 for flags with `no` before them, bit 0 upwards for lists.
+    /// Its value: 1 for flags, 0 for flags with the prefix `no`, bit 0 upwards for lists.
     pub(super) value: i64,
     /// The length of a list.
     pub(super) count: u32,
@@ -196,14 +196,14 @@ pub(super) struct Modifier {
 }
 
 impl Modifier {
-    /// Whether it is one half of the format of a typed buffer.
+    /// Whether it is one of the two halves of a typed buffer format.
     pub(super) fn is_split_format(&self) -> bool {
         matches!(self.name, Name::Dfmt | Name::Nfmt)
     }
 }
 
-/// Reads the modifier that comes next; `Ok(None)` if none does. `is_register`: an operand comes, and `a16` and
-/// `scc` are some; `caches`: `scc` is a modifier all the same.
+/// Reads the next modifier; `Ok(None)` if there is none. `is_register`: an operand is next, and
+/// `a16` and `scc` are operands. `caches`: `scc` is a modifier even then.
 pub(super) fn modifier(
     cursor: &mut Cursor<'_>,
     symbols: &dyn Symbols,
@@ -236,7 +236,7 @@ pub(super) fn modifier(
                 cursor.go_to(start);
                 return Ok(None);
             }
-            return Err(cursor.expected(&format!("`:` behind `{text}`")));
+            return Err(cursor.expected(&format!("`:` after `{text}`")));
         }
         cursor.expect(":")?;
     }
@@ -286,7 +286,7 @@ pub(super) fn modifier(
         Syntax::Unused => word_of(
             cursor,
             symbols,
-            "what happens to the rest of the register",
+            "the effect on the rest of the register",
             |name| {
                 DstUnused::from_name(name).filter(|rest| *rest != DstUnused::Reserved).map(|rest| rest as i64)
             },
@@ -311,7 +311,7 @@ pub(super) fn modifier(
     Ok(Some(Modifier { name, word: text, negated: flag && on == 0, value, count, span: start..cursor.end() }))
 }
 
-/// A word that is no modifier: an error if it looks like one.
+/// Handles a word that is not a modifier: an error if it resembles one.
 fn unknown(cursor: &mut Cursor<'_>, word: &str) -> Result<Option<Modifier>, Fail> {
     let start = cursor.at();
     let looks_like_one = cursor.text().as_bytes().get(start + word.len()) == Some(&b':');
@@ -323,22 +323,22 @@ fn unknown(cursor: &mut Cursor<'_>, word: &str) -> Result<Option<Modifier>, Fail
     if behind.trim().is_empty() {
         let message = format!("expected an operand, or a modifier and its value, found `{word}:`");
         return Err(Diagnostic::new(span.start..span.end + 1, message)
-            .note("a label has its `:` where it is defined, at the beginning of a line"));
+            .note("a label has its `:` only where it is defined, at the start of a line"));
     }
     Err(no_modifier(span, word))
 }
 
-/// The message for a word that should be a modifier and is none.
+/// The error for a word that should be a modifier.
 pub(super) fn no_modifier(span: Span, word: &str) -> Fail {
     let names: Vec<&'static str> = MODIFIERS.iter().map(|(text, ..)| *text).collect();
-    let fail = Diagnostic::new(span, format!("`{word}` is no modifier"));
+    let fail = Diagnostic::new(span, format!("`{word}` is not a modifier"));
     match closest(word, &names).first() {
         Some(&similar) => fail.replace_with(similar),
         None => fail,
     }
 }
 
-/// One of several words, or its number.
+/// Reads one of several words, or its number.
 fn word_of(
     cursor: &mut Cursor<'_>,
     symbols: &dyn Symbols,
@@ -366,7 +366,7 @@ fn word_of(
     }
 }
 
-/// `[0,1,...]`: up to `most` numbers of as many bits as `high` has, the first in the lowest bits.
+/// `[0,1,...]`: up to `most` numbers, as wide as `high`. The first is in the lowest bits.
 fn list(cursor: &mut Cursor<'_>, symbols: &dyn Symbols, high: i64, most: u32) -> Result<(i64, u32), Fail> {
     let width = 64 - high.leading_zeros();
     cursor.expect("[")?;
@@ -390,4 +390,27 @@ fn list(cursor: &mut Cursor<'_>, symbols: &dyn Symbols, high: i64, most: u32) ->
 /// The text of `name`.
 pub(super) fn text(name: Name) -> &'static str {
     MODIFIERS.iter().find(|(_, known, _)| *known == name).map_or("", |(text, ..)| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Parser;
+    use super::MODIFIERS;
+    use crate::syntax::NoSymbols;
+    use wavemill_isa::Target;
+
+    /// Only `scc` and `a16` cannot be labels, because they are registers.
+    #[test]
+    fn labels_may_have_the_names_of_modifiers() {
+        for target in Target::GCN {
+            for (word, ..) in MODIFIERS {
+                for branch in ["s_branch", "s_cbranch_scc0", "s_call_b64 s[0:1],"] {
+                    let text = format!("{branch} {word}");
+                    let parsed = Parser::new(target.into()).parse(&text, &NoSymbols);
+                    let open = parsed.is_ok_and(|parsed| parsed.fixup.is_some());
+                    assert_eq!(open, !matches!(word, "scc" | "a16"), "{target}: {text}");
+                }
+            }
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Operands as they are written, before it is known where in an instruction they go.
+//! Operands as written, before their position in an instruction is known.
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, Operand, OperandSpec};
@@ -7,21 +7,21 @@ use super::super::special;
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Cursor, Expression, Number, Symbols, expression, number, unary};
 
-/// A number in an operand's place.
+/// A number as an operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Constant {
-    /// An integer; those of 64 bits are their two's complement.
+    /// An integer; values beyond 63 bits are in two's complement.
     Int(i64),
     /// A float.
     Float(f64),
 }
 
-/// What an operand is.
+/// The kind of an operand.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     /// A register, or a constant of the instruction word.
     Operand(Operand),
-    /// A number: how it is encoded depends on the instruction.
+    /// A number whose encoding depends on the instruction.
     Constant(Constant),
     /// A number that must be a literal dword.
     Literal(Constant),
@@ -29,7 +29,7 @@ pub(super) enum Value {
     Symbolic(Expression),
 }
 
-/// An operand with what is done to it on the way in.
+/// An operand with its source modifiers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Argument {
     pub(super) value: Value,
@@ -39,8 +39,8 @@ pub(super) struct Argument {
     pub(super) span: Span,
 }
 
-/// Reads the operand that comes next. `spec` says what stands in its place in the row, which tells how to read operands
-/// that have a syntax of their own.
+/// Reads the next operand. `spec` is the row's operand at this position, which determines the
+/// syntax of some operands.
 pub(super) fn argument(
     cursor: &mut Cursor<'_>,
     spec: Option<&OperandSpec>,
@@ -52,7 +52,7 @@ pub(super) fn argument(
     let mut argument = match spec {
         Some(spec) if spec.ty.elem.is_immediate() => reader.immediate(spec.ty.elem)?.into(),
         Some(spec) if spec.ty.elem.is_float() && spec.ty.count == 1 && reader.two_signs() => {
-            let message = "expected one sign; `neg(...)` is what changes the sign of a negative number";
+            let message = "expected one sign; use `neg(...)` to change the sign of a negative number";
             return Err(Diagnostic::new(start..start + 1, message));
         }
         _ => reader.signed()?,
@@ -94,14 +94,15 @@ impl Reader<'_, '_> {
         if let Some(value) = own {
             return Ok(Value::Operand(Operand::Imm(value)));
         }
-        // The distance to a label is no literal, and neither is what has names for its parts.
+        // The distance to a label is not a literal, and neither are operands with named parts.
         let own_syntax = matches!(elem, Elem::Branch | Elem::Hwreg | Elem::Sendmsg | Elem::GprIdx);
         let literal = !own_syntax && self.function("lit");
-        if !literal {
-            self.no_value()?;
-        }
         if elem == Elem::Branch {
             self.no_register()?;
+        }
+        let label = elem == Elem::Branch && self.is_plain_name();
+        if !(literal || label) {
+            self.no_value()?;
         }
         let expression = expression(self.cursor, self.symbols)?;
         if literal {
@@ -110,13 +111,13 @@ impl Reader<'_, '_> {
         let Some(value) = expression.value() else {
             if elem == Elem::Branch && !matches!(expression, Expression::Symbol { .. } | Expression::Here) {
                 let span = start..self.cursor.end();
-                let message = "expected a label or a distance in dwords, found an expression over symbols";
+                let message = "expected a label or a distance in dwords, found an expression with symbols";
                 return Err(Diagnostic::new(span, message)
                     .note("define a label at the address, and branch to the label"));
             }
             return Ok(Value::Symbolic(expression));
         };
-        // Signed fields take the same bits written without sign.
+        // Signed fields accept the same bits as an unsigned number.
         let signed = matches!(elem, Elem::Simm16 | Elem::Branch);
         let low = if signed { -0x8000 } else { 0 };
         if !(low..=0xFFFF).contains(&value) {
@@ -128,7 +129,7 @@ impl Reader<'_, '_> {
         Ok(Value::Operand(Operand::Imm(value as i32)))
     }
 
-    /// An operand with or without a negation in front of it.
+    /// Reads an operand with or without a negation.
     fn signed(&mut self) -> Result<Argument, Fail> {
         if let Some(register) = self.simple_register() {
             return Ok(Value::Operand(register).into());
@@ -144,7 +145,10 @@ impl Reader<'_, '_> {
             if register {
                 let mut argument = self.absolute()?;
                 if argument.neg || argument.sext {
-                    return Err(Diagnostic::new(start..self.cursor.end(), "an operand is negated once only"));
+                    return Err(Diagnostic::new(
+                        start..self.cursor.end(),
+                        "an operand can be negated only once",
+                    ));
                 }
                 argument.neg = true;
                 return Ok(argument);
@@ -159,7 +163,7 @@ impl Reader<'_, '_> {
         }
         if self.function("sext") {
             let mut argument: Argument = match self.plain()? {
-                // As between bars.
+                // The same as between bars.
                 Value::Literal(value) => Value::Constant(value).into(),
                 value => value.into(),
             };
@@ -202,7 +206,7 @@ impl Reader<'_, '_> {
         let value = match self.register()? {
             Some(register) => Value::Operand(register),
             None if close == ")" => self.plain()?,
-            // LLVM takes the value and forgets that it is to be a literal, if one of the instruction has it, too.
+            // LLVM accepts the value but ignores `lit` here.
             None if close == "|" && self.function("lit") => {
                 let value = Value::Constant(self.known()?);
                 self.cursor.expect(")")?;
@@ -214,8 +218,8 @@ impl Reader<'_, '_> {
         Ok(Argument { abs: true, ..value.into() })
     }
 
-    /// A float with or without a sign, or an integer: within bars, a bar ends the operand and is no operator, unless it stands
-    /// in parentheses.
+    /// A signed or unsigned float, or an integer. Within bars, a bar ends the operand and is not an
+    /// operator, except in parentheses.
     fn constant(&mut self) -> Result<Constant, Fail> {
         let start = self.cursor.at();
         let minus = self.cursor.eat("-");
@@ -235,10 +239,11 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Fails where the operand begins with a register: a label of its name cannot be reached.
+    /// Fails if the operand begins with a register: a label with its name cannot be referenced.
     fn no_register(&mut self) -> Result<(), Fail> {
         let start = self.cursor.at();
-        let register = self.register()?.is_some();
+        // `off` is not a register elsewhere.
+        let register = self.register()?.is_some_and(|register| register != Operand::Off);
         let span = start..self.cursor.end();
         self.cursor.go_to(start);
         if !register {
@@ -249,20 +254,26 @@ impl Reader<'_, '_> {
         let before: Vec<&str> = text.get(..start).unwrap_or_default().split_whitespace().collect();
         let before = before.join(" ");
         let message = format!("expected a label or a distance in dwords, found the register `{name}`");
-        Err(Diagnostic::new(span, message).note(format!(
-            "a label with the name of a register is branched to in quotes: {before} \"{name}\""
-        )))
+        Err(Diagnostic::new(span, message)
+            .note(format!("quote a label that is named like a register: {before} \"{name}\"")))
     }
 
-    /// Fails for names that LLVM takes for no symbol where an operand stands.
+    /// Whether the next name is `lit` or `lit64` without parentheses, which can be a label.
+    fn is_plain_name(&mut self) -> bool {
+        let start = self.cursor.at();
+        let literal = matches!(self.cursor.name(), "lit" | "lit64");
+        let plain = literal && self.cursor.peek() != Some(b'(');
+        self.cursor.go_to(start);
+        plain
+    }
+
+    /// Fails for names that LLVM does not accept as symbols in operands.
     fn no_value(&mut self) -> Result<(), Fail> {
         let name = self.cursor.peek_name();
         let message = match name {
-            "lit" => {
-                "expected a number: `lit` stands where a literal can, with a number in parentheses".to_owned()
-            }
+            "lit" => "expected a number: only operands that can be literals accept `lit(...)`".to_owned(),
             "lit64" => "literals have 32 bits here: `lit64` is for later processors".to_owned(),
-            // Handlers of traps have them before gfx9.
+            // Trap handlers have them before gfx9.
             "tba" | "tba_lo" | "tba_hi" | "tma" | "tma_lo" | "tma_hi" => {
                 format!("there is no register `{name}` on {}", self.target)
             }
@@ -286,7 +297,7 @@ impl Reader<'_, '_> {
                 start..self.cursor.end(),
                 "expected a number for `lit`, found a symbol that has no value here",
             )
-            .note("a symbol without `lit` around it is a literal anyway")),
+            .note("a symbol without `lit` is a literal too")),
         }
     }
 
@@ -301,18 +312,18 @@ impl Reader<'_, '_> {
         }
         let start = self.cursor.at();
         if self.function("lit64") {
-            let message = "`lit64` is of later families: a literal has 32 bits here";
+            let message = "literals have 32 bits here: `lit64` is for later processors";
             return Err(Diagnostic::new(start..start + "lit64".len(), message)
-                .note("`lit(...)` makes a literal of 32 bits, and a number alone one where it has to be")
+                .note("`lit(...)` makes a 32-bit literal; a plain number becomes one where it must")
                 .replace_with("lit"));
         }
         self.no_value()?;
-        // Neither is the negation of one.
+        // The negation of such a name is not a value either.
         if self.cursor.eat("-") {
             self.no_value()?;
             self.cursor.go_to(start);
         }
-        // A float stands alone; integers may begin an expression.
+        // A float is a complete operand; an integer may begin an expression.
         if matches!(self.cursor.peek(), Some(b'0'..=b'9' | b'.' | b'-')) {
             let minus = self.cursor.eat("-");
             match number(self.cursor) {

@@ -1,4 +1,4 @@
-//! Registers as they are written: `v12`, `s[4:7]`, `[s4, s5]`, `vcc_lo`.
+//! Registers as written: `v12`, `s[4:7]`, `[s4, s5]`, `vcc_lo`.
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Operand, Special};
@@ -8,8 +8,9 @@ use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Expression, continues_name, expression};
 
 impl Reader<'_, '_> {
-    /// Reads `v12` or `s[4:7]`, plain decimal numbers without blanks, as most operands are. `None`, with nothing read, if
-    /// anything else comes next, or a register that does not exist.
+    /// Reads `v12` or `s[4:7]`, with plain decimal numbers and no blanks, as most operands are.
+    /// Returns `None`, and reads nothing, for any other text, or for a register that does not
+    /// exist.
     pub(super) fn simple_register(&mut self) -> Option<Operand> {
         let rest = self.cursor.rest();
         let bytes = rest.as_bytes();
@@ -19,7 +20,7 @@ impl Reader<'_, '_> {
             b'a' if self.target.has_accvgprs() => File::Agpr,
             _ => return None,
         };
-        // The digits from `at` on: their value, and the place behind them. A leading 0 may mean octal.
+        // The value of the digits at `at`, and the offset after them. A leading 0 may mean octal.
         let number = |at: usize| {
             let digits = bytes.get(at..)?;
             let length = digits.iter().take(4).take_while(|byte| byte.is_ascii_digit()).count();
@@ -78,7 +79,7 @@ impl Reader<'_, '_> {
         Ok(special)
     }
 
-    /// `[first:last]` or `[index]`, behind the name of a register file.
+    /// `[first:last]` or `[index]`, after the name of a register file.
     fn range(&mut self, file: File, start: usize) -> Result<Operand, Fail> {
         self.cursor.expect("[")?;
         let first = self.index()?;
@@ -105,7 +106,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// `[s0, s1, s2]`: registers that follow one another.
+    /// `[s0, s1, s2]`: consecutive registers.
     fn list(&mut self) -> Result<Operand, Fail> {
         let start = self.cursor.at();
         self.cursor.expect("[")?;
@@ -129,7 +130,10 @@ impl Reader<'_, '_> {
                     let next = u16::from(begin) + u16::from(count);
                     return Err(Diagnostic::new(
                         at..self.cursor.end(),
-                        format!("expected {}{next}: the registers of a list follow one another", same.name()),
+                        format!(
+                            "expected {}{next}: the registers of a list must be consecutive",
+                            same.name()
+                        ),
                     ));
                 }
             };
@@ -145,8 +149,8 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// The halves of a special register, behind the bracket of a list: `exec_lo, exec_hi]`. `None`, with nothing read, if
-    /// something else comes.
+    /// The halves of a special register, after the bracket of a list: `exec_lo, exec_hi]`. Returns
+    /// `None`, and reads nothing, for any other text.
     fn halves(&mut self) -> Result<Option<Operand>, Fail> {
         let name = self.cursor.peek_name();
         let Some(base) = name.strip_suffix("_lo") else { return Ok(None) };
@@ -172,7 +176,7 @@ pub(super) enum File {
 }
 
 impl File {
-    /// The file that a name begins with, and the rest of the name, which has digits only.
+    /// The file that a name begins with, and the rest of the name, which must be digits only.
     pub(super) fn of(name: &str) -> Option<(File, &str)> {
         let (file, rest) = match name.as_bytes() {
             [b'v', ..] => (File::Vgpr, name.get(1..)?),
@@ -229,20 +233,21 @@ impl File {
         }
     }
 
-    /// There is no such register.
+    /// The error for a register that does not exist.
     fn beyond(self, span: Span, found: &str) -> Fail {
         let (name, last) = (self.name(), self.size() - 1);
         Diagnostic::new(span, format!("expected {name}0 to {name}{last}, found {found}"))
     }
 
-    /// The tuple, if the file has all of it.
+    /// The tuple, if all of it is in the file.
     fn existing(self, first: i64, dwords: i64) -> Option<Operand> {
         (first >= 0 && first.saturating_add(dwords) <= self.size()).then(|| self.operand(first, dwords))
     }
 
-    /// A tuple that the file has.
+    /// A tuple that is in the file.
     fn operand(self, first: i64, dwords: i64) -> Operand {
-        // Both fit: the files have at most 256 registers. A tuple of all of them is none that an instruction takes.
+        // Both fit: the files have at most 256 registers. No instruction accepts a tuple of all of
+        // them.
         let first = first as u8;
         let dwords = u8::try_from(dwords).unwrap_or(u8::MAX);
         match self {
@@ -254,7 +259,7 @@ impl File {
     }
 }
 
-/// Registers with names of their own, and `off`.
+/// Named registers, and `off`.
 pub(super) fn special_register(name: &str) -> Option<Operand> {
     if name == "off" {
         return Some(Operand::Off);
@@ -265,7 +270,7 @@ pub(super) fn special_register(name: &str) -> Option<Operand> {
     if let Some(reg) = Special::from_pair_name(name) {
         return Some(Operand::Special { reg, dwords: 2 });
     }
-    // Values of the hardware have a long and a short name, and 32 or 64 bits as the instruction wants.
+    // Hardware values have a long and a short name, and 32 or 64 bits as the instruction needs.
     let short = |reg: &&Special| reg.name().strip_prefix("src_") == Some(name);
     Special::ALL.iter().find(short).map(|&reg| Operand::Special { reg, dwords: 1 })
 }
@@ -275,7 +280,7 @@ mod tests {
     use super::*;
     use crate::syntax::{Cursor, NoSymbols};
 
-    /// What is read as a simple register is what is read otherwise, up to the same place.
+    /// The fast path for simple registers agrees with the general path, up to the same offset.
     #[test]
     fn simple_registers_are_registers() {
         let numbers =

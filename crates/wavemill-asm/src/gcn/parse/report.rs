@@ -1,4 +1,4 @@
-//! What is said of a text that no form takes.
+//! Errors for a text that no form accepts.
 
 use wavemill_isa::gcn::{
     BrokenRule, BuildError, Elem, Encoding, FieldId, Form, Op, Operand, OperandFault, OperandSpec, Role,
@@ -28,7 +28,7 @@ pub(super) fn list(targets: TargetSet) -> String {
     }
 }
 
-/// No instruction of any target is called `word`.
+/// The error if no instruction of any target is called `word`.
 pub(super) fn unknown_mnemonic(set: InstructionSet, word: &str, span: Span) -> Fail {
     if let Some(fail) = source_text::unseen(word, span.start) {
         return fail;
@@ -47,7 +47,7 @@ pub(super) fn unknown_mnemonic(set: InstructionSet, word: &str, span: Span) -> F
     }
 }
 
-/// Other targets have the instruction, or only its name.
+/// The error if only other targets have the instruction, or its name.
 pub(super) fn not_on_target(set: InstructionSet, word: &str, named: Named, span: Span) -> Fail {
     let plain = written(&named, word);
     if set.has(named.op) {
@@ -55,7 +55,7 @@ pub(super) fn not_on_target(set: InstructionSet, word: &str, named: Named, span:
         let message = format!("{set} has no `{plain}`");
         let suffix = named.suffix.map_or("", Suffix::text);
         return Diagnostic::new(span, message)
-            .note(format!("there, the instruction is called `{name}`"))
+            .note(format!("{set} calls the instruction `{name}`"))
             .replace_with(format!("{name}{suffix}"));
     }
     let targets = named.op.row().targets;
@@ -63,18 +63,15 @@ pub(super) fn not_on_target(set: InstructionSet, word: &str, named: Named, span:
     if set.members().difference(targets).is_empty() {
         fail = fail.note(format!("{} read its 8-bit floats in different formats", list(set.members())));
     }
-    let fail = fail.note(format!("{} has it", list(targets)).replace(" and ", " and ").replacen(
-        " has it",
-        if targets.iter().count() > 1 { " have it" } else { " has it" },
-        1,
-    ));
+    let have = if targets.iter().count() > 1 { "have" } else { "has" };
+    let fail = fail.note(format!("{} {have} it", list(targets)));
     match mnemonic::similar(&plain, set).first() {
         Some(similar) => fail.note(format!("similar on {set}: {similar}")),
         None => fail,
     }
 }
 
-/// The instruction has no encoding of the kind that the suffix names.
+/// The error if the instruction has no encoding of the kind that the suffix names.
 pub(super) fn no_such_form(target: Target, word: &str, op: Op, named: Named, span: Span) -> Fail {
     let plain = written(&named, word);
     let suffix = named.suffix.map_or("", Suffix::text);
@@ -84,7 +81,7 @@ pub(super) fn no_such_form(target: Target, word: &str, op: Op, named: Named, spa
         .replace_with(plain)
 }
 
-/// Something stands behind an operand that is neither a comma nor a modifier.
+/// The error if an operand is followed by neither a comma nor a modifier.
 pub(super) fn unexpected(cursor: &mut Cursor<'_>, modifiers: &[Modifier]) -> Fail {
     let behind = cursor.text().get(..cursor.at()).map_or(0, |before| before.trim_end().len());
     let (span, found) = cursor.token();
@@ -107,10 +104,10 @@ pub(super) fn unexpected(cursor: &mut Cursor<'_>, modifiers: &[Modifier]) -> Fai
     Diagnostic::new(span, format!("expected `,`, a modifier or the end of the instruction, found `{found}`"))
 }
 
-/// Suggests a comma at `first`, and between all operands behind it.
+/// Suggests a comma at `first`, and between all later operands.
 fn with_commas(fail: Fail, cursor: &mut Cursor<'_>, first: usize) -> Fail {
     let mut gaps = vec![first];
-    // Operands are read as those of the newest target, which has all registers.
+    // Operands are read for the newest target, which has all registers.
     while super::operand::argument(cursor, None, Family::Gcn.newest(), &NoSymbols).is_ok() {
         let end = cursor.end();
         let names_register = cursor.peek().is_some_and(|byte| b"vsatelmx0123456789-|[".contains(&byte));
@@ -130,7 +127,7 @@ fn with_commas(fail: Fail, cursor: &mut Cursor<'_>, first: usize) -> Fail {
     fail.fix_at(first..last, replacement)
 }
 
-/// What an operand may be, in words.
+/// Describes the operands allowed for `spec`.
 pub(super) fn expectation(attempt: &Attempt<'_>, spec: &OperandSpec) -> String {
     kinds(attempt.form, attempt.target, spec, spec.ty.dwords())
 }
@@ -142,13 +139,13 @@ fn tuple(dwords: u8, one: &str, many: &str, example: impl Fn(u8) -> String) -> S
     }
 }
 
-/// Whether the encoding has only scalars, apart from memory.
+/// Whether the encoding has only scalar operands, apart from memory.
 fn is_scalar(encoding: Encoding) -> bool {
     use Encoding as E;
     matches!(encoding, E::Sop1 | E::Sop2 | E::Sopc | E::Sopk | E::SopkLiteral | E::Sopp | E::Smem)
 }
 
-/// Whether a constant can stand in the place of `spec`: not in fields that name a register only.
+/// Whether `spec` accepts a constant: fields that only name a register do not.
 fn takes_constants(form: &Form, target: Target, spec: &OperandSpec) -> bool {
     let field = form.encoding.field_of(spec.role).and_then(|id| form.encoding.field(target, id));
     field.is_some_and(|field| match is_scalar(form.encoding) {
@@ -157,7 +154,7 @@ fn takes_constants(form: &Form, target: Target, spec: &OperandSpec) -> bool {
     })
 }
 
-/// What can stand in the place of `spec`, which is so many registers.
+/// Describes the operands allowed for `spec`, which has this many registers.
 fn kinds(form: &Form, target: Target, spec: &OperandSpec, dwords: u8) -> String {
     let elem = spec.ty.elem;
     let field = form.encoding.field_of(spec.role).and_then(|id| form.encoding.field(target, id));
@@ -175,10 +172,10 @@ fn kinds(form: &Form, target: Target, spec: &OperandSpec, dwords: u8) -> String 
         (Elem::ExpTgt, _) => "an export target such as `mrt0`".to_owned(),
         (Elem::InterpSlot, _) => "p10, p20 or p0".to_owned(),
         (Elem::Attr, _) => "an attribute such as `attr0.x`".to_owned(),
-        (Elem::Simm16 | Elem::Uimm16, _) => "a number of 16 bits".to_owned(),
-        (Elem::Imm8, _) => "a small number".to_owned(),
+        (Elem::Simm16 | Elem::Uimm16, _) => "a 16-bit number".to_owned(),
+        (Elem::Imm8, _) => "a number from 0 to 127".to_owned(),
         (Elem::Soffset, _) => "a number or one SGPR".to_owned(),
-        (Elem::Addr, _) => "address VGPRs, as the addressing mode wants, or `off`".to_owned(),
+        (Elem::Addr, _) => "address VGPRs, as the addressing mode requires, or `off`".to_owned(),
         (Elem::Saddr, _) => "address SGPRs or `off`".to_owned(),
         (Elem::Texel, _) => "data VGPRs".to_owned(),
         (_, None) => "`vcc`".to_owned(),
@@ -196,15 +193,15 @@ fn kinds(form: &Form, target: Target, spec: &OperandSpec, dwords: u8) -> String 
     }
 }
 
-/// The text has too many operands, or too few.
+/// The error for too many or too few operands.
 pub(super) fn wrong_count(attempt: &Attempt<'_>, specs: &[Option<&'static OperandSpec>]) -> Fail {
     let mnemonic = attempt.form.op.row().mnemonic(attempt.target);
     let (expected, found) = (specs.len(), attempt.arguments.len());
     let names: Vec<String> = specs.iter().flatten().map(|spec| spec.role.name().to_owned()).collect();
-    let takes = match expected {
-        0 => format!("{mnemonic} takes no operands"),
-        1 => format!("{mnemonic} takes one operand, {}", names.join(", ")),
-        _ => format!("{mnemonic} takes {expected} operands, {}", names.join(", ")),
+    let operands = match expected {
+        0 => format!("{mnemonic} has no operands"),
+        1 => format!("{mnemonic} has one operand, {}", names.join(", ")),
+        _ => format!("{mnemonic} has {expected} operands, {}", names.join(", ")),
     };
     let scalar = |argument: &Argument| {
         matches!(argument.value, Value::Operand(Operand::Sgpr { .. } | Operand::Special { .. }))
@@ -216,18 +213,18 @@ pub(super) fn wrong_count(attempt: &Attempt<'_>, specs: &[Option<&'static Operan
         && !scalar(argument)
     {
         let start = argument.span.start;
-        return Diagnostic::new(argument.span.clone(), format!("{takes}; sdst is missing"))
-            .note("sdst is a bit for each lane: `vcc`, or a pair of SGPRs")
+        return Diagnostic::new(argument.span.clone(), format!("{operands}; sdst is missing"))
+            .note("sdst has one bit per lane: `vcc`, or a pair of SGPRs")
             .fix_at(start..start, "vcc, ");
     }
-    // Before GFX9, additions that write carries had the names of those that do not.
+    // Before GFX9, additions that write carries had the names of additions that do not.
     if found == expected + 1
         && carry == 0
         && attempt.arguments.get(1).is_some_and(scalar)
         && let Some(name) = carrying(mnemonic)
     {
-        return Diagnostic::new(attempt.mnemonic.clone(), format!("{takes}; found {found}"))
-            .note(format!("{name} is the one that writes carries"))
+        return Diagnostic::new(attempt.mnemonic.clone(), format!("{operands}; found {found}"))
+            .note(format!("{name} writes carries"))
             .replace_with(name);
     }
     // `scc` is a modifier, too.
@@ -249,7 +246,7 @@ pub(super) fn wrong_count(attempt: &Attempt<'_>, specs: &[Option<&'static Operan
             .collect();
         let end = attempt.arguments.last().map_or(attempt.mnemonic.end, |argument| argument.span.end);
         let span = attempt.arguments.first().map_or(attempt.mnemonic.start, |first| first.span.start)..end;
-        return Diagnostic::new(span, format!("{takes}; found {found}"))
+        return Diagnostic::new(span, format!("{operands}; found {found}"))
             .note(format!("missing: {}", missing.join(", ")));
     }
     let first = attempt.arguments.get(expected).map_or(0, |argument| argument.span.start);
@@ -258,16 +255,16 @@ pub(super) fn wrong_count(attempt: &Attempt<'_>, specs: &[Option<&'static Operan
         Some(argument) => argument.span.end,
         None => attempt.mnemonic.end,
     };
-    Diagnostic::new(first..last, format!("{takes}; found {found}")).fix_at(before..last, "")
+    Diagnostic::new(first..last, format!("{operands}; found {found}")).fix_at(before..last, "")
 }
 
-/// The instruction that does the same and writes carries, too.
+/// The instruction that does the same and also writes carries.
 fn carrying(mnemonic: &str) -> Option<&'static str> {
     let (operation, ty) = mnemonic.rsplit_once('_')?;
     Op::from_name(&format!("{operation}_co_{ty}")).map(|op| op.row().name())
 }
 
-/// What an operand is, in words.
+/// Describes an operand.
 fn describe(operand: Operand) -> String {
     let several = |dwords: u8, one: &str| match dwords {
         1 => format!("one {one}"),
@@ -286,7 +283,7 @@ fn describe(operand: Operand) -> String {
     }
 }
 
-/// The builder or the decoder refuses an operand or a modifier.
+/// The error if the builder or the decoder rejects an operand or a modifier.
 pub(super) fn build_error(
     attempt: &Attempt<'_>,
     specs: &[Option<&'static OperandSpec>],
@@ -307,7 +304,7 @@ pub(super) fn build_error(
             let modifier =
                 attempt.modifiers.iter().find(|modifier| modifier::text(modifier.name) == field.name());
             let span = modifier.map_or(attempt.mnemonic.clone(), |modifier| modifier.span.clone());
-            Diagnostic::new(span, format!("the {} field cannot be encoded so", field.name()))
+            Diagnostic::new(span, format!("this value of the {} field cannot be encoded", field.name()))
         }
         other => Diagnostic::new(attempt.mnemonic.clone(), other.to_string()),
     }
@@ -368,16 +365,14 @@ fn operand_fault(
                 .map_or(0, |field| field.width);
             Diagnostic::new(span, format!("expected a number from 0 to {}", (1u64 << width) - 1))
         }
-        (OperandFault::SecondLiteral, _) => {
-            Diagnostic::new(span, "an instruction has room for one literal only")
-                .note("constants from -16 to 64 and 0.5, 1.0, 2.0, 4.0 with either sign need none")
-        }
+        (OperandFault::SecondLiteral, _) => Diagnostic::new(span, "an instruction can have only one literal")
+            .note("constants from -16 to 64 and 0.5, 1.0, 2.0, 4.0 with either sign need no literal"),
         (OperandFault::Kind, _) if matches!(operand, Operand::Literal(_)) => no_literal(attempt, spec, span),
         _ => Diagnostic::new(span, format!("{role} is {expected}, found {}", describe(operand))),
     }
 }
 
-/// A symbol stands where a register must be: perhaps a register but for its case.
+/// The error for a symbol in place of a register, which may only differ in case.
 fn symbol(message: String, name: &str, span: Span) -> Fail {
     let fail = Diagnostic::new(span, message);
     match register_but_for_case(name) {
@@ -386,33 +381,33 @@ fn symbol(message: String, name: &str, span: Span) -> Fail {
     }
 }
 
-/// The register that a symbol is but for its case.
+/// The register whose name differs from a symbol only in case.
 pub(crate) fn register_but_for_case(symbol: &str) -> Option<String> {
     let lower = symbol.to_ascii_lowercase();
     let is_register = File::of(&lower).is_some_and(|(_, digits)| !digits.is_empty());
     (is_register || special_register(&lower).is_some()).then_some(lower)
 }
 
-/// The encoding has no room for a literal.
+/// The error if the encoding cannot hold a literal.
 fn no_literal(attempt: &Attempt<'_>, spec: &OperandSpec, span: Span) -> Fail {
     let (role, encoding) = (spec.role.name(), attempt.form.encoding.name());
     if !takes_constants(attempt.form, attempt.target, spec) {
         let expected = expectation(attempt, spec);
         return Diagnostic::new(span, format!("{role} is {expected}, found a literal"));
     }
-    Diagnostic::new(span, format!("{role} cannot be a literal: {encoding} has room for none"))
-        .note("constants from -16 to 64 and 0.5, 1.0, 2.0, 4.0 with either sign are possible; move others to a register first")
+    Diagnostic::new(span, format!("{role} cannot be a literal: {encoding} cannot hold one"))
+        .note("constants from -16 to 64 and 0.5, 1.0, 2.0, 4.0 with either sign are allowed; move others to a register first")
 }
 
-/// A part of the destination is written, and the text does not say what happens to the rest.
+/// The error if a part of the destination is written, and the text does not define the rest.
 pub(super) fn rest_of_destination(modifier: &Modifier) -> Fail {
     let end = modifier.span.end;
-    Diagnostic::new(modifier.span.clone(), "expected `dst_unused:` beside this: what happens to the rest of the destination")
-        .note("UNUSED_PAD clears it, UNUSED_SEXT extends the sign, UNUSED_PRESERVE keeps it; LLVM takes the last for granted")
+    Diagnostic::new(modifier.span.clone(), "expected `dst_unused:` too, for the rest of the destination")
+        .note("UNUSED_PAD clears it, UNUSED_SEXT extends the sign, UNUSED_PRESERVE keeps it; LLVM assumes UNUSED_PRESERVE")
         .fix_at(end..end, " dst_unused:UNUSED_PRESERVE")
 }
 
-/// The number does not fit the operand.
+/// The error if a number does not fit the operand.
 pub(super) fn misfit(attempt: &Attempt<'_>, spec: &OperandSpec, argument: &Argument, fault: Misfit) -> Fail {
     let span = argument.span.clone();
     if matches!(fault, Misfit::LowHalfLost(_) | Misfit::NegativeForUnsigned)
@@ -423,28 +418,29 @@ pub(super) fn misfit(attempt: &Attempt<'_>, spec: &OperandSpec, argument: &Argum
     match fault {
         Misfit::Bits(bits) => Diagnostic::new(span, format!("the number does not fit into {bits} bits")),
         Misfit::FloatForInteger => {
-            Diagnostic::new(span, "the operand is an integer, and this float is no inline constant")
-                .note("the floats 0.5, 1.0, 2.0, 4.0 with either sign are")
+            Diagnostic::new(span, "the operand is an integer, and this float is not an inline constant")
+                .note("0.5, 1.0, 2.0 and 4.0 with either sign are inline constants")
         }
-        Misfit::NegativeForUnsigned => Diagnostic::new(
-            span,
-            "the operand has 64 bits and extends a literal by zeros: it would not be negative",
-        )
-        .note("numbers from -16 upwards need no literal"),
+        Misfit::NegativeForUnsigned => {
+            Diagnostic::new(span, "the 64-bit operand zero-extends a literal: it would not be negative")
+                .note("numbers from -16 to -1 need no literal")
+        }
         Misfit::SignOfDouble => {
-            Diagnostic::new(span, "expected a float, found an integer whose sign is changed")
-                .note("write 3.0 for 3")
+            Diagnostic::new(span, "expected a float, found an integer with a changed sign")
+                .note("write 3.0 instead of 3")
         }
         Misfit::LowHalfLost(nearest) => Diagnostic::new(
             span,
-            "a literal holds the upper 32 bits of a double, and the lower ones are not zero here",
+            "a literal holds the upper 32 bits of a double; here the lower 32 bits are not zero",
         )
         .replace_with(format!("{nearest:?}")),
-        Misfit::Range(bits) => Diagnostic::new(span, format!("the number is beyond floats of {bits} bits")),
+        Misfit::Range(bits) => {
+            Diagnostic::new(span, format!("the number is out of range for floats of {bits} bits"))
+        }
     }
 }
 
-/// The constant offset of a scalar load or store.
+/// Checks the constant offset of a scalar load or store.
 pub(super) fn scalar_offset(argument: &Argument, value: Constant, _target: Target) -> Result<Operand, Fail> {
     let (low, high) = (-0x10_0000, 0xF_FFFF);
     match value {
@@ -459,19 +455,22 @@ pub(super) fn scalar_offset(argument: &Argument, value: Constant, _target: Targe
     }
 }
 
-/// The operand takes no negation, absolute value or sign extension.
+/// The error if an operand does not accept negation, absolute value or sign extension.
 pub(super) fn no_source_modifier(attempt: &Attempt<'_>, spec: &OperandSpec, argument: &Argument) -> Fail {
     let what = match (argument.neg, argument.abs) {
         _ if argument.sext => "sign extension",
-        (true, true) => "negation nor absolute value",
+        (true, true) => "negation or absolute value",
         (true, false) => "negation",
         _ => "absolute value",
     };
     let mnemonic = attempt.form.op.row().mnemonic(attempt.target);
-    Diagnostic::new(argument.span.clone(), format!("{} of {mnemonic} takes no {what}", spec.role.name()))
+    Diagnostic::new(
+        argument.span.clone(),
+        format!("{} of {mnemonic} does not accept {what}", spec.role.name()),
+    )
 }
 
-/// A rule that the instruction breaks although the encoding can express it.
+/// The error for a rule that the instruction breaks although the encoding can express it.
 pub(super) fn broken_rule(
     attempt: &Attempt<'_>,
     specs: &[Option<&'static OperandSpec>],
@@ -486,7 +485,7 @@ pub(super) fn broken_rule(
     Diagnostic::new(span.unwrap_or(attempt.mnemonic.clone()), broken.rule.to_string())
 }
 
-/// Adds where the text would be legal.
+/// Adds the targets on which the text would be legal.
 pub(super) fn enrich(fail: Fail, target: Target, _form: &Form, named: Named, text: &str) -> Fail {
     let mut elsewhere = TargetSet::EMPTY;
     for other in Target::GCN {
@@ -501,7 +500,7 @@ pub(super) fn enrich(fail: Fail, target: Target, _form: &Form, named: Named, tex
 }
 
 fn other_takes(target: Target, text: &str) -> bool {
-    // Asking once more must not ask all others again.
+    // The parser for another target must not query further targets.
     thread_local!(static ASKING: std::cell::Cell<bool> = const { std::cell::Cell::new(false) });
     if ASKING.replace(true) {
         return false;
@@ -517,8 +516,8 @@ pub(super) fn special(reg: Special) -> &'static str {
     reg.name()
 }
 
-/// Fails if symbols decide more than one operand, or one literal beside another: an instruction has one literal, whose value
-/// is not known before all symbols are.
+/// Fails if symbols decide more than one operand, or one literal next to another. An instruction
+/// has one literal, whose value is unknown until all symbols are.
 pub(super) fn one_symbolic(arguments: &[Argument], specs: &[OperandSpec]) -> Result<(), Fail> {
     let mut symbolic =
         arguments.iter().zip(specs).filter(|(argument, _)| matches!(argument.value, Value::Symbolic(_)));
@@ -531,17 +530,17 @@ pub(super) fn one_symbolic(arguments: &[Argument], specs: &[OperandSpec]) -> Res
         None => Ok(()),
         Some(other) => {
             let later = if other.span.start > first.span.start { other } else { first };
-            Err(Diagnostic::new(later.span.clone(), "an instruction has one literal, which is another operand already")
-                .note("an operand that a symbol decides is a literal, even if two of them have the same value in the end"))
+            Err(Diagnostic::new(later.span.clone(), "an instruction can have only one literal, and another operand already is one")
+                .note("each operand with an unresolved symbol is a literal, even if two have the same value in the end"))
         }
     }
 }
 
-/// A symbol where an operand has more or less than the 32 bits that a relocation fills in.
+/// The error for a symbol in an operand that does not have the 32 bits of a relocation.
 pub(super) fn symbol_of_other_width(argument: &Argument, bits: u32) -> Fail {
     let message =
         format!("expected a number that is known here, because the operand has {bits} bits; found a symbol");
-    let note = "symbols that are set later, and addresses, are literals of 32 bits for operands of 32 bits";
+    let note = "symbols that are set later, and addresses, are 32-bit literals, which need 32-bit operands";
     let fail = Diagnostic::new(argument.span.clone(), message).note(note);
     let register = match &argument.value {
         Value::Symbolic(Expression::Symbol { name, .. }) => register_but_for_case(name),

@@ -1,4 +1,4 @@
-//! What pages consist of, whatever they are written in.
+//! The contents of pages, independent of their format.
 
 use super::super::explain::Cell;
 
@@ -7,17 +7,17 @@ use super::super::explain::Cell;
 pub(super) enum Inline {
     Text(String),
     Code(String),
-    /// A link to another page: its text, and the page's path without ending.
+    /// A link to another page: its text, and the page's path without extension.
     Link(String, String),
 }
 
-/// What a cell of a table or a paragraph holds.
+/// The contents of a table cell or a paragraph.
 pub(super) type Line = Vec<Inline>;
 
 /// A part of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Block {
-    /// A heading: 2 for a part of the page, 3 for a part of a part.
+    /// A heading: level 2 for a part of the page, 3 for a subsection.
     Heading(u8, String),
     Paragraph(Line),
     Table {
@@ -26,38 +26,38 @@ pub(super) enum Block {
     },
     /// Machine words with their fields.
     Words(Vec<Cell>),
-    /// Text in which every blank counts.
+    /// Text with significant blanks.
     Preformatted(String),
 }
 
 /// A page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Document {
-    /// Where it belongs, without ending.
+    /// Its path, without extension.
     pub(super) path: String,
     pub(super) title: String,
     pub(super) blocks: Vec<Block>,
 }
 
 impl Document {
-    /// The way from this page to the one at `path`, without ending.
+    /// The relative path from this page to the one at `path`, without extension.
     pub(super) fn way_to(&self, path: &str) -> String {
         let up = "../".repeat(self.path.matches('/').count());
         format!("{up}{path}")
     }
 }
 
-/// A line of text alone.
+/// A line with text only.
 pub(super) fn text(text: impl Into<String>) -> Line {
     vec![Inline::Text(text.into())]
 }
 
-/// A line of code alone.
+/// A line with code only.
 pub(super) fn code(text: impl Into<String>) -> Line {
     vec![Inline::Code(text.into())]
 }
 
-/// A line that is a link.
+/// A line with a link only.
 pub(super) fn link(text: impl Into<String>, path: String) -> Line {
     vec![Inline::Link(text.into(), path)]
 }

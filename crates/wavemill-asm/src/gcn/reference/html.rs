@@ -82,7 +82,7 @@ fn words(out: &mut String, cells: &[Cell]) {
 fn inline(document: &Document, line: &[Inline]) -> String {
     let mut out = String::new();
     for piece in line {
-        // Writing to a string does not fail.
+        // Writing to a String cannot fail.
         let _ = match piece {
             Inline::Text(text) => write!(out, "{}", escaped(text)),
             Inline::Code(text) => write!(out, "<code>{}</code>", escaped(text)),

@@ -47,7 +47,7 @@ pub(super) fn document(facts: &InstructionFacts, op: Op) -> Document {
     Document { path: instruction_path(facts.name), title: facts.name.to_owned(), blocks }
 }
 
-/// A heading and a table, if there is anything in it.
+/// Adds a heading and a table, unless the table is empty.
 fn part(blocks: &mut Vec<Block>, title: &str, head: &[&'static str], rows: Vec<Vec<Line>>) {
     if !rows.is_empty() {
         blocks.push(Block::Heading(2, title.to_owned()));

@@ -10,7 +10,7 @@ fn rows(only: Option<Target>) -> impl Iterator<Item = &'static Row> {
     all.filter(move |row| only.is_none_or(|only| row.targets.contains(only)))
 }
 
-/// The page to begin with.
+/// The start page.
 pub(super) fn index(only: Option<Target>) -> Document {
     let targets = Target::GCN.into_iter().filter(|target| only.is_none_or(|only| only == *target));
     let target_rows = targets.map(|target| {
@@ -27,7 +27,7 @@ pub(super) fn index(only: Option<Target>) -> Document {
         title: "Instructions of gfx9 and CDNA".to_owned(),
         blocks: vec![
             Block::Paragraph(text(
-                "Made from the rows of Wavemill's instruction table: what its decoder, printer and emulator are made of.",
+                "Generated from Wavemill's instruction table, which its decoder, printer and emulator also use.",
             )),
             Block::Heading(2, "Targets".to_owned()),
             Block::Table { head: vec!["Target", "Instructions"], rows: target_rows.collect() },

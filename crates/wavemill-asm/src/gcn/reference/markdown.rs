@@ -19,7 +19,7 @@ pub(super) fn write(document: &Document) -> String {
             Block::Preformatted(text) => out += &format!("```text\n{}\n```\n", text.trim_end()),
             Block::Words(cells) => {
                 let mut drawing = String::new();
-                // Writing to a string does not fail.
+                // Writing to a String cannot fail.
                 let _ = draw(&mut drawing, cells);
                 out += &format!("```text\n{}\n```\n", drawing.trim_end());
             }

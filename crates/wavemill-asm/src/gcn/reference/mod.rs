@@ -1,7 +1,7 @@
 //! Reference pages of the instruction set, as HTML or Markdown: one for each instruction, and lists by format and by target.
 //!
-//! All that they say is in the rows: the pages show [`InstructionFacts`]. Pages link to each
-//! other by relative paths and need nothing else: a folder of them can be moved, zipped or served.
+//! Their contents come from the rows: the pages show [`InstructionFacts`]. Pages link to each other
+//! by relative paths and need nothing else. A folder of them can be moved, zipped or served.
 
 mod document;
 mod html;
@@ -15,17 +15,17 @@ use wavemill_isa::gcn::{Format, Op};
 use super::explain::InstructionFacts;
 use document::Document;
 
-/// How pages are written.
+/// The format of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PageFormat {
-    /// HTML with its style in it, for light and dark screens. It is well-formed XML, too.
+    /// HTML with inline styles, for light and dark screens. It is well-formed XML, too.
     Html,
     /// Markdown as GitHub shows it.
     Markdown,
 }
 
 impl PageFormat {
-    /// The ending of the files, without dot.
+    /// The file extension, without dot.
     pub const fn extension(self) -> &'static str {
         match self {
             PageFormat::Html => "html",
@@ -37,16 +37,16 @@ impl PageFormat {
 /// A page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Where it belongs below the folder of all pages, with `/` between folder and file.
+    /// Its path below the folder of all pages, with `/` between folder and file.
     pub path: String,
     /// The whole file.
     pub contents: String,
 }
 
-/// The folders that pages go to, besides the one of all pages.
+/// The folders of pages, besides the top folder.
 pub const FOLDERS: [&str; 3] = ["format", "instruction", "target"];
 
-/// All pages, for all targets or for one; the first is the one to begin with.
+/// All pages, for all targets or for one. The start page is first.
 pub fn pages(format: PageFormat, only: Option<Target>) -> impl Iterator<Item = Page> {
     let rows = move || {
         let all = Op::ALL.iter().map(|op| op.row());

@@ -1,4 +1,5 @@
-//! Immediates that have a syntax of their own: wait counters, hardware registers, messages, swizzles, export targets.
+//! Immediates with their own syntax: wait counters, hardware registers, messages, swizzles, export
+//! targets.
 
 mod parse;
 
@@ -36,7 +37,7 @@ const HARDWARE_REGISTERS: Names = &[
     (19, "HW_REG_TMA_HI"),
 ];
 
-/// Hardware registers that CDNA 3 has besides (AMDGPUUsage; CDNA3 ISA 3.12).
+/// Additional hardware registers of CDNA 3 (AMDGPUUsage; CDNA3 ISA 3.12).
 const HARDWARE_REGISTERS_CDNA3: Names = &[
     (20, "HW_REG_XCC_ID"),
     (21, "HW_REG_SQ_PERF_SNAPSHOT_DATA"),
@@ -96,16 +97,18 @@ const DATA_FORMATS: [&str; 16] = [
 const NUMBER_FORMATS: [&str; 8] =
     ["UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT"];
 
-/// What a typed buffer instruction means when its text names no format: data format 8, number format UNORM.
+/// The format of a typed buffer instruction without a format in its text: data format 8, number
+/// format UNORM.
 const DEFAULT_FORMAT: (u8, u8) = (1, 0);
 
 /// The bits of `s_set_gpr_idx_mode` and `s_set_gpr_idx_on`, lowest first (Vega ISA 6.6.1).
 const INDEX_MODES: [&str; 4] = ["SRC0", "SRC1", "SRC2", "DST"];
 
-/// The counters of `s_waitcnt` and the highest that they count (Vega ISA 4.4).
+/// The counters of `s_waitcnt` and their maximum (Vega ISA 4.4).
 const WAIT_COUNTERS: [(&str, u16); 3] = [("vmcnt", 63), ("expcnt", 7), ("lgkmcnt", 15)];
 
-/// `s_waitcnt`: the counters that it waits for. A counter at its maximum is not waited for and not written, unless all are.
+/// `s_waitcnt`: the counters that it waits for. A counter at its maximum is not waited for, and is
+/// omitted unless all are.
 pub(super) fn wait_counts(out: &mut Line<'_>, value: u16) -> fmt::Result {
     let counts = [(value & 0xf) | ((value >> 10) & 0x30), (value >> 4) & 7, (value >> 8) & 0xf];
     let all = counts == WAIT_COUNTERS.map(|(_, maximum)| maximum);
@@ -140,15 +143,16 @@ pub(super) fn hardware_register(out: &mut impl Write, value: u16, target: Target
 
 /// `sendmsg(MESSAGE, operation, stream)`: message in bits 3:0, operation in 6:4, stream in 9:8.
 ///
-/// As LLVM does, a named message is written without the bits it does not use; a value that fits no name is written in
-/// numbers.
+/// As in LLVM, a named message is written without the bits that it does not use. A value without a
+/// name is written in numbers.
 pub(super) fn message(out: &mut impl Write, value: u16) -> fmt::Result {
     let (number, operation, stream) = (value & 0xf, (value >> 4) & 7, (value >> 8) & 3);
     let name = find(MESSAGES, number);
     match (name, number) {
         (Some(name), MESSAGE_GS | MESSAGE_GS_DONE) => {
             let nop = operation == GS_NOP;
-            // MSG_GS has no NOP; a NOP and everything but the geometry messages has no stream.
+            // MSG_GS has no NOP. A NOP has no stream; neither has any message except the geometry
+            // messages.
             if let Some(operation) = find(GS_OPERATIONS, operation)
                 && !(nop && (number == MESSAGE_GS || stream != 0))
             {
@@ -191,7 +195,7 @@ pub(super) fn index_mode(out: &mut impl Write, value: u32) -> fmt::Result {
     out.write_str(")")
 }
 
-/// ` offset:swizzle(...)`, the lane pattern of `ds_swizzle_b32` (Vega ISA 12.13.1); nothing for 0.
+/// ` offset:swizzle(...)`, the lane pattern of `ds_swizzle_b32` (Vega ISA 12.13.1); empty for 0.
 pub(super) fn swizzle(out: &mut impl Write, value: u16) -> fmt::Result {
     if value == 0 {
         return Ok(());
@@ -219,7 +223,7 @@ pub(super) fn swizzle(out: &mut impl Write, value: u16) -> fmt::Result {
     } else if group > 1 && group.is_power_of_two() && or < group && xor == 0 {
         write!(out, "swizzle(BROADCAST,{group},{or})")
     } else {
-        // Per bit of the lane number: what a 0 and a 1 become.
+        // For each bit of the lane number: the results for 0 and 1.
         out.write_str("swizzle(BITMASK_PERM,\"")?;
         for bit in (0..5).rev() {
             let zero = (or ^ xor) >> bit & 1;
@@ -235,7 +239,7 @@ pub(super) fn swizzle(out: &mut impl Write, value: u16) -> fmt::Result {
     }
 }
 
-/// ` format:[BUF_DATA_FORMAT_...,BUF_NUM_FORMAT_...]`; parts at their default are left out.
+/// ` format:[BUF_DATA_FORMAT_...,BUF_NUM_FORMAT_...]`; default parts are omitted.
 pub(super) fn buffer_format(out: &mut impl Write, data: u8, number: u8) -> fmt::Result {
     let (data, number) = (data & 0xf, number & 7);
     if (data, number) == DEFAULT_FORMAT {
@@ -268,7 +272,8 @@ pub(super) fn export_target(out: &mut impl Write, value: u32) -> fmt::Result {
 
 /// The lane pattern of a DPP instruction (Vega ISA 13.3.9; CDNA3 ISA 13.3.9 for the broadcast).
 ///
-/// The decoder lets no other through, except where there are no operands to move: there LLVM writes a note.
+/// The decoder rejects all others, except where there are no operands to move: there LLVM writes a
+/// note.
 pub(super) fn dpp_control(out: &mut impl Write, value: u16, target: Target) -> fmt::Result {
     let count = value & 0xf;
     match value {

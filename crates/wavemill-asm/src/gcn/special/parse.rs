@@ -1,7 +1,7 @@
-//! The way back: from the texts of these immediates to their values.
+//! Parses these immediates: from their texts to their values.
 //!
-//! Each function answers `Ok(None)`, with nothing read, where the text does not begin as its syntax does: then it is an
-//! ordinary number.
+//! Each function returns `Ok(None)`, and reads nothing, if the text does not begin with its syntax.
+//! The text is then an ordinary number.
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::Operand;
@@ -39,7 +39,7 @@ pub(in crate::gcn) fn number(
     }
 }
 
-/// Reads one of `names` or, if there is none, a number up to `high`.
+/// Reads one of `names` or, if none matches, a number up to `high`.
 fn named_or_number(
     cursor: &mut Cursor<'_>,
     symbols: &dyn Symbols,
@@ -58,11 +58,11 @@ fn named_or_number(
             names.iter().flat_map(|names| names.iter()).map(|(_, name)| *name).collect();
         return Err(unknown(cursor, what, &known));
     }
-    // The limits are those of fields of at most 16 bits.
+    // The limits belong to fields of at most 16 bits.
     Ok(number(cursor, symbols, what, (0, high))? as u16)
 }
 
-/// The next word is none of `known`.
+/// The error for a word that is not one of `known`.
 fn unknown(cursor: &mut Cursor<'_>, what: &str, known: &[&'static str]) -> Fail {
     let (span, found) = cursor.token();
     let found = if found.is_empty() { "the end of the line".to_owned() } else { format!("`{found}`") };
@@ -76,7 +76,7 @@ fn unknown(cursor: &mut Cursor<'_>, what: &str, known: &[&'static str]) -> Fail 
     }
 }
 
-/// `vmcnt(0) expcnt(1) & lgkmcnt(2)`: what is not named is not waited for.
+/// `vmcnt(0) expcnt(1) & lgkmcnt(2)`: counters that are not named are not waited for.
 pub(in crate::gcn) fn parse_wait_counts(
     cursor: &mut Cursor<'_>,
     symbols: &dyn Symbols,
@@ -115,7 +115,7 @@ pub(in crate::gcn) fn parse_wait_counts(
         let start = cursor.at();
         let count = number(cursor, symbols, "a count", (0, limit)).map_err(|fail| {
             if cursor.end() > start && !saturates {
-                fail.note(format!("{name} counts to {maximum}, which is also what waits for nothing"))
+                fail.note(format!("{name} counts to {maximum}; the maximum means no wait"))
                     .replace_with(maximum.to_string())
             } else {
                 fail
@@ -157,12 +157,12 @@ pub(in crate::gcn) fn parse_hardware_register(
     Ok(Some(hardware_register_value(register.into(), offset, width)))
 }
 
-/// The field of an instruction for bits of a hardware register.
+/// The field of an instruction for a range of bits of a hardware register.
 fn hardware_register_value(register: i64, offset: i64, width: i64) -> i32 {
     (register | offset << 6 | (width - 1) << 11) as i32
 }
 
-/// `{id: 1, offset: 0, size: 32}`, in any order; what is left out is the whole of register 0.
+/// `{id: 1, offset: 0, size: 32}`, in any order. The defaults select the whole of register 0.
 fn register_fields(cursor: &mut Cursor<'_>, symbols: &dyn Symbols) -> Result<i32, Fail> {
     const FIELDS: [(&str, &str, (i64, i64)); 3] = [
         ("id", "the number of a hardware register", (0, 63)),
@@ -179,7 +179,7 @@ fn register_fields(cursor: &mut Cursor<'_>, symbols: &dyn Symbols) -> Result<i32
                 return Err(cursor.expected("`id`, `offset` or `size`"));
             };
             if value.is_some() {
-                return Err(Diagnostic::new(span, format!("`{name}` is given a second time")));
+                return Err(Diagnostic::new(span, format!("`{name}` is given twice")));
             }
             cursor.name();
             cursor.expect(":")?;
@@ -202,7 +202,7 @@ pub(in crate::gcn) fn parse_message(
     if !call(cursor, "sendmsg") {
         return Ok(None);
     }
-    // In numbers everything goes; names come with the operations that they have.
+    // As numbers, every combination is accepted. Names accept only their own operations.
     let named = !cursor.peek_name().is_empty();
     let message = named_or_number(cursor, symbols, "the name of a message", &[MESSAGES], 15)?;
     let (mut operation, mut stream) = (0, 0);
@@ -221,10 +221,7 @@ pub(in crate::gcn) fn parse_message(
         operation = named_or_number(cursor, symbols, "an operation", operations, 7)?;
         if named && operation == 0 && message != MESSAGE_GS_DONE {
             let span = start..cursor.end();
-            return Err(Diagnostic::new(
-                span,
-                "expected an operation that this message has: 0 is none of them",
-            ));
+            return Err(Diagnostic::new(span, "expected an operation of this message; 0 is not one"));
         }
         let geometry = matches!(message, MESSAGE_GS | MESSAGE_GS_DONE);
         if named && cursor.peek() == Some(b',') && !(geometry && operation != 0) {
@@ -256,7 +253,7 @@ pub(in crate::gcn) fn parse_index_mode(cursor: &mut Cursor<'_>) -> Result<Option
                 return Err(Diagnostic::new(span, format!("{name} is given twice")));
             }
             Some(bit) => bits |= 1 << bit,
-            None => return Err(unknown(cursor, "an operand that is indexed", &INDEX_MODES)),
+            None => return Err(unknown(cursor, "an indexed operand", &INDEX_MODES)),
         }
         cursor.name();
     }
@@ -392,13 +389,13 @@ fn power_of_two(
     }
 }
 
-/// Five characters, one per bit of the lane number, highest first: cleared, set, kept or inverted.
+/// Five characters, one per bit of the lane number, highest first: clear, set, keep or invert.
 fn bit_mask(cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
     let start = cursor.at();
     let wrong = |span: Span| {
         Diagnostic::new(
             span,
-            "expected five of the characters 0, 1, p (keep) and i (invert) between quotes, such as \"00p11\"",
+            "expected five characters in quotes, each 0, 1, p (keep) or i (invert), such as \"00p11\"",
         )
     };
     let rest = cursor.rest();
@@ -427,7 +424,7 @@ fn bit_mask(cursor: &mut Cursor<'_>) -> Result<i64, Fail> {
     Ok(and | or << 5 | xor << 10)
 }
 
-/// What stands behind `format:`: both numbers in one, or their names between brackets.
+/// The text after `format:`: both numbers in one, or their names in brackets.
 pub(in crate::gcn) fn parse_buffer_format(
     cursor: &mut Cursor<'_>,
     symbols: &dyn Symbols,

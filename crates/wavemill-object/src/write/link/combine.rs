@@ -1,4 +1,4 @@
-//! Sections of the module into sections of the file.
+//! Combines sections of the module into sections of the file.
 
 use std::collections::HashMap;
 
@@ -22,13 +22,13 @@ pub(super) struct Output {
     pub(super) entry_size: u64,
     pub(super) size: u64,
     pub(super) chunks: Vec<Chunk>,
-    /// Where it stands in memory.
+    /// Its address in memory.
     pub(super) address: u64,
-    /// Where it stands in the file.
+    /// Its offset in the file.
     pub(super) offset: u64,
 }
 
-/// Where the contents of a section come from.
+/// The origin of the contents of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// The module.
@@ -59,14 +59,14 @@ pub(super) enum Source {
     Common(SymbolId),
 }
 
-/// Where a section of the module went.
+/// The destination of a section of the module.
 #[derive(Debug, Clone)]
 pub(super) enum Spot {
-    /// Nowhere.
+    /// Not in the file.
     Dropped,
-    /// As a whole to an offset of an output section.
+    /// As a whole, at an offset of an output section.
     Whole { output: usize, offset: u64 },
-    /// Entry by entry to a chunk of an output section.
+    /// Entry by entry, in a chunk of an output section.
     Pieces { output: usize, chunk: usize, pieces: Vec<Piece>, size: u64 },
 }
 
@@ -74,13 +74,13 @@ pub(super) enum Spot {
 #[derive(Debug)]
 pub(super) struct Combined {
     pub(super) outputs: Vec<Output>,
-    /// For each section of the module.
+    /// The destination of each section of the module.
     pub(super) spots: Vec<Spot>,
-    /// Where common symbols went: output section and offset.
+    /// The destinations of common symbols: output section and offset.
     pub(super) commons: HashMap<SymbolId, (usize, u64)>,
 }
 
-/// Sections whose names begin so are joined under that name.
+/// Sections whose names begin with one of these are joined under that name.
 const PREFIXES: [&str; 16] = [
     ".text",
     ".data.rel.ro",
@@ -112,7 +112,7 @@ fn is_dropped(name: &str, flags: SectionFlags) -> bool {
     flags.has(SectionFlags::EXCLUDE) || name == ".note.GNU-stack"
 }
 
-/// Joins the sections of the module by name, and places them in their output sections.
+/// Joins the sections of the module by name, and lays them out in their output sections.
 pub(super) fn combine(module: &Module) -> Result<Combined, LinkError> {
     let mut combined = Combined {
         outputs: Vec::new(),
@@ -121,7 +121,7 @@ pub(super) fn combine(module: &Module) -> Result<Combined, LinkError> {
     };
     let mut names: HashMap<String, usize> = HashMap::new();
     let mut problems = Vec::new();
-    // Common symbols come first, as if they were in a file before the module.
+    // Common symbols come first, as if in a file before the module.
     for (index, symbol) in module.symbols.iter().enumerate() {
         if let Definition::Common { align } = symbol.definition {
             let flags = SectionFlags::ALLOC | SectionFlags::WRITE;
@@ -169,10 +169,10 @@ pub(super) fn combine(module: &Module) -> Result<Combined, LinkError> {
     Ok(combined)
 }
 
-/// What stands at the end of `.eh_frame` (LSB Core, "The .eh_frame section"): an entry of no length.
+/// The terminator of `.eh_frame` (LSB Core, "The .eh_frame section"): an entry of no length.
 const END_OF_FRAMES: [u8; 4] = [0; 4];
 
-/// Whether the last part of `.eh_frame` has an entry of no length.
+/// Whether the last part of `.eh_frame` has a terminator.
 fn ends_frames(module: &Module, output: &Output) -> bool {
     let Some(Source::Section(id)) = output.chunks.last().map(|chunk| &chunk.source) else { return true };
     let Some(Contents::Bytes(bytes)) = module.sections.get(id.0).map(|section| &section.contents) else {
@@ -188,13 +188,14 @@ fn ends_frames(module: &Module, output: &Output) -> bool {
     false
 }
 
-/// Whether sections of a type may be joined with those of others, to one of type `SHT_PROGBITS`.
+/// Whether sections of a type may be joined with those of other types, to one of type
+/// `SHT_PROGBITS`.
 fn joins(kind: elf::SectionType) -> bool {
     use elf::*;
     [SHT_PROGBITS, SHT_NOBITS, SHT_NOTE, SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY].contains(&kind)
 }
 
-/// The output section called `name`, which is made if it is not there.
+/// The output section called `name`; adds it if missing.
 fn output(
     outputs: &mut Vec<Output>,
     names: &mut HashMap<String, usize>,
@@ -248,14 +249,14 @@ fn mergeable(module: &Module, section: SectionId) -> Option<(&[u8], SectionFlags
         && section.relocations.is_empty()
         && unit != 0
         && !bytes.is_empty()
-        // Every entry may need as much: what is aligned so coarsely is left as it is.
+        // Every entry may need this alignment: leave coarsely aligned sections unmerged.
         && section.align.saturating_mul((bytes.len() / unit) as u64) <= MAX_FILE
         && (!section.flags.has(SectionFlags::STRINGS) || merge::terminated(bytes, unit));
     merges.then_some((bytes.as_slice(), section.flags, unit))
 }
 
-/// Replaces the mergeable sections of an output section: those with the same kind of entries by one, where the first of
-/// them stands.
+/// Replaces the mergeable sections of an output section: merges those with the same kind of entries
+/// into one, at the position of the first.
 fn merge_entries(module: &Module, combined: &mut Combined, output: usize) {
     struct Set {
         flags: SectionFlags,
@@ -309,7 +310,7 @@ fn merge_entries(module: &Module, combined: &mut Combined, output: usize) {
     combined.outputs[output].chunks = chunks;
 }
 
-/// Lays the parts of an output section out.
+/// Lays out the parts of an output section.
 fn place(combined: &mut Combined, output: usize) -> Result<(), WriteError> {
     let section = &mut combined.outputs[output];
     let too_large = || WriteError::TooLarge { what: format!("section {}", section.name) };
@@ -339,8 +340,9 @@ impl Combined {
         self.symbol(module, id, 0).is_some_and(|place| place.is_err())
     }
 
-    /// Where a symbol is: output section and offset. `addend` counts for the symbols of sections only, where it tells
-    /// which entry of a mergeable section is meant; it is not part of the result.
+    /// The location of a symbol: output section and offset. `addend` only matters for the symbols
+    /// of sections, where it selects the entry of a mergeable section; it is not part of the
+    /// result.
     ///
     /// `None` for a symbol that is not in a section.
     pub(super) fn symbol(

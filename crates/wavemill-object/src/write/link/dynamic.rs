@@ -12,7 +12,7 @@ use crate::write::strings::StringTable;
 /// The dynamic symbols.
 #[derive(Debug)]
 pub(super) struct DynamicSymbols {
-    /// In the order of the file, without the empty one at the start.
+    /// In the order of the file, except the empty one at the start.
     pub(super) symbols: Vec<DynamicSymbol>,
     /// Their names.
     pub(super) names: Vec<u8>,
@@ -29,7 +29,8 @@ pub(super) struct DynamicSymbol {
     pub(super) name: u32,
 }
 
-/// Words of a filter of `.gnu.hash` for so many symbols: 12 bits for each symbol, and a power of two above that.
+/// Number of words in the filter of `.gnu.hash`: 12 bits for each symbol, rounded up to a power of
+/// two.
 fn filter_words(symbols: usize) -> u32 {
     match symbols {
         0 => 1,

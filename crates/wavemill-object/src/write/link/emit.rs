@@ -1,4 +1,4 @@
-//! The bytes of the linked file.
+//! Writes the bytes of the linked file.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::write::relocatable::{rel, symbol_info, symbol_other};
 use crate::write::strings::StringTable;
 use crate::write::{WriteError, encoder, file_header};
 
-/// What an entry of `.dynamic` says.
+/// The value of an entry of `.dynamic`.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum DynamicValue {
     Number(u64),
@@ -99,7 +99,7 @@ impl Emitter<'_> {
         &self.layout.combined.outputs[index]
     }
 
-    /// Copies `bytes` to `offset` of the file; both lie inside of a section that has been laid out.
+    /// Copies `bytes` to `offset` of the file; both are inside a section that has been laid out.
     fn put(&mut self, offset: u64, bytes: &[u8]) {
         let range = usize::try_from(offset).ok().and_then(|at| Some(at..at.checked_add(bytes.len())?));
         if let Some(place) = range.and_then(|range| self.file.get_mut(range)) {
@@ -147,8 +147,8 @@ impl Emitter<'_> {
         self.layout.combined.outputs[index].chunks = chunks;
     }
 
-    /// The address of a symbol, or the value of one that is a number; 0 for one that nobody defines. `addend` counts for
-    /// the symbols of mergeable sections.
+    /// The address of a symbol, or the value of an absolute one; 0 for an undefined one. `addend`
+    /// matters for the symbols of mergeable sections.
     fn address(&self, id: SymbolId, addend: i64) -> Result<u64, LinkProblem> {
         if let Some(bound) = self.scan.defined.get(&id) {
             return Ok(bound.output.map_or(0, |index| {
@@ -165,7 +165,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The section of a symbol in the linked file, as its entry names it.
+    /// The section of a symbol in the linked file, as the symbol's entry names it.
     fn section_of(&self, id: SymbolId) -> elf::SymbolSection {
         let place = match self.scan.defined.get(&id) {
             Some(bound) => bound.output,
@@ -214,13 +214,14 @@ impl Emitter<'_> {
                 DynamicValue::Address(section) => self.output(section).address,
                 DynamicValue::Size(section) => self.output(section).size,
             };
-            // It fails for numbers that do not fit into 32 bits only, where those are all there is.
+            // This fails only for numbers that do not fit into 32 bits, in a 32-bit file.
             let _ = encoder().dynamic(&mut out, tag, value);
         }
         out
     }
 
-    /// What the loader fills in: first what moves with the load address, by address; then the rest, by symbol.
+    /// The relocations for the loader: first those relative to the load address, by address; then
+    /// the rest, by symbol.
     fn dynamic_relocations(&mut self) -> Vec<u8> {
         let indices: HashMap<_, _> =
             self.dynamic.symbols.iter().zip(1_u32..).map(|(symbol, index)| (symbol.id, index)).collect();
@@ -251,7 +252,8 @@ impl Emitter<'_> {
         out
     }
 
-    /// The global offset table before loading: the loader fills in all addresses, so that numbers remain.
+    /// The global offset table before loading. The loader fills in all addresses, so only numbers
+    /// remain.
     fn got(&self) -> Vec<u8> {
         let value = |id: &SymbolId| match self.module.symbols[id.0].definition {
             Definition::Absolute(value) if !super::scan::is_preemptible(self.module, self.scan, *id) => value,
@@ -265,7 +267,7 @@ impl Emitter<'_> {
         table + index as u64 * 8
     }
 
-    /// Where a section of the module begins in its output section: that section and the offset.
+    /// The start of a section of the module: its output section and the offset.
     fn section_start(&self, section: SectionId) -> Option<(&Output, u64)> {
         match self.layout.combined.spots.get(section.0)? {
             super::combine::Spot::Whole { output, offset } => Some((self.output(*output), *offset)),
@@ -277,7 +279,7 @@ impl Emitter<'_> {
         self.section_start(section).map_or(0, |(output, start)| output.address.wrapping_add(start + offset))
     }
 
-    /// Fills in the words of a section of the module that the loader does not.
+    /// Fills in the words of a section of the module, except those left to the loader.
     fn relocate(&mut self, section: SectionId) {
         let Some((output, start)) = self.section_start(section) else { return };
         let (address, file_offset) = (output.address + start, output.offset + start);
@@ -294,7 +296,7 @@ impl Emitter<'_> {
                     .get(&relocation.symbol)
                     .map_or(0, |&index| self.got_address(index))),
                 Ok(Action::Relative | Action::Symbol) => continue,
-                // Nothing but what the scan has let pass: a weak or kept symbol.
+                // The scan admits only weak and kept symbols here.
                 Err(None) => continue,
                 Err(Some(problem)) => Err(problem),
             };
@@ -353,7 +355,8 @@ impl Emitter<'_> {
         Err(LinkProblem::OutOfRange { kind, place, symbol, value: whole, range })
     }
 
-    /// The full symbol table with its names, and the number of local symbols, the empty one included.
+    /// The full symbol table with its names, and the number of local symbols, including the empty
+    /// one.
     fn symbol_table(&self) -> (Vec<u8>, StringTable, u32) {
         let mut names = StringTable::new();
         let mut table = Vec::new();
@@ -395,7 +398,7 @@ impl Emitter<'_> {
         (table, names, locals)
     }
 
-    /// Appends the tables at the end, and puts the headers at the start.
+    /// Appends the tables at the end, and writes the headers at the start.
     fn finish(mut self) -> Result<Vec<u8>, LinkError> {
         let (symbols, names, locals) = self.symbol_table();
         let mut section_names = StringTable::new();
@@ -462,7 +465,8 @@ impl Emitter<'_> {
     }
 }
 
-/// Whether a symbol does not reach the full symbol table: that of a section, and labels of entries that may be merged.
+/// Whether the full symbol table omits a symbol: section symbols, and labels of entries that may be
+/// merged.
 fn is_left_out(module: &Module, id: SymbolId) -> bool {
     let symbol = &module.symbols[id.0];
     let is_label = symbol.binding == Binding::Local && symbol.name.starts_with(".L");
@@ -472,7 +476,7 @@ fn is_left_out(module: &Module, id: SymbolId) -> bool {
         }
         _ => false,
     };
-    // What names a group and nothing else.
+    // It only names a group.
     let nowhere = symbol.binding == Binding::Local && symbol.definition == Definition::Undefined;
     symbol.kind == SymbolType::Section || nowhere || (is_label && in_merged())
 }

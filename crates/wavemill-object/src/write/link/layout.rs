@@ -1,4 +1,4 @@
-//! Where everything stands: the order of the sections, segments, addresses, offsets.
+//! Decides the layout: the order of the sections, segments, addresses, offsets.
 
 use object::elf::{self, ProgramType};
 use object::write::elf::{ProgramHeader, SectionHeader};
@@ -11,19 +11,19 @@ use crate::write::check::MAX_FILE;
 use crate::write::module::SectionFlags;
 use crate::write::{WriteError, encoder};
 
-/// Pages of memory whose contents can be protected apart, in bytes: what the linker assumes for AMD GPUs.
+/// Size of a memory page with its own protection, in bytes: the linker's assumption for AMD GPUs.
 const PAGE: u64 = 0x1000;
 
-/// A file whose parts have their places.
+/// A file whose layout is decided.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) combined: Combined,
     /// Indices of output sections in the order of the file.
     pub(super) order: Vec<usize>,
-    /// For each output section, its index in the file.
+    /// The index in the file of each output section.
     indices: Vec<u32>,
     pub(super) segments: Vec<ProgramHeader>,
-    /// Offset behind the last section.
+    /// Offset after the last section.
     pub(super) end: u64,
 }
 
@@ -33,7 +33,7 @@ impl Layout {
         self.indices.get(output).copied().unwrap_or(0)
     }
 
-    /// The section that the linker makes for a purpose, if it is needed.
+    /// The section that the linker makes for a purpose, if present.
     pub(super) fn role(&self, role: Role) -> Option<usize> {
         self.combined.outputs.iter().position(|output| output.role == role)
     }
@@ -46,7 +46,8 @@ struct Segment {
     sections: Vec<usize>,
 }
 
-/// Adds the sections that the linker makes, except the tables at the end of the file, whose sizes are not known yet.
+/// Adds the sections that the linker makes. Omits the tables at the end of the file: their sizes
+/// are not known yet.
 fn synthesise(outputs: &mut Vec<Output>, scan: &Scan, dynamic: &DynamicSymbols) {
     let mut add = |name: &str, role, header: SectionHeader, size: u64| {
         let flags = SectionFlags(header.sh_flags.0 & !elf::SHF_INFO_LINK.0);
@@ -63,7 +64,7 @@ fn synthesise(outputs: &mut Vec<Output>, scan: &Scan, dynamic: &DynamicSymbols) 
         let header = SectionHeader { sh_flags: elf::SHF_ALLOC, ..encoder.relocation_section_header(true) };
         add(".rela.dyn", Role::RelaDyn, header, scan.dynamic.len() as u64 * encoder.rel_size(true));
     }
-    // The size is set once it is known which entries there are.
+    // The size is set once the entries are known.
     add(".dynamic", Role::Dynamic, encoder.dynamic_section_header(0), 0);
     let writable = |kind, align| SectionHeader {
         sh_type: kind,
@@ -77,7 +78,7 @@ fn synthesise(outputs: &mut Vec<Output>, scan: &Scan, dynamic: &DynamicSymbols) 
     add(".relro_padding", Role::RelroPadding, writable(elf::SHT_NOBITS, 1), 0);
 }
 
-/// Whether a section is written by the loader only, and read-only afterwards.
+/// Whether only the loader writes a section, and it is read-only afterwards.
 fn is_relro(output: &Output) -> bool {
     const NAMES: [&str; 10] = [
         ".data.rel.ro",
@@ -98,7 +99,7 @@ fn is_relro(output: &Output) -> bool {
             || NAMES.contains(&output.name.as_str()))
 }
 
-/// The place of a section among others; those with equal ranks stay as they are.
+/// The rank of a section; those with equal ranks keep their order.
 fn rank(output: &Output) -> u32 {
     const NOT_LOADED: u32 = 1 << 26;
     const WRITE: u32 = 1 << 14;
@@ -116,7 +117,7 @@ fn rank(output: &Output) -> u32 {
         (true, false) => EXECUTE,
         (false, true) if is_relro(output) => WRITE,
         (false, true) => WRITE | NOT_RELRO,
-        // Tables that only loaders read stand apart from what code reads.
+        // Separate tables that only loaders read from data that code reads.
         (false, false) if output.kind == elf::SHT_PROGBITS => READ_ONLY_DATA,
         (false, false) => 0,
     };
@@ -138,7 +139,7 @@ fn permissions(output: &Output) -> elf::ProgramFlags {
     flags
 }
 
-/// Puts sections in order, and gives them addresses and offsets.
+/// Orders the sections, and assigns addresses and offsets.
 pub(super) fn lay_out(
     mut combined: Combined,
     scan: &Scan,
@@ -162,11 +163,11 @@ pub(super) fn lay_out(
     Ok(Layout { combined, order, indices, segments, end })
 }
 
-/// Groups sections into segments. The first one that is loaded begins with the headers.
+/// Groups sections into segments. The first loaded segment begins with the headers.
 fn segments(outputs: &[Output], order: &[usize]) -> Vec<Segment> {
     let segment = |kind, flags| Segment { kind, flags, sections: Vec::new() };
     let loaded = || order.iter().copied().filter(|&index| outputs[index].is_loaded());
-    // The first section that stays writable begins a segment of its own.
+    // The first section that stays writable begins its own segment.
     let relro_end =
         loaded().skip_while(|&index| !is_relro(&outputs[index])).find(|&index| !is_relro(&outputs[index]));
     let mut out = vec![segment(elf::PT_PHDR, elf::PF_R)];
@@ -209,7 +210,7 @@ fn too_large(name: &str) -> LinkError {
     WriteError::TooLarge { what: format!("the code object, at section {name}") }.into()
 }
 
-/// Gives every section its address and offset; the result is the offset behind the last one.
+/// Assigns every section its address and offset; returns the offset after the last one.
 fn addresses(
     outputs: &mut [Output],
     order: &[usize],
@@ -218,7 +219,7 @@ fn addresses(
 ) -> Result<u64, LinkError> {
     let mut address = headers;
     let mut offset = headers;
-    // The first segment starts with the headers; the others with a section each.
+    // The first segment starts with the headers, each of the others with a section.
     let loads: Vec<_> = segments.iter().filter(|segment| segment.kind == elf::PT_LOAD).collect();
     for (number, load) in loads.iter().enumerate() {
         let align = load.sections.iter().map(|&index| outputs[index].align).fold(PAGE, u64::max);
@@ -228,7 +229,8 @@ fn addresses(
             let failed = || too_large(&output.name);
             let first = number != 0 && at == 0;
             if first {
-                // On a page of its own in memory, at the same place in it as in the file, so that the file has no holes.
+                // It is on its own page in memory, at the same offset in it as in the file, so that
+                // the file has no holes.
                 let page = address.checked_next_multiple_of(PAGE).ok_or_else(failed)?;
                 address = page.checked_add(address % PAGE).ok_or_else(failed)?;
             }
@@ -246,7 +248,7 @@ fn addresses(
                 offset = offset.checked_add(output.size).ok_or_else(failed)?;
             }
             if output.role == Role::RelroPadding {
-                // It fills the page up without taking addresses from what follows.
+                // It fills the page up without using addresses of the next section.
                 output.size = address.checked_next_multiple_of(PAGE).ok_or_else(failed)? - address;
             }
             if offset > MAX_FILE {
@@ -310,6 +312,6 @@ fn program_headers(outputs: &[Output], segments: &[Segment], headers: u64) -> Ve
     };
     let first = segments.iter().position(|segment| segment.kind == elf::PT_LOAD);
     let headers = segments.iter().enumerate().map(|(at, segment)| header(Some(at) == first, segment));
-    // Room for the header of an empty segment remains.
+    // The space for the header of an empty segment remains.
     headers.filter(|header| header.p_type != elf::PT_LOAD || header.p_memsz != 0).collect()
 }

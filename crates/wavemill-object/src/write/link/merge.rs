@@ -1,25 +1,25 @@
-//! Mergeable sections: equal entries are kept once.
+//! Merges mergeable sections: keeps equal entries once.
 
 use std::collections::HashMap;
 
 use twox_hash::XxHash3_64;
 
-/// Where an entry of an input section went: its offset there, and in the merged section.
+/// The destination of an entry of an input section: its offset there, and in the merged section.
 pub(super) type Piece = (u64, u64);
 
 /// A merged section.
 #[derive(Debug)]
 pub(super) struct Merged {
     pub(super) bytes: Vec<u8>,
-    /// For each input section, its entries in ascending order.
+    /// The entries of each input section, in ascending order.
     pub(super) pieces: Vec<Vec<Piece>>,
 }
 
-/// Strings are told apart by their hashes first; those with the same highest bits stand together.
+/// Entries are grouped by the highest five bits of their hashes.
 const SHARDS: usize = 32;
 
-/// Merges the entries of `inputs`: strings with a zero unit of `entry_size` bytes at their ends, or entries of that size.
-/// The order is that of `ld.lld` 22: by hash, then by first appearance.
+/// Merges the entries of `inputs`: zero-terminated strings in units of `entry_size` bytes, or
+/// entries of that size. The order is that of `ld.lld` 22: by hash, then by first appearance.
 pub(super) fn merge(inputs: &[&[u8]], entry_size: usize, strings: bool, align: u64) -> Merged {
     let mut shards: Vec<Vec<u8>> = vec![Vec::new(); SHARDS];
     let mut seen: HashMap<&[u8], (usize, u64)> = HashMap::new();
@@ -59,7 +59,7 @@ pub(super) fn merge(inputs: &[&[u8]], entry_size: usize, strings: bool, align: u
     Merged { bytes, pieces }
 }
 
-/// Bytes of the string at the start of `data`, with and without the zero at its end.
+/// Length of the string at the start of `data` in bytes, with and without its terminator.
 fn string(data: &[u8], unit: usize) -> (usize, usize) {
     let units = data.chunks_exact(unit.max(1)).position(|unit| unit.iter().all(|&byte| byte == 0));
     match units {

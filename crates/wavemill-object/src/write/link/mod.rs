@@ -1,4 +1,4 @@
-//! Linking one module to a code object that can be loaded, as `ld.lld -shared` does it.
+//! Links one module into a loadable code object, as `ld.lld -shared` does.
 
 mod combine;
 mod dynamic;
@@ -12,17 +12,18 @@ use std::fmt;
 use super::check::{WriteError, check};
 use super::module::{Module, Place};
 
-/// Choices of a link.
+/// Options of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkOptions {
-    /// What happens to symbols that the module does not define.
+    /// The treatment of symbols that the module does not define.
     pub undefined: Undefined,
 }
 
-/// What happens to symbols that a module refers to and does not define. Weak ones are always left to the loader.
+/// The treatment of symbols that a module refers to and does not define. Weak ones are always left
+/// to the loader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Undefined {
-    /// They are an error (`--no-undefined`, which Clang gives to the linker).
+    /// They are an error (`--no-undefined`, which Clang passes to the linker).
     #[default]
     Refuse,
     /// The loader must find them in another code object.
@@ -36,24 +37,24 @@ pub enum LinkError {
     /// The module cannot be written in any form.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// These symbols and relocations stand in the way; all of them are listed.
+    /// All symbols and relocations that prevent linking.
     #[error("the module cannot be linked:{}", Listing(.0))]
     Problems(Vec<LinkProblem>),
 }
 
-/// One thing that keeps a module from being linked.
+/// A single reason why a module cannot be linked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkProblem {
-    /// A symbol that nobody defines.
+    /// An undefined symbol.
     #[error("undefined symbol `{symbol}`, used at {}", Places(.places))]
     Undefined {
         /// The symbol.
         symbol: String,
-        /// Every place that uses it.
+        /// Every location that uses it.
         places: Vec<Place>,
     },
-    /// The distance to a symbol that another module may define anew is not known.
+    /// The distance to a symbol that another module may redefine is unknown.
     #[error(
         "{kind} at {place} needs the distance to `{symbol}`, which another code object may replace; make the symbol \
          `.hidden` or `.protected`, or take its address from the global offset table (`{symbol}@gotpcrel32@lo`)"
@@ -61,12 +62,12 @@ pub enum LinkProblem {
     Preemptible {
         /// The kind of relocation.
         kind: String,
-        /// Where it is.
+        /// Its location.
         place: Place,
         /// The symbol.
         symbol: String,
     },
-    /// A word would have to be filled in by the loader, which only fills in 64-bit words.
+    /// The loader would have to fill in a word, but it only fills in 64-bit words.
     #[error(
         "{kind} at {place} needs the address of `{symbol}`, which is known only when the code object is loaded; only a \
          64-bit word can hold it, or code that computes it from the program counter (`{symbol}@rel32@lo`)"
@@ -74,12 +75,12 @@ pub enum LinkProblem {
     NeedsAddress {
         /// The kind of relocation.
         kind: String,
-        /// Where it is.
+        /// Its location.
         place: Place,
         /// The symbol.
         symbol: String,
     },
-    /// A word would have to be filled in by the loader in memory that is only read.
+    /// The loader would have to fill in a word in read-only memory.
     #[error(
         "{kind} at {place} needs the address of `{symbol}`, which is known only when the code object is loaded, but the \
          section is read-only; put the word into `.data.rel.ro`"
@@ -87,17 +88,17 @@ pub enum LinkProblem {
     ReadOnly {
         /// The kind of relocation.
         kind: String,
-        /// Where it is.
+        /// Its location.
         place: Place,
         /// The symbol.
         symbol: String,
     },
-    /// The distance to a number.
+    /// The distance to an absolute symbol.
     #[error("{kind} at {place} needs the distance to `{symbol}`, which is a number, not an address")]
     Absolute {
         /// The kind of relocation.
         kind: String,
-        /// Where it is.
+        /// Its location.
         place: Place,
         /// The symbol.
         symbol: String,
@@ -107,13 +108,13 @@ pub enum LinkProblem {
     OutOfRange {
         /// The kind of relocation.
         kind: String,
-        /// Where it is.
+        /// Its location.
         place: Place,
         /// The symbol.
         symbol: String,
         /// The value.
         value: i64,
-        /// What it should be.
+        /// The accepted range.
         range: &'static str,
     },
     /// A kind of relocation that linkers do not fill in.
@@ -121,12 +122,12 @@ pub enum LinkProblem {
     Unsupported {
         /// The kind of relocation.
         kind: String,
-        /// Where it is.
+        /// Its location.
         place: Place,
         /// The symbol.
         symbol: String,
     },
-    /// A symbol lies outside of its section, or its section is not part of the linked file.
+    /// A symbol is outside its section, or its section is not part of the linked file.
     #[error("`{symbol}` is at offset {offset:#x} of section {section}, which {reason}")]
     NoPlace {
         /// The symbol.
@@ -135,10 +136,10 @@ pub enum LinkProblem {
         section: String,
         /// Bytes from the section's start.
         offset: u64,
-        /// What is wrong.
+        /// The reason.
         reason: &'static str,
     },
-    /// A variable in local memory, for which only a loader could find room.
+    /// A variable in local memory: only a loader could allocate it.
     #[error(
         "`{symbol}` is in local memory (`.amdgpu_lds`), which linking does not lay out; use a number instead"
     )]
@@ -154,10 +155,10 @@ pub enum LinkProblem {
     },
 }
 
-/// Most places or problems that a message lists.
+/// Most locations or problems that a message lists.
 const SHOWN: usize = 10;
 
-/// Prints problems, one on each line where there are several.
+/// Prints problems, on separate lines if there are several.
 struct Listing<'a>(&'a [LinkProblem]);
 
 impl fmt::Display for Listing<'_> {
@@ -174,7 +175,7 @@ impl fmt::Display for Listing<'_> {
     }
 }
 
-/// Prints a list of places.
+/// Prints a list of locations.
 struct Places<'a>(&'a [Place]);
 
 impl fmt::Display for Places<'_> {
@@ -201,14 +202,15 @@ pub fn link(module: &Module) -> Result<Vec<u8>, LinkError> {
     link_with(module, &LinkOptions::default())
 }
 
-/// Links a module to a code object, a shared ELF object: sections in the order and at the addresses that `ld.lld -shared`
-/// gives them, symbols and relocations for the loader, the full symbol table, no unneeded section left out.
+/// Links a module to a code object, a shared ELF object. Sections have the order and the addresses
+/// that `ld.lld -shared` gives them. The file has the symbols and relocations for the loader, and
+/// the full symbol table. The linker does not remove unneeded sections.
 ///
-/// Mergeable sections are merged. Section groups are all taken. Symbols that the linker defines are the bounds of
+/// Mergeable sections are merged. All section groups are kept. The linker defines the bounds of
 /// `.preinit_array`, `.init_array` and `.fini_array` (`__init_array_start` and so on).
 ///
 /// # Errors
-/// [`LinkError`], with all that stands in the way.
+/// [`LinkError`], with everything that prevents linking.
 pub fn link_with(module: &Module, options: &LinkOptions) -> Result<Vec<u8>, LinkError> {
     check(module)?;
     let combined = combine::combine(module)?;

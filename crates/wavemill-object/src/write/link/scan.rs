@@ -1,4 +1,4 @@
-//! What each relocation needs: a value, an entry of the global offset table, or the loader.
+//! Decides what each relocation needs: a value, an entry of the global offset table, or the loader.
 
 use std::collections::HashMap;
 
@@ -9,26 +9,26 @@ use crate::write::module::{
     Definition, Module, Place, Relocation, SectionFlags, SectionId, Symbol, SymbolId, Visibility,
 };
 
-/// What the relocations of a module need.
+/// The needs of a module's relocations.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// Symbols with an entry of the global offset table, in the order of the entries.
     pub(super) got: Vec<SymbolId>,
     /// Their positions in it.
     pub(super) got_index: HashMap<SymbolId, usize>,
-    /// Words that the loader fills in.
+    /// Words for the loader to fill in.
     pub(super) dynamic: Vec<DynamicRelocation>,
     /// Symbols that the linker defines.
     pub(super) defined: HashMap<SymbolId, Bound>,
 }
 
-/// A word that the loader fills in.
+/// A word for the loader to fill in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DynamicRelocation {
     pub(super) place: DynamicPlace,
     pub(super) symbol: SymbolId,
     pub(super) addend: i64,
-    /// Only the load address is added; otherwise, the loader looks for the symbol.
+    /// Only the load address is added; otherwise, the loader finds the symbol.
     pub(super) relative: bool,
 }
 
@@ -39,7 +39,8 @@ pub(super) enum DynamicPlace {
     Got(usize),
 }
 
-/// A symbol that the linker defines: a bound of an output section, or the start of the file where there is no such section.
+/// A symbol that the linker defines: a bound of an output section, or the start of the file if
+/// there is no such section.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bound {
     pub(super) output: Option<usize>,
@@ -49,13 +50,13 @@ pub(super) struct Bound {
 /// How a word is filled in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
-    /// With a value that is known once addresses are.
+    /// With a value that is known once the addresses are.
     Value,
     /// With the distance to an entry of the global offset table.
     Got,
     /// By the loader, which adds the load address.
     Relative,
-    /// By the loader, which looks for the symbol.
+    /// By the loader, which finds the symbol.
     Symbol,
 }
 
@@ -89,7 +90,7 @@ pub(super) fn scan(module: &Module, combined: &Combined, options: &LinkOptions) 
             }
         }
     }
-    // Entries stand in the order of the symbols, global ones first.
+    // Entries are in the order of the symbols, global ones first.
     let (local, global): (Vec<_>, Vec<_>) = (0..module.symbols.len())
         .filter(|&index| wants_got[index])
         .partition(|&index| module.symbols[index].binding == Binding::Local);
@@ -132,14 +133,15 @@ fn bounds(module: &Module, combined: &Combined) -> HashMap<SymbolId, Bound> {
     out
 }
 
-/// Whether a symbol must be defined and is not. Nobody else can define one that is not visible to others.
+/// Whether a symbol is undefined and must not be. No other module can define one that is not
+/// visible to it.
 fn is_refused(symbol: &Symbol, options: &LinkOptions) -> bool {
     symbol.definition == Definition::Undefined
         && symbol.binding == Binding::Global
         && (options.undefined == Undefined::Refuse || symbol.visibility != Visibility::Default)
 }
 
-/// Symbols that nobody defines, with all places that use them.
+/// Undefined symbols, with all locations that use them.
 fn undefined(module: &Module, scan: &Scan, options: &LinkOptions) -> Vec<LinkProblem> {
     let mut missing: Vec<(SymbolId, Vec<Place>)> = Vec::new();
     let mut known = HashMap::new();
@@ -161,12 +163,12 @@ fn undefined(module: &Module, scan: &Scan, options: &LinkOptions) -> Vec<LinkPro
         }
     }
     let name = |id: SymbolId| module.symbols[id.0].name.clone();
-    // One that is merely declared does no harm.
+    // A symbol that is only declared does no harm.
     missing.retain(|(_, places)| !places.is_empty());
     missing.into_iter().map(|(id, places)| LinkProblem::Undefined { symbol: name(id), places }).collect()
 }
 
-/// Whether another code object may define the symbol anew, or has to define it.
+/// Whether another code object may redefine the symbol, or has to define it.
 pub(super) fn is_preemptible(module: &Module, scan: &Scan, id: SymbolId) -> bool {
     let symbol = &module.symbols[id.0];
     symbol.binding != Binding::Local
@@ -174,8 +176,8 @@ pub(super) fn is_preemptible(module: &Module, scan: &Scan, id: SymbolId) -> bool
         && !scan.defined.contains_key(&id)
 }
 
-/// Whether the value of a symbol that is not preemptible is an address, which moves with the load address. A weak symbol
-/// that nobody defines is 0.
+/// Whether the value of a symbol that is not preemptible is an address, which moves with the load
+/// address. An undefined weak symbol is 0.
 fn is_address(module: &Module, scan: &Scan, id: SymbolId) -> bool {
     match module.symbols[id.0].definition {
         Definition::Section { .. } | Definition::Common { .. } => true,
@@ -184,7 +186,8 @@ fn is_address(module: &Module, scan: &Scan, id: SymbolId) -> bool {
     }
 }
 
-/// What the word of a relocation in a section with `flags` needs. The error is `None` where the symbol has been reported.
+/// Decides how to fill in the word of a relocation in a section with `flags`. The error is `None`
+/// if the symbol is reported elsewhere.
 pub(super) fn action(
     module: &Module,
     scan: &Scan,
@@ -212,7 +215,7 @@ pub(super) fn action(
     if kind.is_relative() {
         let symbol = &module.symbols[id.0];
         return match symbol.definition {
-            // What is undefined is reported as that, unless it is left to the loader.
+            // An undefined symbol is reported as undefined, unless it is left to the loader.
             Definition::Undefined if preemptible && is_refused(symbol, options) => Err(None),
             _ if preemptible => {
                 Err(Some(LinkProblem::Preemptible { kind: kind.to_string(), place: place(), symbol: name() }))
@@ -242,7 +245,7 @@ pub(super) fn action(
     Ok(if preemptible { Action::Symbol } else { Action::Relative })
 }
 
-/// The name of a symbol for messages: that of its section if it has none.
+/// The name of a symbol for messages: the name of its section if it has none.
 pub(super) fn display_name(module: &Module, id: SymbolId) -> String {
     let symbol = &module.symbols[id.0];
     match symbol.definition {

@@ -56,4 +56,4 @@ amdhsa.version: 1 # ; wrong
 	.endif
 	.skip 4, !decided		; wrong
 decided = 4
-	.warning "not shown here: no mistake"
+	.warning "not shown here: no error"

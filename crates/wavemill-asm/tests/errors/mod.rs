@@ -1,4 +1,4 @@
-//! Common mistakes: the whole message for each is pinned, each suggested fix is applied and assembles.
+//! Common errors: pins the whole message for each, and checks that each suggested fix assembles.
 
 use std::fmt::Write;
 
@@ -6,10 +6,11 @@ use wavemill_asm::gcn::parse;
 use wavemill_asm::{Diagnostic, Options, assemble};
 use wavemill_isa::Target;
 
-/// Mistakes in one instruction: target and text. Each has one fault unless it says more.
+/// Errors in one instruction: target and text. Each has one fault unless a comment says
+/// otherwise.
 const INSTRUCTIONS: &str = include_str!("instructions.txt");
 
-/// The message as people see it.
+/// The message as shown to users.
 fn shown(target: Target, text: &str, error: &Diagnostic) -> String {
     let mut out = format!("{target}: {text}\n");
     let width = text.get(error.span.clone()).map_or(1, |part| part.chars().count().max(1));
@@ -75,9 +76,9 @@ fn fixes_assemble() {
 }
 
 #[test]
-fn all_mistakes_of_a_source_are_told() {
+fn all_errors_of_a_source_are_reported() {
     let source = include_str!("source.s");
-    let reports = assemble(source, &Options::default()).expect_err("the source is full of mistakes");
+    let reports = assemble(source, &Options::default()).expect_err("the source is full of errors");
     let mut all = String::new();
     for report in &reports {
         let origin = report.origin.as_deref().map_or(String::new(), |origin| format!(" ({origin})"));
