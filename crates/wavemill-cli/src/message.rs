@@ -292,4 +292,36 @@ mod tests {
         known.sort_unstable();
         assert_eq!(listed, known);
     }
+
+    /// The kinds that a schema describes.
+    fn described(schema: &Value, kinds: &mut Vec<String>) {
+        match schema {
+            Value::Object(map) => {
+                // Conditions on `kind` have no `schema`.
+                let fields = &schema["properties"];
+                if let Some(kind) = fields["kind"]["const"].as_str().filter(|_| !fields["schema"].is_null()) {
+                    assert_eq!(fields["schema"]["const"], SCHEMA, "{kind}");
+                    kinds.push(kind.to_owned());
+                }
+                map.values().for_each(|part| described(part, kinds));
+            }
+            Value::Array(list) => list.iter().for_each(|part| described(part, kinds)),
+            _ => {}
+        }
+    }
+
+    /// Every kind has one definition in docs/schemas, for the number that objects have.
+    #[test]
+    fn all_kinds_have_schemas() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas");
+        let mut kinds = Vec::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            described(&serde_json::from_str(&text).unwrap(), &mut kinds);
+        }
+        let mut known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        kinds.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(kinds, known);
+    }
 }

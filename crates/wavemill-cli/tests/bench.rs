@@ -1,5 +1,8 @@
 //! `wavemill bench` on small launches: its report, not its speed.
 
+#[path = "schemas/strict.rs"]
+mod strict;
+
 use std::process::{Command, ExitCode, Output};
 
 use serde_json::Value;
@@ -35,8 +38,11 @@ fn success(output: &Output) -> Result<String, Failed> {
     }
 }
 
+/// The report, validated with its schema.
 fn json(args: &[&str]) -> Result<Value, Failed> {
-    Ok(serde_json::from_str(&success(&command(args).arg("--json").output()?)?)?)
+    let report = serde_json::from_str(&success(&command(args).arg("--json").output()?)?)?;
+    strict::Schemas::read().check("bench.schema.json", &report)?;
+    Ok(report)
 }
 
 fn rows(report: &Value) -> Result<&Vec<Value>, Failed> {

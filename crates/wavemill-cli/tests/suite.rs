@@ -13,5 +13,6 @@ mod lost_files;
 mod messages;
 mod observe;
 mod run;
+mod schemas;
 mod services;
 mod values;

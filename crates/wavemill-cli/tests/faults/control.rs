@@ -79,6 +79,11 @@ fn on_flag(name: &'static str, kernel: &'static str) -> Case {
     Case::new(name, "control", kernel, &[("target", Zeros(64))])
 }
 
+/// All of them.
+pub(crate) fn cases() -> Vec<Case> {
+    [jumps(), ends(), arguments(), waits()].concat()
+}
+
 #[test]
 fn jumps_to_where_no_code_is() {
     TARGETS.iter().for_each(|target| check("jumps", target, &jumps()));

@@ -180,6 +180,23 @@ fn ranges() -> Vec<Case> {
     ]
 }
 
+/// All of them on a target.
+pub(crate) fn cases(target: &str) -> Vec<Case> {
+    [
+        global(),
+        flat(),
+        buffer(),
+        scalar(target),
+        scratch(target),
+        private(),
+        recursions(),
+        source(),
+        lds(),
+        ranges(),
+    ]
+    .concat()
+}
+
 #[test]
 fn global_accesses() {
     TARGETS.iter().for_each(|target| check("global", target, &global()));

@@ -10,9 +10,16 @@ use std::fmt::Write as _;
 
 use wavemill::device::AddressMode;
 
-use case::{Case, folder, without_addresses};
+pub(crate) use case::{Case, folder};
+
+use case::without_addresses;
 
 const TARGETS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx950"];
+
+/// All cases on a target.
+pub(crate) fn cases(target: &str) -> Vec<Case> {
+    [memory::cases(target), control::cases()].concat()
+}
 
 /// The error in the message of the command, without the advice.
 fn error_of(said: &str) -> &str {
