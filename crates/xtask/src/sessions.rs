@@ -8,7 +8,8 @@
 //! - `sh install`: a script that installs something, which is not run here;
 //! - any of them with a further word: run only if `--with` names the word.
 //!
-//! A page's blocks run in one shell, in a folder that looks like the root of the repository.
+//! A page's blocks run in one shell, in a folder that looks like the root of the repository. With
+//! `--with`, all pages share the folder, so that one page can install what the others need.
 
 use std::error::Error;
 use std::fs;
@@ -40,7 +41,7 @@ pub(crate) struct Options {
     pages: Vec<PathBuf>,
 }
 
-/// README.md and the pages that docs/SUMMARY.md lists.
+/// The pages that docs/SUMMARY.md lists, and README.md.
 fn all_pages() -> Result<Vec<PathBuf>, String> {
     let summary = generated::read("docs/SUMMARY.md")?;
     let link = |event| match event {
@@ -49,7 +50,8 @@ fn all_pages() -> Result<Vec<PathBuf>, String> {
         }
         _ => None,
     };
-    Ok([generated::path("README.md")].into_iter().chain(Parser::new(&summary).filter_map(link)).collect())
+    // README.md is last: it uses what pages of the handbook install.
+    Ok(Parser::new(&summary).filter_map(link).chain([generated::path("README.md")]).collect())
 }
 
 /// What is compared after a command.
@@ -137,7 +139,14 @@ fn lines(page: &str, part: Range<usize>, block: usize, compared: Compared, steps
 /// Runs commands in one shell. What each printed, and its exit code.
 fn execute(steps: &[Step], folder: &Folder) -> Result<Vec<(String, i32)>, Box<dyn Error>> {
     let mut script = String::from("export NO_COLOR=1\n");
-    for Step { command, .. } in steps {
+    for Step { command, compared, .. } in steps {
+        // Any line of a script may fail, not only its last one.
+        let command = match compared {
+            Compared::Nothing => {
+                format!("failed=0; trap 'failed=$?' ERR\n{command}\ntrap - ERR; (exit $failed)")
+            }
+            _ => command.clone(),
+        };
         // The exit code is kept for `echo $?`.
         script += &format!("{command}\nset -- $?; printf '%s%s\\n' '{MARK}' $1; (exit $1)\n");
     }
@@ -225,13 +234,16 @@ fn compare(page: &str, steps: &[Step], results: &[(String, i32)]) -> (String, Ve
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     let mut code = ExitCode::SUCCESS;
     let pages = if options.pages.is_empty() { &all_pages()? } else { &options.pages };
+    let shared = Folder::new()?;
     for path in pages {
         let page = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
         let steps = steps(&page, options.with.as_deref());
         if steps.is_empty() {
             continue;
         }
-        let results = execute(&steps, &Folder::new()?).map_err(|e| format!("{}: {e}", path.display()))?;
+        let own = if options.with.is_some() { None } else { Some(Folder::new()?) };
+        let results = execute(&steps, own.as_ref().unwrap_or(&shared));
+        let results = results.map_err(|e| format!("{}: {e}", path.display()))?;
         let (new, problems) = compare(&page, &steps, &results);
         println!("{}: {} commands, {} problems", path.display(), steps.len(), problems.len());
         for problem in &problems {
@@ -294,5 +306,15 @@ mod tests {
         assert_eq!(kind("console timed", None), Some(Compared::Untimed));
         assert_eq!(kind("console", Some("triton")), None);
         assert_eq!(kind("sh triton install", Some("triton")), None);
+    }
+
+    #[test]
+    fn every_line_of_a_script_counts() {
+        let page =
+            "```sh\n(exit 3)\ntrue\n```\n\n```sh\nfalse || true\n```\n\n```console\n$ echo a\na\n```\n";
+        let steps = steps(page, None);
+        let results = execute(&steps, &Folder::new().expect("a folder")).expect("a shell");
+        assert_eq!(results.iter().map(|(_, code)| *code).collect::<Vec<_>>(), [3, 0, 0]);
+        assert_eq!(compare(page, &steps, &results).1.len(), 1);
     }
 }

@@ -13,15 +13,11 @@ const HOME: &str = "/home/you/wavemill";
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
-    /// A new one. The variable TRITON_VENV names a virtual environment that it gets, too.
     pub(crate) fn new() -> Result<Folder, Box<dyn Error>> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
         let folder = tempfile::tempdir()?;
         for name in ["examples", "kernels"] {
             std::os::unix::fs::symlink(root.join(name), folder.path().join(name))?;
-        }
-        if let Some(venv) = std::env::var_os("TRITON_VENV") {
-            std::os::unix::fs::symlink(Path::new(&venv).canonicalize()?, folder.path().join("triton-venv"))?;
         }
         Ok(Folder(folder))
     }
