@@ -47,6 +47,7 @@ impl Fill {
             let hint = match close_to_a_word(text) {
                 Some("random") => "; did you mean `random(1)`?".to_owned(),
                 Some(near) => format!("; did you mean `{near}`?"),
+                None if text.contains('[') && !text.contains(']') => "; a `]` is missing".to_owned(),
                 None if is_file_name(text) => format!("; write @{} for the file", text.shown()),
                 None => String::new(),
             };

@@ -7,6 +7,7 @@ use wavemill_object::printable::Printable;
 
 use super::ended::failure_of;
 use super::job::LaunchJob;
+use crate::compile::Language;
 use crate::failure::Failure;
 use crate::input::{self, Shown as _};
 use crate::names;
@@ -69,7 +70,16 @@ fn failure(error: &FindError, launch: &LaunchJob, several: bool, decided: bool) 
         }
         FindError::NoKernel { problems } => {
             let failure = Failure::input(error.to_string());
-            if problems.is_empty() { failure } else { failure.help(lines(problems)) }
+            let why = match Language::of(&launch.object) {
+                Some(Language::Hip) => "A template has code only where it is instantiated: add `template __global__ void k<float>(float *);`.",
+                Some(Language::Assembly) => "A kernel needs a descriptor (.amdhsa_kernel) for its symbol: see examples/assembly/twice.s.",
+                _ => "",
+            };
+            match (problems.is_empty(), why) {
+                (true, "") => failure,
+                (true, why) => failure.help(why),
+                (false, _) => failure.help(lines(problems)),
+            }
         }
         FindError::SeveralKernels { kernels } => {
             let list = list(kernels, launch);

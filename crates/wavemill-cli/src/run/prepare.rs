@@ -1,5 +1,6 @@
 //! Checks for everything that can be wrong with a job before its first launch.
 
+use std::cmp::Ordering;
 use std::path::Path;
 
 use wavemill::Kernel;
@@ -11,9 +12,9 @@ use super::job::{Job, LaunchJob, label};
 use super::loader::Loader;
 use super::options::launch::target_text;
 use super::parameters::{self, Known};
-use super::plan;
+use super::plan::{self, Planned};
 use super::results::Checks;
-use super::session::{Prepared, Session};
+use super::session::{Prepared, Session, raw_offset};
 use super::spec::ArgSpec;
 use super::watch::Watch;
 use super::{init, offsets, signature};
@@ -67,6 +68,7 @@ pub(super) fn prepare(
         let geometry = Geometry::of(kernel, &launch.options.launch, job.several).map_err(named)?;
         check_stack(job, launch, kernel).map_err(named)?;
         let planned = buffers.plan(&parameters, &places).map_err(named)?;
+        check_raw_arguments(kernel, &planned, watch.is_some()).map_err(named)?;
         let checks = Checks::of(launch.wanted(), &buffers).map_err(named)?;
         names.extend(parameters.into_iter().map(|parameter| parameter.name));
         launches.push(Prepared { launch, kernel, geometry, planned, checks });
@@ -139,6 +141,42 @@ fn incomplete(
     let line = signature::line(&launch.object, kernel.name(), &options, &arguments);
     let hint = signature::placeholders(&arguments);
     Failure::usage(message).help(format!("{table}\nA complete line to start from{hint}:\n  {line}"))
+}
+
+/// Compares the size of the arguments with that of the kernel descriptor, if no metadata describes
+/// the parameters. Missing arguments are a warning, because the rest may be hidden arguments.
+fn check_raw_arguments(kernel: &Kernel, planned: &[Planned], runs: bool) -> Result<(), Failure> {
+    let expected = kernel.kernarg_size() as usize;
+    if kernel.has_metadata() || expected == 0 {
+        return Ok(());
+    }
+    let size = planned.iter().fold(0, |end, planned| {
+        let size = match planned {
+            Planned::Buffer(_) => 8,
+            Planned::Value(bytes) => bytes.len(),
+            // It is an error later.
+            Planned::Local(_) => return end,
+        };
+        raw_offset(end, size) + size
+    });
+    let message = || {
+        format!(
+            "the arguments of `{}` have {}; its descriptor has room for {} (.amdhsa_kernarg_size), and there is no metadata that \
+             describes them",
+            Printable(kernel.name()),
+            Plural(size as u64, "byte"),
+            expected
+        )
+    };
+    match size.cmp(&expected) {
+        Ordering::Greater => Err(Failure::usage(message())
+            .help("Omit arguments, or check their types: without metadata, arguments go by position.")),
+        Ordering::Less if runs => {
+            message::say(Kind::Warning, &format!("{}: the rest is 0", message()));
+            Ok(())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Rejects a stack size that the kernel cannot have. With several launches, the size applies only

@@ -365,6 +365,12 @@ fn size_of(shape: &Shape) -> Result<u64, Failure> {
     shape.size().ok_or_else(|| Failure::usage(format!("{} do not fit into memory", all())))
 }
 
+/// The offset of an argument of `size` bytes after `end` bytes of other arguments, if no metadata
+/// gives it.
+pub(super) fn raw_offset(end: usize, size: usize) -> usize {
+    end.next_multiple_of(size.next_power_of_two().clamp(1, 8))
+}
+
 /// The kernel arguments of a kernel without metadata: one after the other, each aligned to its size.
 fn raw_arguments(arguments: &[Arg]) -> Result<Vec<u8>, Failure> {
     let mut out: Vec<u8> = Vec::new();
@@ -379,8 +385,7 @@ fn raw_arguments(arguments: &[Arg]) -> Result<Vec<u8>, Failure> {
                 ));
             }
         };
-        let align = bytes.len().next_power_of_two().clamp(1, 8);
-        out.resize(out.len().next_multiple_of(align), 0);
+        out.resize(raw_offset(out.len(), bytes.len()), 0);
         out.extend(bytes);
     }
     Ok(out)

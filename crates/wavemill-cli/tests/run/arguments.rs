@@ -158,3 +158,40 @@ fn debug_information_names_what_metadata_does_not() {
     assert!(report.contains("global_buffer  unsigned int*  sums  global"), "{report}");
     assert!(report.contains("by_value       unsigned int   n"), "{report}");
 }
+
+/// Without metadata, the kernel descriptor still has the size of the arguments.
+#[test]
+fn the_descriptor_counts_arguments_without_metadata() {
+    let folder = Folder::new("descriptor_counts");
+    let text = source("s_endpgm", ".amdhsa_kernarg_size 20", "    .kernarg_segment_size: 20\n");
+    let (text, _) = text.split_once(".amdgpu_metadata").expect("metadata at the end");
+    folder.file("k.s", text);
+    expect(&folder, 0, &["asm", "k.s", "-o", "k.co"]);
+    let ran = said(&folder, 0, &launch(&["x:f32[4]", "y:f32[4]", "n:u32=4"]));
+    assert!(!ran.contains("warning"), "{ran}");
+    let few = said(&folder, 0, &launch(&["x:f32[4]", "y:f32[4]"]));
+    assert!(
+        few.contains("warning: the arguments of `k` have 16 bytes; its descriptor has room for 20"),
+        "{few}"
+    );
+    let many = said(&folder, 2, &launch(&["x:f32[4]", "y:f32[4]", "n:u32=4", "z:f64=3"]));
+    assert!(many.contains("the arguments of `k` have 32 bytes; its descriptor has room for 20"), "{many}");
+}
+
+#[test]
+fn a_missing_bracket_is_named() {
+    let folder = triton_like("bracket");
+    let message = said(&folder, 2, &launch(&["x[4", "null", "null"]));
+    assert!(message.contains("a `]` is missing"), "{message}");
+}
+
+#[test]
+fn sources_without_a_kernel_say_why() {
+    let folder = Folder::new("no_kernel");
+    folder.file("f.s", ".amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\n.text\nf:\ns_endpgm\n");
+    let message = said(&folder, 3, &["run", "f.s"]);
+    assert!(
+        message.contains("has no kernel that can run") && message.contains(".amdhsa_kernel"),
+        "{message}"
+    );
+}
