@@ -34,7 +34,7 @@ impl StallReport {
             (1, _) => f.write_str("a wave is in an infinite loop, and the others wait")?,
             (n, _) => write!(f, "{n} waves are in infinite loops, and the others wait")?,
         }
-        writeln!(f, "\n  kernel       {}", Printable(&self.kernel))?;
+        writeln!(f, "\n  kernel       {}", Printable(&wavemill_object::readable(&self.kernel)))?;
         writeln!(f, "  waves        {}{waves}", self.waves.len())?;
         if self.not_started > 0 {
             let s = if self.not_started == 1 { "" } else { "s" };

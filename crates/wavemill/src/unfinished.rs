@@ -56,7 +56,12 @@ impl Unfinished {
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, lines: usize) -> fmt::Result {
-        write!(f, "`{}` was stopped after {} instructions", Printable(&self.kernel), self.ran)?;
+        write!(
+            f,
+            "`{}` was stopped after {} instructions",
+            Printable(&wavemill_object::readable(&self.kernel)),
+            self.ran
+        )?;
         match self.cause {
             StopCause::InstructionLimit(limit) => write!(f, ": the limit is {limit}")?,
             StopCause::TimeLimit(limit) => write!(f, ": the limit is {} s", limit.as_secs_f64())?,

@@ -119,7 +119,7 @@ fn incomplete(
         .collect();
     let message = format!(
         "`{}` has {}; missing: {}",
-        Printable(kernel.name()),
+        Printable(&wavemill_object::readable(kernel.name())),
         Plural(parameters.len() as u64, "parameter"),
         missing.join(", ")
     );

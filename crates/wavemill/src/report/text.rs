@@ -118,7 +118,7 @@ impl FaultReport {
     /// The part of every report before the code.
     fn rows(&self, f: &mut dyn fmt::Write, length: Length) -> fmt::Result {
         writeln!(f, "{}", Headline(self))?;
-        write!(f, "  kernel       {}", Printable(&self.kernel))?;
+        write!(f, "  kernel       {}", Printable(&wavemill_object::readable(&self.kernel)))?;
         if let Some((name, offset)) = &self.function {
             if *name != self.kernel {
                 write!(f, ", in {}", Printable(&wavemill_object::readable(name)))?;
