@@ -385,7 +385,7 @@ impl BlockSource for Source<'_> {
             into[..n].copy_from_slice(&rest[..n]);
             n
         };
-        let context = Context { target: self.machine.target, mode, sramecc: self.machine.sramecc };
+        let context = Context::new(self.machine.target, mode, self.machine.sramecc);
         let block = match self.single {
             true => lift_instruction(&context, pc, &mut fetch),
             false => lift_block(&context, pc, &mut fetch),

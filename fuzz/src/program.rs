@@ -233,7 +233,7 @@ impl Generator {
     /// Whether the instance has a meaning that the interpreter runs.
     fn runs(&self, inst: &Inst) -> bool {
         let (bytes, size) = inst.encode();
-        let context = Context { target: self.target, mode: MODE, sramecc: false };
+        let context = Context::new(self.target, MODE, false);
         let block = lift_instruction(&context, 0, &mut |pc, into| {
             let rest = bytes[..size].get(pc as usize..).unwrap_or_default();
             into[..rest.len()].copy_from_slice(rest);

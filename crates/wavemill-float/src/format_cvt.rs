@@ -34,7 +34,9 @@ fn narrowing_from<S: Format>(to: NumberFormat, stochastic: bool) -> Option<Eleme
         NumberFormat::Fp4 => narrowing::<S, Fp4>(stochastic),
         NumberFormat::F16 => narrowing::<S, F16>(stochastic),
         NumberFormat::Bf16 => narrowing::<S, Bf16>(stochastic),
-        NumberFormat::F32 => return None,
+        NumberFormat::F32 | NumberFormat::Xf32 | NumberFormat::F64 | NumberFormat::I8 | NumberFormat::I32 => {
+            return None;
+        }
     })
 }
 
@@ -48,7 +50,13 @@ fn widening_to<D: Format>(from: NumberFormat) -> Option<ElementFunction> {
         NumberFormat::Fp6 => widening::<Fp6, D>(),
         NumberFormat::Bf6 => widening::<Bf6, D>(),
         NumberFormat::Fp4 => widening::<Fp4, D>(),
-        NumberFormat::F16 | NumberFormat::Bf16 | NumberFormat::F32 => return None,
+        NumberFormat::F16
+        | NumberFormat::Bf16
+        | NumberFormat::F32
+        | NumberFormat::Xf32
+        | NumberFormat::F64
+        | NumberFormat::I8
+        | NumberFormat::I32 => return None,
     })
 }
 

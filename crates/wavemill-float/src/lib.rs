@@ -41,6 +41,7 @@ mod format_cvt;
 mod half;
 mod integer;
 mod integral;
+mod matrix;
 mod minmax;
 mod mixed;
 mod nan;
@@ -61,6 +62,7 @@ pub use format::{Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Format, Fp4, Fp6, Fp8, 
 pub use format_cvt::{ElementFunction, element_function};
 pub use half::{add_f16, f16_from_f32, f32_from_f16, fma_f16, mul_f16};
 pub use integer::{IntResult, int_compare, int_op};
+pub use matrix::{MatrixFactor, MatrixSources, matrix_element, matrix_product};
 pub use mixed::{MixSource, fma_mix_bits, fma_mix_f16, fma_mix_f32};
 pub use output::{apply_output, apply_output_bits};
 pub use scalar::{ScalarResult, scalar_op};

@@ -10,8 +10,8 @@ mod sources;
 mod vector;
 
 use wavemill_ir::{
-    AtomicOp, Block, CellRange, FaultKind, Inst, LANES, LaneMask, LanePattern, Op, Operand, Row, Terminator,
-    Uni, Width,
+    AtomicOp, Block, CellRange, FaultKind, Inst, LANES, LaneMask, LanePattern, MatrixOp, MatrixOperand, Op,
+    Operand, Row, Terminator, Uni, Width,
 };
 
 use super::body::Shape;
@@ -19,7 +19,9 @@ use super::cost::{OperationCost, goes_lane_by_lane};
 use super::float::{FloatInfo, Outcome, Source};
 use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own, SiteCache, UNIFORM};
 use super::probe::Site;
-use super::{Tier, atomic, buffer, compare, control, indexed, lane, mem, scalar, smem, status, step, strict};
+use super::{
+    Tier, atomic, buffer, compare, control, indexed, lane, matrix, mem, scalar, smem, status, step, strict,
+};
 use wavemill_machine::Interests;
 use wavemill_machine::Strict;
 use wavemill_machine::registers::{ALL_LANES, DUMP, LOST, RegisterCounts, uni_offset};
@@ -36,6 +38,10 @@ pub(super) struct Code {
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
     sites: Vec<Box<Site>>,
+    /// Data that products of matrices point to.
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    #[allow(dead_code, reason = "keeps alive what the operations point to")]
+    matrices: Vec<Box<matrix::Site>>,
     /// Data that lane permutations point to.
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
@@ -79,6 +85,8 @@ struct Compiler<'a> {
     interests: Option<&'a Interests>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     sites: Vec<Box<Site>>,
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    matrices: Vec<Box<matrix::Site>>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     patterns: Vec<Box<[u8; LANES]>>,
     counters: Vec<(u32, Option<usize>)>,
@@ -194,6 +202,10 @@ fn stays_inside(inst: &Inst) -> bool {
         Op::IndexedRead(n) => rows(inst.dst[0], n),
         Op::IndexedWrite(n) => rows(inst.src[0], n),
         Op::Transpose(_) => rows(inst.src[0], 1),
+        Op::Matrix(op) => {
+            let [a, b] = [MatrixOperand::A, MatrixOperand::B].map(|matrix| op.cells(matrix) as u8);
+            rows(inst.src[0], a) && rows(inst.src[1], b)
+        }
         _ => true,
     };
     has_rows && inst.op.is_defined() && inst.dst.iter().all(exists) && inst.src.iter().all(exists)
@@ -230,6 +242,7 @@ impl<'a> Compiler<'a> {
             opaque: false,
             interests,
             sites: Vec::new(),
+            matrices: Vec::new(),
             patterns: Vec::new(),
             counters: Vec::new(),
         }
@@ -240,6 +253,7 @@ impl<'a> Compiler<'a> {
             ops: self.ops,
             infos: self.infos,
             sites: self.sites,
+            matrices: self.matrices,
             patterns: self.patterns,
             counters: self.counters,
             nowhere: false,
@@ -302,8 +316,8 @@ impl<'a> Compiler<'a> {
     /// An operation with the unchanged operands of the IR operation.
     fn plain(&self, inst: &Inst, run: Handler) -> HostOp {
         let mut op = self.host(run);
-        for (i, s) in inst.src.iter().enumerate() {
-            self.source(&mut op, i, *s);
+        for i in 0..op.src.len() {
+            self.source(&mut op, i, inst.src[i]);
         }
         op.dst = self.dest(inst.dst[0]);
         op.dst2 = self.dest(inst.dst[1]);
@@ -485,6 +499,7 @@ impl<'a> Compiler<'a> {
                 let run = lane::transpose_handler(bits).ok_or(Unsupported)?;
                 self.ops.push(self.plain(inst, run));
             }
+            Op::Matrix(matrix) => self.matrix(inst, &matrix)?,
             Op::IndexedRead(n) => {
                 let h = self.indexed(inst, inst.src[0], n, indexed::indexed_read())?;
                 self.ops.push(h);
@@ -505,6 +520,21 @@ impl<'a> Compiler<'a> {
             Op::Float(..) | Op::FloatCmp(..) | Op::FloatClass(_) | Op::Cvt(_) => self.float(inst)?,
             Op::FormatCvt(cvt) => self.format_cvt(inst, cvt)?,
         }
+        Ok(())
+    }
+
+    /// A product of matrices.
+    fn matrix(&mut self, inst: &Inst, op: &MatrixOp) -> Result<(), Unsupported> {
+        let (mut site, run) = matrix::compiled(inst, op, self.tier).ok_or(Unsupported)?;
+        let mut h = self.plain(inst, run);
+        // Source 4 has no slot of its own.
+        let mut last = self.host(run);
+        self.source(&mut last, 0, inst.src[4]);
+        site.scales_b = (last.src[0], last.k[0]);
+        self.matrices.push(Box::new(site));
+        let site = self.matrices.last().map_or(std::ptr::null(), |site| &raw const **site);
+        h.own = Own { matrix: site };
+        self.ops.push(h);
         Ok(())
     }
 

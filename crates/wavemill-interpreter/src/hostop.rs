@@ -6,6 +6,7 @@ use wavemill_ir::{FaultKind, LANES};
 
 use super::atomic::Perform;
 use super::float::FloatInfo;
+use super::matrix;
 use super::probe::Site;
 use wavemill_machine::MemoryMap;
 use wavemill_machine::OutOfRange;
@@ -88,6 +89,8 @@ pub(super) union Own {
     pub probe: *const Site,
     /// For a lane permutation: the lane that feeds each lane, [`NO_LANE`] if none does.
     pub lanes: *const [u8; LANES],
+    /// For a product of matrices.
+    pub matrix: *const matrix::Site,
     /// For a step that collects exceptions: offset of the cell.
     pub cell: u32,
 }

@@ -24,6 +24,7 @@ mod indexed;
 mod int;
 mod lane;
 mod lds;
+mod matrix;
 mod mem;
 mod probe;
 mod runner;

@@ -9,6 +9,7 @@ mod global_chunks;
 mod integer_operations;
 mod invariants;
 mod lds;
+mod matrix;
 mod observers;
 mod precise_faults;
 mod read_only;

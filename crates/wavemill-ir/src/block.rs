@@ -22,13 +22,18 @@ pub struct Inst {
     /// Results: the value, and a second result (mask or flag).
     pub dst: [Operand; 2],
     /// Sources.
-    pub src: [Operand; 4],
+    pub src: [Operand; Inst::SOURCES],
     /// Modifiers, mode and immediate.
     pub attrs: Attrs,
     /// Lanes that are written.
     pub mask: LaneMask,
     /// Number of its guest instruction in [`Block::guest`].
     pub guest: u32,
+}
+
+impl Inst {
+    /// The most sources of an operation.
+    pub const SOURCES: usize = 5;
 }
 
 /// Condition of a conditional branch: on a cell, or on the two cells that start at an even one.

@@ -69,10 +69,20 @@ impl BlockBuilder {
         Row::temp(first)
     }
 
-    /// Appends an operation on the active lanes; the returned reference allows adjusting it.
-    pub fn push(&mut self, op: Op, dst: [Operand; 2], src: [Operand; 4], attrs: Attrs) -> &mut Inst {
+    /// Appends an operation on the active lanes; the returned reference allows adjusting it. Sources that
+    /// are not given are none.
+    pub fn push<const N: usize>(
+        &mut self,
+        op: Op,
+        dst: [Operand; 2],
+        sources: [Operand; N],
+        attrs: Attrs,
+    ) -> &mut Inst {
+        const { assert!(N <= Inst::SOURCES, "no operation has more sources") };
         let index = self.insts.len();
         let guest = (self.guest.len() as u32).saturating_sub(1);
+        let mut src = [Operand::None; Inst::SOURCES];
+        src[..N].copy_from_slice(&sources);
         self.insts.push(Inst { op, dst, src, attrs, mask: LaneMask::Active, guest });
         &mut self.insts[index]
     }
@@ -91,7 +101,7 @@ impl BlockBuilder {
         flag: Operand,
         src: &[Operand],
     ) {
-        let mut sources = [Operand::None; 4];
+        let mut sources = [Operand::None; Inst::SOURCES];
         for (slot, s) in sources.iter_mut().zip(src) {
             *slot = *s;
         }

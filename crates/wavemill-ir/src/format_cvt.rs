@@ -1,60 +1,6 @@
 //! Conversions between wide and small float formats (FP8, BF8, FP6, BF6, FP4).
 
-/// Format of the elements of a [`FormatCvt`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum NumberFormat {
-    /// binary16.
-    F16,
-    /// bfloat16.
-    Bf16,
-    /// binary32.
-    F32,
-    /// E4M3 with the special values of OCP.
-    Fp8,
-    /// E5M2 with the special values of OCP.
-    Bf8,
-    /// E4M3 without infinities and negative zero.
-    Fp8Fnuz,
-    /// E5M2 without infinities and negative zero.
-    Bf8Fnuz,
-    /// E2M3.
-    Fp6,
-    /// E3M2.
-    Bf6,
-    /// E2M1.
-    Fp4,
-}
-
-impl NumberFormat {
-    /// Width of an element in bits.
-    #[must_use]
-    pub const fn bits(self) -> u32 {
-        match self {
-            NumberFormat::F32 => 32,
-            NumberFormat::F16 | NumberFormat::Bf16 => 16,
-            NumberFormat::Fp8 | NumberFormat::Bf8 | NumberFormat::Fp8Fnuz | NumberFormat::Bf8Fnuz => 8,
-            NumberFormat::Fp6 | NumberFormat::Bf6 => 6,
-            NumberFormat::Fp4 => 4,
-        }
-    }
-
-    /// Name in the text form of the IR.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            NumberFormat::F16 => "f16",
-            NumberFormat::Bf16 => "bf16",
-            NumberFormat::F32 => "f32",
-            NumberFormat::Fp8 => "fp8",
-            NumberFormat::Bf8 => "bf8",
-            NumberFormat::Fp8Fnuz => "fp8fnuz",
-            NumberFormat::Bf8Fnuz => "bf8fnuz",
-            NumberFormat::Fp6 => "fp6",
-            NumberFormat::Bf6 => "bf6",
-            NumberFormat::Fp4 => "fp4",
-        }
-    }
-}
+use crate::NumberFormat;
 
 /// A conversion of elements that are packed from the lowest bit of their first cell upwards (CDNA4 ISA 7.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]

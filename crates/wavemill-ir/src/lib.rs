@@ -21,6 +21,8 @@ mod block;
 mod builder;
 mod format_cvt;
 mod lanes;
+mod matrix;
+mod number_format;
 mod op;
 mod reg;
 mod text;
@@ -29,8 +31,10 @@ mod verify;
 pub use attrs::{Attrs, DstUnused, FpEnv, LaneControl, MemoryScope, Omod, Round, SrcMods, SubDword};
 pub use block::{Block, Cond, FaultKind, Inst, LaneMask, Terminator};
 pub use builder::BlockBuilder;
-pub use format_cvt::{FormatCvt, NumberFormat};
+pub use format_cvt::FormatCvt;
 pub use lanes::LanePattern;
+pub use matrix::{MatrixLanes, MatrixOp, MatrixOperand, MatrixPlace, MatrixSum};
+pub use number_format::NumberFormat;
 pub use op::{
     AtomicOp, BufferAddr, CellRange, CmpPred, CvtOp, Effects, FenceScope, FloatOp, FloatType, IntOp, IntType,
     LaneOp, MemType, Op, ScalarOp, Signature, Space, Status, Value, Width,

@@ -68,6 +68,7 @@ impl fmt::Display for OpName {
                 let rounding = if c.stochastic { ".sr" } else { "" };
                 write!(f, "{name}.{}.{}x{}{rounding}", c.to.name(), c.from.name(), c.count)
             }
+            Op::Matrix(matrix) => write!(f, "{name}.{matrix}"),
             Op::Transpose(n) => write!(f, "{name}.b{n}"),
             Op::ScalarLoad(n)
             | Op::ScalarBufferLoad(n)

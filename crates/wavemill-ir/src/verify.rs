@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Block, Effects, Inst, Operand, Row, Signature, Terminator, Uni, Value};
+use crate::{Block, Effects, Inst, LaneMask, Op, Operand, Row, Signature, Terminator, Uni, Value};
 
 /// The reason why a block is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,9 +68,13 @@ fn check_source(inst: &Inst, n: usize, signature: &Signature) -> Result<(), Stri
         Operand::Row(r) if !value.is_varying() => {
             Err(format!("source {n} is uniform, it cannot be row {r:?}"))
         }
-        Operand::Uni(_) | Operand::Const(_) if value.is_varying() && signature.wants_rows => {
+        Operand::Uni(_) | Operand::Const(_)
+            if value.is_varying() && signature.wants_rows || matches!(value, Value::Rows(_)) =>
+        {
             Err("the source must be a row".into())
         }
+        // A scalar stands for all elements.
+        Operand::Uni(_) | Operand::Const(_) if matches!(value, Value::Elements { .. }) => Ok(()),
         Operand::Uni(_) | Operand::Const(_)
             if value.is_varying() && dwords > scalar_dwords(signature.effects) =>
         {
@@ -125,6 +129,9 @@ fn check(inst: &Inst) -> Result<(), String> {
             lanes.source
         ));
     }
+    if matches!(inst.op, Op::Matrix(_)) && inst.mask != LaneMask::All {
+        return Err("a product of matrices writes all lanes".to_owned());
+    }
     let mut results = signature.results.into_iter().enumerate();
     results.try_for_each(|(n, value)| check_result(inst, n, value, signature.effects.atomic))?;
     (0..inst.src.len()).try_for_each(|n| check_source(inst, n, &signature))
@@ -158,15 +165,15 @@ pub fn verify(block: &Block) -> Result<(), VerifyError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Attrs, BufferAddr, CellRange, FormatCvt, IntOp, LaneMask, MemType, NumberFormat, Op, Space, Width,
-    };
+    use crate::{Attrs, BufferAddr, CellRange, FormatCvt, IntOp, MemType, NumberFormat, Space, Width};
 
     /// The broken rule of an operation with these sources; its result is v0 if it has one.
     fn problem(op: Op, src: [Operand; 4]) -> Option<String> {
         let stores = matches!(op, Op::Store(..) | Op::BufferStore(..));
         let dst = if stores { Operand::None } else { Row(0).into() };
         let (attrs, mask) = (Attrs::default(), LaneMask::Active);
+        let [a, b, c, d] = src;
+        let src = [a, b, c, d, Operand::None];
         let inst = Inst { op, dst: [dst, Operand::None], src, attrs, mask, guest: 0 };
         let (start, next, ranges, guest) = (0, 8, Vec::new(), vec![0]);
         let block = Block { start, next, ranges, insts: vec![inst], guest, terminator: Terminator::End };
@@ -226,6 +233,8 @@ mod tests {
             (index(Uni::COUNT), cell, [cell, none, none, none], Some("source 1 is missing")),
         ] {
             let (attrs, mask) = (Attrs::default(), LaneMask::Active);
+            let [a, b, c, d]: [Operand; 4] = src;
+            let src = [a, b, c, d, none];
             let inst = Inst { op, dst: [dst, none], src, attrs, mask, guest: 0 };
             assert_eq!(inst.problem().as_deref(), wrong, "{inst}");
         }

@@ -11,7 +11,7 @@ pub mod gcn;
 mod target;
 
 pub use target::{
-    AccVgprs, CacheWords, CaymanFacts, Family, Fp8Format, GcnFacts, Generation, GenerationFacts,
+    AccVgprs, CacheWords, CaymanFacts, Family, Fp8Format, GcnFacts, Generation, GenerationFacts, MatrixCore,
     RegisterUnits, SGPR_UNIT, SgprCount, Target, TargetSet,
 };
 

@@ -216,7 +216,7 @@ fn vgpr_indexing_state_lives_in_m0_and_mode() {
     assert_eq!(outcome.wave.mode, MODE);
     // Vector ALU instructions have another meaning in this mode (see the tests of VGPR indexing).
     let [plain, indexed] = [MODE, MODE | 1 << 27]
-        .map(|mode| lift_at(&Context { target: TARGET, mode, sramecc: false }, &[0x7e00_0302], CODE).insts);
+        .map(|mode| lift_at(&Context::new(TARGET, mode, false), &[0x7e00_0302], CODE).insts);
     assert_ne!(plain, indexed);
 }
 

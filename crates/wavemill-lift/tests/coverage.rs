@@ -60,7 +60,7 @@ fn random(target: Target, form: &Form, source: &mut SplitMix64) -> Vec<[u8; 16]>
 /// Whether the instance has a meaning that the engine runs.
 fn runs(target: Target, bytes: [u8; 16]) -> bool {
     let size = decode(target, &bytes).map_or(0, |i| i.size());
-    let context = Context { target, mode: MODE, sramecc: false };
+    let context = Context::new(target, MODE, false);
     let block = lift_block(&context, 0x1000, &mut |pc, out| {
         let at = (pc - 0x1000) as usize;
         let n = size.saturating_sub(at);

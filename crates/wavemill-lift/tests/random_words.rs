@@ -27,8 +27,7 @@ fn every_instruction_with_random_operands_lifts_to_a_well_formed_block() {
                 lifted += 1;
                 for mode in [MODE, 0, MODE | 1 << 27, MODE | 1 << 28, !0] {
                     // Checks the block.
-                    let block =
-                        lift_at(&Context { target, mode, sramecc: false }, &words[..inst.size() / 4], CODE);
+                    let block = lift_at(&Context::new(target, mode, false), &words[..inst.size() / 4], CODE);
                     assert!(!block.guest.is_empty());
                 }
             }
@@ -43,7 +42,7 @@ fn random_bytes_lift_to_well_formed_blocks() {
     for target in Target::GCN {
         for _ in 0..20_000 {
             let words: Vec<u32> = (0..8).map(|_| random.next_u64() as u32).collect();
-            lift_at(&Context { target, mode: MODE, sramecc: true }, &words, CODE);
+            lift_at(&Context::new(target, MODE, true), &words, CODE);
         }
     }
 }

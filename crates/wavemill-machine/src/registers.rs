@@ -22,9 +22,9 @@ pub const LOST: u32 = DUMP + 4 * WIDEST;
 const WIDEST: u32 = 16;
 /// Offset of the first row.
 const ROWS: u32 = 1344;
-/// Rows after the IR temporaries for steps of engines: 32 for copies of the widest sources, and 12
-/// for the attributes of an operation.
-pub const STEP_ROWS: u32 = 44;
+/// Rows after the IR temporaries for steps of engines: 48 for copies of the widest sources, those of
+/// a product of matrices, and 12 for the attributes of an operation.
+pub const STEP_ROWS: u32 = 60;
 /// Rows for results whose destination the wave lacks. Operations with such results are not
 /// compiled; these rows keep offsets inside the register file in any case.
 const DUMP_ROWS: u32 = 4;

@@ -15,6 +15,7 @@ mod host;
 mod indexed;
 mod lanes;
 mod lds;
+mod matrix;
 mod memory;
 mod operands;
 mod operation;

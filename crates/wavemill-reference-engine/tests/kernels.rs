@@ -33,7 +33,7 @@ fn blocks(bytes: &[u8], target: Target) -> Vec<Block> {
         into[..n].copy_from_slice(&rest[..n]);
         n
     };
-    let context = Context { target, mode: MODE, sramecc: true };
+    let context = Context::new(target, MODE, true);
     let mut found = BTreeMap::new();
     let mut to_do: Vec<u64> = object.functions().map(|f| f.address).collect();
     while let Some(pc) = to_do.pop() {

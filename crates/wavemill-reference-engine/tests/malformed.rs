@@ -17,7 +17,7 @@ const COUNTS: RegisterCounts = RegisterCounts::of_rows([8, 0]);
 const NONE: Operand = Operand::None;
 
 fn inst(op: Op, dst: impl Into<Operand>, src: &[Operand]) -> Inst {
-    let mut sources = [NONE; 4];
+    let mut sources = [NONE; Inst::SOURCES];
     sources[..src.len()].copy_from_slice(src);
     let (attrs, mask) = (Attrs::default(), LaneMask::Active);
     Inst { op, dst: [dst.into(), NONE], src: sources, attrs, mask, guest: 0 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use wavemill_ir::{
     AtomicOp, Attrs, Block, BufferAddr, CellRange, CmpPred, Cond, CvtOp, DstUnused, FenceScope, FloatOp,
-    FloatType, FormatCvt, FpEnv, Inst, IntOp, IntType, LaneControl, LaneMask, LaneOp, LanePattern, MemType,
-    NumberFormat, Omod, Op, Operand, Round, Row, ScalarOp, Space, SrcMods, Status, SubDword, Terminator, Uni,
-    Value, Width, verify,
+    FloatType, FormatCvt, FpEnv, Inst, IntOp, IntType, LaneControl, LaneMask, LaneOp, LanePattern,
+    MatrixLanes, MatrixOp, MatrixSum, MemType, NumberFormat, Omod, Op, Operand, Round, Row, ScalarOp, Space,
+    SrcMods, Status, SubDword, Terminator, Uni, Value, Width, verify,
 };
 use wavemill_machine::{CellPair, LDS_APERTURE, RegisterCounts, SCRATCH_APERTURE, Strict};
 use wavemill_oracle::SplitMix64;
@@ -106,13 +106,36 @@ fn types(op: FloatOp) -> &'static [FloatType] {
     }
 }
 
+/// A product of small matrices, so that all of its rows exist now and then.
+fn matrix(random: &mut SplitMix64) -> MatrixOp {
+    let truncated = MatrixSum::Truncated { group: 8, product_bits: 24, sum_bits: 31, halves: false };
+    let (rows, depth, blocks) = random.pick(&[(16, 16, 1), (4, 4, 16)]);
+    let sum = random.pick(&[truncated, MatrixSum::Chain, MatrixSum::Tree { width: 4 }]);
+    MatrixOp {
+        rows,
+        columns: rows,
+        depth,
+        blocks,
+        a: NumberFormat::F16,
+        b: random.pick(&[NumberFormat::F16, NumberFormat::Bf16]),
+        c: NumberFormat::F32,
+        sparse: None,
+        scales: None,
+        broadcast: 0,
+        shared: 0,
+        lanes: MatrixLanes::Own,
+        negate: 0,
+        sum,
+    }
+}
+
 fn operation(random: &mut SplitMix64) -> Op {
     let width = random.pick(&WIDTHS);
     let addr = BufferAddr { offen: !random.one_in(3), idxen: random.one_in(3) };
     let ty = random.pick(&MEM_TYPES);
     let space = random.pick(&SPACES);
     let cells = CellRange { first: Uni(4), end: LACKING.plus(1) };
-    match random.below(34) {
+    match random.below(35) {
         0..3 => Op::Scalar(random.pick(ScalarOp::ALL), width),
         3 => Op::ScalarCmp(random.pick(&CmpPred::INT), random.pick(&INT_TYPES)),
         4..9 => Op::Int(random.pick(IntOp::ALL)),
@@ -160,6 +183,7 @@ fn operation(random: &mut SplitMix64) -> Op {
             Op::ReadStatus(Status::ScratchBase),
         ]),
         32 => random.pick(&[Op::MoveRelSource(width, cells), Op::MoveRelDest(width, cells)]),
+        33 => Op::Matrix(matrix(random)),
         _ => random.pick(&[
             Op::IndexedRead(1),
             Op::IndexedRead(2),
@@ -338,7 +362,7 @@ fn instruction(random: &mut SplitMix64, guest: u32) -> Inst {
         let mut inst = Inst {
             op,
             dst: signature.results.map(|value| result(random, value)),
-            src: [Operand::None; 4],
+            src: [Operand::None; Inst::SOURCES],
             attrs: attributes(random, op),
             mask: if random.one_in(12) { LaneMask::All } else { LaneMask::Active },
             guest,
@@ -369,6 +393,7 @@ fn instruction(random: &mut SplitMix64, guest: u32) -> Inst {
                 // No instruction permutes the lanes of a constant.
                 inst.src[3] = if cvt.stochastic { inst.src[3] } else { Operand::None };
             }
+            Op::Matrix(_) => inst.mask = LaneMask::All,
             Op::MoveRelSource(..) => inst.src[0] = Operand::Uni(Uni(10)),
             Op::MoveRelDest(..) => inst.dst[0] = Operand::Uni(Uni(30)),
             Op::IndexedRead(_) => {

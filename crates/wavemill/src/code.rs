@@ -7,7 +7,8 @@ use std::sync::{Arc, RwLock, RwLockWriteGuard};
 
 use wavemill_ir::{Block, FaultKind, Terminator, Uni};
 use wavemill_isa::Target;
-use wavemill_lift::{Lift, gcn::Gcn};
+use wavemill_lift::Lift;
+use wavemill_lift::gcn::{Gcn, MatrixRule};
 use wavemill_machine::{BlockSource, MemoryMap};
 
 /// A range of guest memory that holds code.
@@ -110,9 +111,9 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    pub(crate) fn new(target: Target, sramecc: bool) -> Self {
+    pub(crate) fn new(target: Target, sramecc: bool, matrix: MatrixRule) -> Self {
         Code {
-            lifter: Box::new(Gcn { target, sramecc }),
+            lifter: Box::new(Gcn { target, sramecc, matrix }),
             regions: RwLock::default(),
             lifted: RwLock::default(),
             max_insts: MAX_INSTS,
@@ -324,7 +325,10 @@ mod tests {
 
     impl Loaded {
         fn new() -> Self {
-            Loaded { memory: GuestMemory::default(), code: Code::new(Target::Gfx906, false) }
+            Loaded {
+                memory: GuestMemory::default(),
+                code: Code::new(Target::Gfx906, false, MatrixRule::Exact),
+            }
         }
 
         fn add(&self, words: &[u32]) -> u64 {

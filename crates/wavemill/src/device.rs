@@ -15,6 +15,7 @@ use crate::guest::DeviceInner;
 use crate::{Error, Result};
 
 pub use crate::product::{PRODUCTS, Product, TargetChoice};
+pub use wavemill_lift::gcn::MatrixRule;
 pub use wavemill_machine::AddressMode;
 pub use wavemill_object::TargetId;
 
@@ -57,6 +58,7 @@ pub struct DeviceBuilder {
     addresses: AddressMode,
     poison: Option<u32>,
     heap_size: Option<u64>,
+    matrix_rule: MatrixRule,
     memory_observer: Option<Arc<dyn MemoryObserver>>,
 }
 
@@ -86,6 +88,13 @@ impl DeviceBuilder {
         self
     }
 
+    /// How matrix instructions sum their products; [`MatrixRule::Exact`] by default.
+    #[must_use]
+    pub fn matrix_rule(mut self, rule: MatrixRule) -> Self {
+        self.matrix_rule = rule;
+        self
+    }
+
     /// Adds an observer of allocations, frees and host writes.
     #[must_use]
     pub fn memory_observer(mut self, observer: Arc<dyn MemoryObserver>) -> Self {
@@ -104,7 +113,7 @@ impl DeviceBuilder {
         if id.processor.name() != target.name() {
             id.processor = Processor::from_name(target.name());
         }
-        let code = Code::new(target, has_ecc(&id, target));
+        let code = Code::new(target, has_ecc(&id, target), self.matrix_rule);
         let memory = GuestMemory::new(self.addresses);
         if let Some(observer) = self.memory_observer {
             memory.set_observer(observer);
@@ -128,8 +137,8 @@ impl Device {
     /// [`PRODUCTS`] that has it.
     pub fn builder(choice: impl Into<TargetChoice>) -> DeviceBuilder {
         let choice = choice.into();
-        let (addresses, poison, heap_size, memory_observer) = Default::default();
-        DeviceBuilder { choice, addresses, poison, heap_size, memory_observer }
+        let (addresses, poison, heap_size, matrix_rule, memory_observer) = Default::default();
+        DeviceBuilder { choice, addresses, poison, heap_size, matrix_rule, memory_observer }
     }
 
     /// A device for the target with default options: [`Device::builder`] has more.

@@ -91,7 +91,7 @@ fn function_name(kernel: &str) -> String {
 /// Whether the instance runs when it is reached.
 fn has_meaning(inst: &Inst) -> bool {
     let (bytes, size) = inst.encode();
-    let context = Context { target: inst.target(), mode: MODE, sramecc: false };
+    let context = Context::new(inst.target(), MODE, false);
     let block = lift_instruction(&context, 0x1000, &mut |pc, out| {
         let at = pc.saturating_sub(0x1000) as usize;
         let rest = bytes.get(at..size).unwrap_or_default();

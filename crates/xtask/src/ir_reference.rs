@@ -32,7 +32,7 @@ v2 = ffma.f32 -v1, |s4|, v3 clamp
 
 A source that is listed as a row may also be a uniform cell or a constant, which is the same in all
 lanes. Some sources must be rows: those whose lanes are permuted, those of `transpose`, `indexed_read`
-and `indexed_write`, those of more than two cells, and data for memory of more than one cell.
+and `indexed_write`, the factors of `matrix`, those of more than two cells, and data for memory of more than one cell.
 
 | value | what it is |
 |---|---|
@@ -43,6 +43,25 @@ and `indexed_write`, those of more than two cells, and data for memory of more t
 | `f32 or f16` | modifiers say which, and in which half |
 | `mask` | a bit of each lane |
 | `uniform b32` | one value for the wave |
+
+The name of a matrix product has its parts in this order:
+`matrix.16x16x16.f16.f16.f32.cut8.24.31`.
+
+| part | meaning |
+|---|---|
+| `16x16x16`, `4x4x1x16` | M, N, K, and the number of blocks if it is not 1 |
+| `f16.f16.f32` | formats of A, of B, and of C and the result |
+| `chain` | one fused multiply-add for each k |
+| `tree4` | rounded products are added in trees of 4, and denormals are flushed |
+| `exact4` | 4 products and the result so far are summed exactly, and rounded once |
+| `cut8.24.31` | 8 products are cut at 24 fraction bits; the sum is floored at 31 |
+| `cut16.24.31.halves` | the same, with even and odd k summed apart |
+| `wrap` | integers modulo 2^32 |
+| `sparse1` | A is sparse; set 1 of its indices counts |
+| `scale03` | factors have scales, in byte 0 of the scales of A and byte 3 of those of B |
+| `share1of4` | block 1 of each 4 blocks of A feeds all of them |
+| `half0`, `rotate16`, `quarter3` | lanes of B: one half, rotated by 16, one quarter |
+| `neg_a`, `neg_b`, `neg_c` | signs are flipped |
 
 Operands have attributes (`Attrs` of `wavemill-ir`), which apply in this order:
 
@@ -85,6 +104,7 @@ fn value_name(value: Value, own: &str) -> String {
         Value::Uniform(dwords) => format!("`uniform b{}`", 32 * dwords),
         Value::Address(_) => "`address`".to_owned(),
         Value::Base(_) => "`base`".to_owned(),
+        Value::Rows(dwords) | Value::Elements { cells: dwords, .. } => format!("`b{}`", 32 * dwords),
     }
 }
 

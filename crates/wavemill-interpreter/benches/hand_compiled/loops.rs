@@ -40,7 +40,7 @@ pub(crate) fn inner_loop(kernel: &str) -> Block {
         into[..n].copy_from_slice(&rest[..n]);
         n
     };
-    let context = Context { target: Target::Gfx942, mode: MODE, sramecc: true };
+    let context = Context::new(Target::Gfx942, MODE, true);
     let mut blocks = BTreeMap::new();
     let mut to_do = vec![entry];
     while let Some(pc) = to_do.pop() {

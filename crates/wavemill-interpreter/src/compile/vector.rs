@@ -138,7 +138,7 @@ impl Compiler<'_> {
         let copy = Inst {
             op: Op::Int(IntOp::Mov),
             dst: [kept.into(), Operand::None],
-            src: [low.dst[0], Operand::None, Operand::None, Operand::None],
+            src: [low.dst[0], Operand::None, Operand::None, Operand::None, Operand::None],
             attrs: Attrs::default(),
             mask: LaneMask::All,
             guest: inst.guest,

@@ -189,7 +189,7 @@ pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
 
 /// Sources of an operation, without the masks after them.
 pub(super) fn sources(op: Op) -> [Source; 3] {
-    let [first, second, third, _] = op.signature().sources;
+    let [first, second, third, ..] = op.signature().sources;
     [first, second, third].map(|value| Source { dwords: value.dwords(), float: value.float_type() })
 }
 

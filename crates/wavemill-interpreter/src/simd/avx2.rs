@@ -182,6 +182,11 @@ impl Simd for Avx2 {
         }
     }
     #[inline(always)]
+    unsafe fn truncate(a: Pair) -> Pair {
+        // SAFETY: as above.
+        unsafe { a.map(|half| _mm256_cvttps_epi32(_mm256_castsi256_ps(half))) }
+    }
+    #[inline(always)]
     unsafe fn fsqrt(a: Pair) -> Pair {
         // SAFETY: as above.
         unsafe {

@@ -137,6 +137,11 @@ impl Simd for Avx512 {
         unsafe { _mm512_castps_si512(_mm512_cvtepi32_ps(a)) }
     }
     #[inline(always)]
+    unsafe fn truncate(a: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_cvttps_epi32(_mm512_castsi512_ps(a)) }
+    }
+    #[inline(always)]
     unsafe fn fsqrt(a: __m512i) -> __m512i {
         // SAFETY: as above.
         unsafe { _mm512_castps_si512(_mm512_sqrt_ps(_mm512_castsi512_ps(a))) }

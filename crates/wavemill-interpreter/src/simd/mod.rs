@@ -102,6 +102,26 @@ pub(super) trait Simd: Copy + 'static {
     /// Conversion of signed integers to f32, nearest even.
     unsafe fn cvt_f32_i32(a: Self::V) -> Self::V;
 
+    /// Conversion of f32 to signed integers, towards zero. The result fits.
+    unsafe fn truncate(a: Self::V) -> Self::V;
+    /// The result of a group of [`MatrixSum::Truncated`](wavemill_ir::MatrixSum::Truncated) with 24
+    /// and 31 bits: sums of products in units of 2^(exponent - 24), their exponents, and a finite
+    /// f32 addend. With `halves` there are two sums, and an addend far below them is dropped.
+    #[inline(always)]
+    unsafe fn matrix_sum(sums: [Self::V; 2], exponents: [Self::V; 2], c: Self::V, halves: bool) -> Self::V {
+        // SAFETY: as the trait says.
+        unsafe {
+            let sums = sums.map(|v| Self::to_lanes(v));
+            let exponents = exponents.map(|v| Self::to_lanes(v));
+            let c = Self::to_lanes(c);
+            let mut r = [0; CHUNK];
+            for i in 0..CHUNK {
+                r[i] = matrix_sum(sums.map(|v| v[i] as i32), exponents.map(|v| v[i] as i32), c[i], halves);
+            }
+            Self::from_lanes(r)
+        }
+    }
+
     /// The dwords at `p` plus the byte offsets of the lanes in the mask, 0 in the others. Only memory that no other
     /// thread writes.
     unsafe fn gather(p: *const u8, offsets: Self::V, mask: u32) -> Self::V;
@@ -168,6 +188,37 @@ fn ldexp(x: u32, n: u32) -> u32 {
     let n = (n as i32).clamp(-300, 300);
     let factor = f64::from_bits(((n + 1023) as u64) << 52);
     ((f64::from(f32::from_bits(x)) * factor) as f32).to_bits()
+}
+
+/// `2^n`, for `n` in the range of exponents of f64.
+#[inline(always)]
+fn power(n: i32) -> f64 {
+    f64::from_bits(((n + 1023) as u64) << 52)
+}
+
+/// [`Simd::matrix_sum`] of a lane. Every step is exact in f64 but the last, which rounds to f32.
+#[inline(always)]
+fn matrix_sum(sums: [i32; 2], exponents: [i32; 2], c: u32, halves: bool) -> u32 {
+    let (dot, exp_dot) = if halves {
+        let exp = exponents[0].max(exponents[1]);
+        let part = |n: usize| (f64::from(sums[n]) * power((exponents[n] - exp).max(-64))).floor();
+        (part(0) + part(1), exp)
+    } else {
+        (f64::from(sums[0]), exponents[0])
+    };
+    let field = (c >> 23 & 0xff) as i32;
+    let exp_c = field.max(1) - 127;
+    let magnitude = (c & 0x7f_ffff) as i32 | if field == 0 { 0 } else { 0x80_0000 };
+    let signed = if c >> 31 != 0 { -magnitude } else { magnitude };
+    let exp = exp_dot.max(exp_c);
+    // Both in units of 2^(exp - 32).
+    let dot = (dot * power((exp_dot - exp + 8).max(-64))).floor();
+    let addend = (f64::from(signed) * power((exp_c - exp + 1).max(-64))).floor() * 256.0;
+    let total = dot + if halves && exp_c < exp - 25 { 0.0 } else { addend };
+    let leading = (total.to_bits() >> 52 & 0x7ff) as i32 - 1023;
+    let down = (leading - 31).max(-125 - exp).max(0);
+    let kept = (total * power(-down)).floor() * power(down);
+    ((kept * power(exp - 32)) as f32).to_bits()
 }
 
 /// Numbers of the first bytes of the dwords of a 128-bit group, for byte shuffles.

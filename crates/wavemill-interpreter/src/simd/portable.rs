@@ -196,6 +196,10 @@ impl Simd for Portable {
         mask(a, b, compare(|a, b| a.is_nan() || b.is_nan()))
     }
     #[inline(always)]
+    unsafe fn truncate(a: Array) -> Array {
+        zip(a, a, |a, _| f32::from_bits(a) as i32 as u32)
+    }
+    #[inline(always)]
     unsafe fn cvt_f32_i32(a: Array) -> Array {
         zip(a, a, |a, _| (a as i32 as f32).to_bits())
     }

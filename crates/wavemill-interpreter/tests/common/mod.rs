@@ -213,7 +213,7 @@ pub(crate) fn best() -> [Runner; 2] {
 
 /// An operation under EXEC. Sources that it does not have are left out.
 pub(crate) fn inst(op: Op, dst: impl Into<Operand>, src: &[Operand], attrs: Attrs) -> Inst {
-    let mut sources = [Operand::None; 4];
+    let mut sources = [Operand::None; Inst::SOURCES];
     for ((slot, operand), value) in sources.iter_mut().zip(src).zip(op.signature().sources) {
         if value != Value::None {
             *slot = *operand;

@@ -181,6 +181,24 @@ operations! {
         &[Value::Bits(if bits == 6 { 3 } else { 2 })],
         Effects::LANES,
     ).wants_rows();
+    /// Product of matrices: `dst` = C + A B, as [`MatrixOp`](crate::MatrixOp) says. Sources are the
+    /// rows of A, B and C, then the indices of a sparse A or the scales of A, then the scales of B.
+    /// A scalar C is the value of every element. An index is the column of its element among four.
+    /// A scale multiplies its 32 factors by 2 to the power of its byte minus 127; 255 makes them
+    /// NaN. All lanes take part; all sources are read before the result is written. With the mode's
+    /// `fp16_ovfl`, an f32 result that overflows is the largest number and an integer one saturates.
+    Matrix(op: crate::MatrixOp) = line(
+        "matrix",
+        &[
+            Value::Rows(op.cells(crate::MatrixOperand::A) as u16),
+            Value::Rows(op.cells(crate::MatrixOperand::B) as u16),
+            Value::Elements { cells: op.cells(crate::MatrixOperand::C) as u16, each: if op.c.bits() == 64 { 2 } else { 1 } },
+            if op.sparse.is_some() || op.scales.is_some() { B32 } else { NONE },
+            if op.scales.is_some() { B32 } else { NONE },
+        ],
+        &[Value::Bits(op.cells(crate::MatrixOperand::C) as u16)],
+        Effects::LANES,
+    );
     /// `dst` = uniform load of that many dwords from `src0` (64-bit address) + `src1` (uniform
     /// offset or none) + `imm`. The two low bits of each of the three are ignored.
     ScalarLoad(n: u8) = line("s.load", &[U64, U32], &[Value::Uniform(n as u16)], Effects::LOAD).optional(1);
@@ -317,6 +335,7 @@ impl Op {
             | Op::BufferStore(MemType::Dwords(n), _) => matches!(n, 1..=4),
             Op::Transpose(bits) => matches!(bits, 4 | 6 | 8 | 16),
             Op::MoveRelSource(_, cells) | Op::MoveRelDest(_, cells) => cells.end.0 <= Uni::COUNT,
+            Op::Matrix(matrix) => matrix.is_defined(),
             _ => true,
         }
     }

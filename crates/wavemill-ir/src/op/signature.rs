@@ -26,6 +26,15 @@ pub enum Value {
     Address(Space),
     /// Uniform base of an address in a space.
     Base(Space),
+    /// This many rows: never a scalar.
+    Rows(u16),
+    /// Elements of `each` cells in this many rows; a scalar stands for all elements.
+    Elements {
+        /// Number of cells.
+        cells: u16,
+        /// Cells of an element.
+        each: u16,
+    },
 }
 
 impl Value {
@@ -46,7 +55,8 @@ impl Value {
     pub const fn dwords(self) -> u16 {
         match self {
             Value::None => 0,
-            Value::Bits(dwords) | Value::Uniform(dwords) => dwords,
+            Value::Bits(dwords) | Value::Uniform(dwords) | Value::Rows(dwords) => dwords,
+            Value::Elements { cells, .. } => cells,
             Value::Halves | Value::Mixed | Value::Address(_) => 1,
             Value::Pair | Value::Mask => 2,
             Value::Float(ty) => ty.dwords(),
@@ -124,7 +134,7 @@ pub struct Signature {
     /// The sentence that defines it, as Markdown.
     pub doc: &'static str,
     /// Sources in the order of the operands.
-    pub sources: [Value; 4],
+    pub sources: [Value; 5],
     /// Results in the order of the operands.
     pub results: [Value; 2],
     /// Whether clamping brings the exact integer result into the range of its type.
@@ -133,7 +143,7 @@ pub struct Signature {
     /// both are.
     pub updates: bool,
     /// Which sources may be missing. An address or its base may always be missing.
-    pub optional: [bool; 4],
+    pub optional: [bool; 5],
     /// Whether lane sources must be rows, because the operation computes row numbers.
     pub wants_rows: bool,
     /// Its effects besides computing.
@@ -155,7 +165,7 @@ impl Signature {
             results: slots(results),
             saturates: false,
             updates: false,
-            optional: [false; 4],
+            optional: [false; 5],
             wants_rows: false,
             effects: Effects::NONE,
         }

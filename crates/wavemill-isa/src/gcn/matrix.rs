@@ -373,7 +373,7 @@ impl MatrixLayout {
 
     /// Which set of indices in the register applies, where it holds several: ABID if CBSZ is 0
     /// (CDNA4 ISA 7.5).
-    fn index_set(&self) -> u32 {
+    pub fn index_set(&self) -> u32 {
         let sets = 32 / (2 * self.items(Matrix::Indices)).max(1);
         if self.modifiers.cbsz & 3 == 0 { u32::from(self.modifiers.abid) % sets.max(1) } else { 0 }
     }

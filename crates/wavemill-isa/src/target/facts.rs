@@ -73,6 +73,20 @@ pub enum Fp8Format {
     Ocp,
 }
 
+/// How matrix cores sum the products of floats narrower than f32 (`mmasim` 2.1.1, whose authors
+/// compared it with MI100, MI210 and MI300X).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MatrixCore {
+    /// The target has no matrix cores.
+    None,
+    /// Groups of products and the addend are summed exactly, and rounded once.
+    Exact,
+    /// Products and sums are rounded to f32, and denormals are flushed.
+    Flushing,
+    /// Products are cut below the largest exponent of their group.
+    Truncating,
+}
+
 /// The facts about a target of [`Family::Gcn`] besides its instructions.
 #[derive(Clone, Copy, Debug)]
 pub struct GcnFacts {
@@ -141,6 +155,9 @@ pub struct GcnFacts {
     pub dot2_keeps_denormals: bool,
     /// The format of 8-bit floats.
     pub fp8: Fp8Format,
+    /// How matrix cores sum products. No measurement of CDNA 4 is public: it is modelled after
+    /// CDNA 3.
+    pub matrix_core: MatrixCore,
 }
 
 /// Vega 10.
@@ -172,14 +189,20 @@ const GFX900: GcnFacts = GcnFacts {
     atomic_f32_keeps_denormals: false,
     dot2_keeps_denormals: true,
     fp8: Fp8Format::Ocp,
+    matrix_core: MatrixCore::None,
 };
 
 /// Vega 20.
 const GFX906: GcnFacts = GFX900;
 
 /// CDNA 1.
-const GFX908: GcnFacts =
-    GcnFacts { generation: Generation::Gfx908, register_ecc: true, max_of_equals_sets_scc: true, ..GFX906 };
+const GFX908: GcnFacts = GcnFacts {
+    generation: Generation::Gfx908,
+    register_ecc: true,
+    max_of_equals_sets_scc: true,
+    matrix_core: MatrixCore::Exact,
+    ..GFX906
+};
 
 /// CDNA 2.
 const GFX90A: GcnFacts = GcnFacts {
@@ -192,6 +215,7 @@ const GFX90A: GcnFacts = GcnFacts {
     third_cache_bit: true,
     packed_work_item_ids: true,
     dot2_keeps_denormals: false,
+    matrix_core: MatrixCore::Flushing,
     ..GFX908
 };
 
@@ -206,6 +230,7 @@ const GFX942: GcnFacts = GcnFacts {
     atomic_f32_keeps_denormals: true,
     dot2_keeps_denormals: true,
     fp8: Fp8Format::Fnuz,
+    matrix_core: MatrixCore::Truncating,
     ..GFX90A
 };
 

@@ -7,7 +7,7 @@ mod set;
 use core::fmt;
 
 #[allow(unused_imports, reason = "the build script needs some of them only")]
-pub use facts::{AccVgprs, CacheWords, CaymanFacts, Family, Fp8Format, GcnFacts};
+pub use facts::{AccVgprs, CacheWords, CaymanFacts, Family, Fp8Format, GcnFacts, MatrixCore};
 #[allow(unused_imports, reason = "the build script needs some of them only")]
 pub use generation::{Generation, GenerationFacts, RegisterUnits, SGPR_UNIT, SgprCount};
 pub use set::TargetSet;

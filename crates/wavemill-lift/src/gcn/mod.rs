@@ -6,6 +6,7 @@ mod format_cvt;
 mod gpr_index;
 mod hwreg;
 mod lifter;
+mod mai;
 mod memory;
 mod mubuf;
 pub mod registers;
@@ -42,6 +43,41 @@ pub struct Context {
     /// Whether registers are protected by ECC. With ECC, 16-bit loads clear the other half of the
     /// register instead of keeping it (CDNA 3 ISA 9.1.6).
     pub sramecc: bool,
+    /// How matrix instructions sum their products.
+    pub matrix: MatrixRule,
+}
+
+impl Context {
+    /// The context of code whose matrix instructions sum as the target's cores do.
+    #[must_use]
+    pub const fn new(target: Target, mode: u32, sramecc: bool) -> Context {
+        Context { target, mode, sramecc, matrix: MatrixRule::Exact }
+    }
+}
+
+/// How matrix instructions sum their products.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum MatrixRule {
+    /// As the target's matrix cores do, as far as it is known.
+    #[default]
+    Exact,
+    /// Floats by one fused multiply-add after the other, in f32: faster than the rules of the
+    /// cores, and no less accurate. Results differ in the last bits.
+    Fast,
+}
+
+impl MatrixRule {
+    /// All rules.
+    pub const ALL: [MatrixRule; 2] = [MatrixRule::Exact, MatrixRule::Fast];
+
+    /// Name for options.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            MatrixRule::Exact => "exact",
+            MatrixRule::Fast => "fast",
+        }
+    }
 }
 
 /// GCN and CDNA, for code of a target. Positions are addresses, and the context is MODE.
@@ -51,11 +87,13 @@ pub struct Gcn {
     pub target: Target,
     /// As [`Context::sramecc`].
     pub sramecc: bool,
+    /// As [`Context::matrix`].
+    pub matrix: MatrixRule,
 }
 
 impl Gcn {
     fn context(&self, mode: u32) -> Context {
-        Context { target: self.target, mode, sramecc: self.sramecc }
+        Context { target: self.target, mode, sramecc: self.sramecc, matrix: self.matrix }
     }
 }
 
@@ -193,6 +231,7 @@ impl Lifter {
             Format::Vopc => self.vopc(inst),
             Format::Vop3 => self.vop3(inst),
             Format::Vop3p => self.vop3p(inst),
+            Format::Mai | Format::MaiScaled => self.mai(inst),
             _ => Lifted::Unsupported,
         };
         let result = self.indexed_result.take();

@@ -9,6 +9,10 @@ use super::valu::Valu;
 
 impl Lifter {
     pub(super) fn vop3p(&mut self, inst: &Inst) -> Lifted {
+        // Scales are for the product in the same 128-bit instruction only (CDNA4 ISA 7.2.1).
+        if inst.op() == O::VMfmaLdScaleB32 {
+            return Lifted::Next;
+        }
         let Some(v) = self.valu(inst) else { return Lifted::Unsupported };
         let ready = match inst.op() {
             O::VPkMadI16 => v.int(I::PkMadI16),

@@ -68,7 +68,7 @@ pub(crate) fn lift_at(context: &Context, code: &[u32], at: u64) -> Block {
 
 /// Lifts the first block of a program under [`MODE`].
 pub(crate) fn lift(target: Target, code: &[u32]) -> Block {
-    lift_at(&Context { target, mode: MODE, sramecc: false }, code, CODE)
+    lift_at(&Context::new(target, MODE, false), code, CODE)
 }
 
 /// One wave and its surroundings before it runs.
@@ -162,7 +162,7 @@ struct Program<'a> {
 
 impl BlockSource for Program<'_> {
     fn block(&self, pc: u64, mode: u32) -> Arc<Block> {
-        let context = Context { target: self.target, mode, sramecc: self.sramecc };
+        let context = Context::new(self.target, mode, self.sramecc);
         Arc::new(lift_at(&context, self.code, pc))
     }
 

@@ -283,7 +283,7 @@ mod tests {
             out[..n].copy_from_slice(&rest[..n]);
             (out, n)
         };
-        let context = Context { target: Target::Gfx906, mode: 0x3f0, sramecc: false };
+        let context = Context::new(Target::Gfx906, 0x3f0, false);
         let block = lift_block(&context, 0x1000, &mut |at, into| {
             let (bytes, n) = code(at);
             *into = bytes;

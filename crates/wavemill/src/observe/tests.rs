@@ -35,7 +35,7 @@ const START: u64 = 0x1000;
 
 impl BlockSource for Words {
     fn block(&self, pc: u64, context: u32) -> Arc<Block> {
-        let context = Context { target: Target::Gfx906, mode: context, sramecc: false };
+        let context = Context::new(Target::Gfx906, context, false);
         let mut fetch = |at: u64, into: &mut [u8; 16]| {
             let rest = &self.0[(at - START) as usize..];
             let n = rest.len().min(16);

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use wavemill::device::AddressMode;
+use wavemill::device::{AddressMode, MatrixRule};
 use wavemill::launch::{Engine, Tier};
 
 use super::Group;
@@ -34,6 +34,12 @@ pub(crate) struct EngineArgs {
     /// Vector hardware of the host to use: portable, avx2 or avx512; the best by default
     #[arg(long, value_name = "TIER", hide_short_help = true, help_heading = ENGINE)]
     pub tier: Option<Late<Tier>>,
+    /// Sums of matrix instructions: exact or fast; exact by default
+    ///
+    /// `exact`: the bits of the chip's matrix cores. No measurement of gfx950 is public: there, the rules are those of gfx942.
+    /// `fast`: one fused multiply-add after the other, in f32. The last bits differ from the chip's.
+    #[arg(long, value_name = "RULE", value_parser = matrix_rule, hide_short_help = true, help_heading = ENGINE)]
+    pub mfma: Option<MatrixRule>,
     /// Bytes of the heap that the kernel's malloc uses, such as 1G; 256M by default
     #[arg(long, value_name = "BYTES", value_parser = amount::heap, hide_short_help = true, help_heading = ENGINE)]
     pub heap: Option<u64>,
@@ -99,6 +105,19 @@ pub(super) const GROUP: Group = Group {
             written: Some((16, |args| late::value(&args.engine.tier).map(|tier| in_toml(tier.name())))),
         },
         Key {
+            name: "mfma",
+            scope: Scope::Run,
+            read: Read::Text(|args, text, _| {
+                // A value that the command line replaces must be valid too.
+                let found = matrix_rule(text).map_err(Failure::usage)?;
+                args.engine.mfma.get_or_insert(found);
+                Ok(())
+            }),
+            is_named: true,
+            listed: (31, 0),
+            written: Some((24, |args| args.engine.mfma.map(|rule| in_toml(rule.name())))),
+        },
+        Key {
             name: "heap",
             scope: Scope::Run,
             read: Read::Bytes(|args, size, _| {
@@ -144,6 +163,7 @@ pub(super) const GROUP: Group = Group {
     },
     device: |args, device| {
         let device = device.addresses(args.engine.address_mode.unwrap_or_default());
+        let device = device.matrix_rule(args.engine.mfma.unwrap_or_default());
         match args.engine.heap {
             Some(size) => device.heap_size(size),
             None => device,
@@ -186,6 +206,13 @@ pub(crate) fn tier(text: &str) -> Result<Tier, Failure> {
 fn engine(text: &str) -> Result<Engine, String> {
     let found = Engine::ALL.into_iter().find(|engine| engine.name() == text);
     let expected = || Engine::ALL.map(Engine::name).join(" or ");
+    found.ok_or_else(|| format!("expected {}, found `{text}`", expected(), text = text.shown()))
+}
+
+/// Parses the rule of `--mfma`, for clap.
+fn matrix_rule(text: &str) -> Result<MatrixRule, String> {
+    let found = MatrixRule::ALL.into_iter().find(|rule| rule.name() == text);
+    let expected = || MatrixRule::ALL.map(MatrixRule::name).join(" or ");
     found.ok_or_else(|| format!("expected {}, found `{text}`", expected(), text = text.shown()))
 }
 

@@ -1,0 +1,242 @@
+//! Products of matrices.
+//!
+//! A product whose sizes are common runs on the vector hardware: factors are decoded into panels of
+//! f32 (`panel.rs`), and each chunk of 16 columns of the result is summed by the rule of the
+//! operation (`sum.rs`). Everything else goes element by element through the scalar library: small
+//! or sparse matrices, infinities and NaNs, and numbers so far from 1 that f32 products of panels
+//! are not exact.
+
+mod panel;
+mod sum;
+
+use wavemill_float::{MatrixSources, matrix_product};
+use wavemill_ir::{FpEnv, Inst, LANES, LaneMask, MatrixOp, MatrixOperand, MatrixSum, NumberFormat, Operand};
+use wavemill_machine::registers::ROW_BYTES;
+
+use super::Tier;
+use super::body::{Body, handler, rare_handler, scalar32, scalar64};
+use super::hostop::{CONST, Ctx, FLAGS, Handler, HostOp};
+use super::simd::{CHUNK, CHUNKS, Simd};
+use panel::Panels;
+
+type Row = [u32; LANES];
+
+/// The most cells of a result.
+const MAX_CELLS: usize = 32;
+
+/// What a product needs besides its operands.
+#[derive(Debug)]
+pub(super) struct Site {
+    op: MatrixOp,
+    fp: FpEnv,
+    /// Source 4, which host operations have no slot for: its offset with flags, and its constant.
+    pub scales_b: (u32, u64),
+    /// How the vector hardware runs it, if it can.
+    plan: Option<Plan>,
+}
+
+/// Positions in panels.
+#[derive(Debug)]
+struct Plan {
+    /// Position in its panel of the first of 16 elements: of each item of A, then of B, in each
+    /// chunk of lanes.
+    positions: [Vec<u16>; 2],
+    /// The chunk of lanes that feeds each chunk of B.
+    chunks_b: [usize; CHUNKS],
+    /// Chunks of the result.
+    outputs: Vec<Output>,
+}
+
+/// 16 columns of a row of the result.
+#[derive(Clone, Copy, Debug)]
+struct Output {
+    /// Position of the row of A for k = 0.
+    a: u16,
+    /// Position of the columns of B for k = 0.
+    b: u16,
+    /// Row of A in its block, and the first column.
+    row: u16,
+    column: u16,
+    /// Cell of the result.
+    cell: u16,
+    /// Chunk of lanes.
+    chunk: u16,
+}
+
+impl Plan {
+    fn new(op: &MatrixOp, fp: FpEnv) -> Option<Plan> {
+        use MatrixOperand::{A, B};
+        let size = u32::from(op.rows);
+        let saturates = op.sum == MatrixSum::Wrap && fp.fp16_ovfl;
+        let exact = matches!(op.sum, MatrixSum::Exact { .. });
+        let scaled_chain = op.scales.is_some() && op.sum == MatrixSum::Chain;
+        let is_double = op.c == NumberFormat::F64;
+        if op.sparse.is_some()
+            || size < 16
+            || saturates
+            || exact
+            || scaled_chain
+            || is_double
+            || op.negate != 0
+        {
+            return None;
+        }
+        let depth = u32::from(op.depth);
+        let at = |block: u32, k: u32, along: u32| ((block * depth + k) * size + along) as u16;
+        let mut positions = [A, B].map(|matrix| vec![0; op.items(matrix) as usize * CHUNKS]);
+        for (matrix, positions) in [A, B].into_iter().zip(&mut positions) {
+            for block in 0..op.blocks.into() {
+                for k in 0..depth {
+                    for along in (0..size).step_by(CHUNK) {
+                        let place = op.factor_place(matrix, block, along, k);
+                        let item = place.bit / op.format(matrix).bits();
+                        positions[item as usize * CHUNKS + place.lane as usize / CHUNK] = at(block, k, along);
+                    }
+                }
+            }
+        }
+        let mut outputs = Vec::new();
+        for block in 0..op.blocks.into() {
+            for row in 0..size {
+                for column in (0..size).step_by(CHUNK) {
+                    let place = op.c_place(block, row, column);
+                    outputs.push(Output {
+                        a: at(op.source_block(block), 0, row),
+                        b: at(block, 0, column),
+                        row: row as u16,
+                        column: column as u16,
+                        cell: (place.bit / 32) as u16,
+                        chunk: (place.lane as usize / CHUNK) as u16,
+                    });
+                }
+            }
+        }
+        let chunks_b = [0, 16, 32, 48].map(|lane| op.lanes.source(lane) as usize / CHUNK);
+        Some(Plan { positions, chunks_b, outputs })
+    }
+}
+
+/// The site and the handler of a product; `None` if it is not supported.
+pub(super) fn compiled(inst: &Inst, op: &MatrixOp, tier: Tier) -> Option<(Site, Handler)> {
+    let rows = [inst.src[0], inst.src[1], inst.dst[0]].iter().all(|o| matches!(o, Operand::Row(_)));
+    if !op.is_defined() || !rows || inst.mask != LaneMask::All {
+        return None;
+    }
+    let plan = Plan::new(op, inst.attrs.fp);
+    let run = if plan.is_some() { handler::<Fast>(tier) } else { rare_handler::<Plain>() };
+    Some((Site { op: *op, fp: inst.attrs.fp, scales_b: (0, 0), plan }, run))
+}
+
+/// Row `cell` of a source that is a row.
+#[inline(always)]
+unsafe fn row(ctx: *mut Ctx, offset: u32, cell: usize) -> *const Row {
+    // SAFETY: the caller names a row of the register file.
+    unsafe { (*ctx).base.add(offset as usize + cell * ROW_BYTES as usize) as *const Row }
+}
+
+/// The addend: `cells` rows.
+#[inline(always)]
+unsafe fn addend(ctx: *mut Ctx, op: *mut HostOp, cells: usize, each: usize, into: &mut [Row; MAX_CELLS]) {
+    // SAFETY: the contract of handlers: all rows of the source exist.
+    unsafe {
+        let offset = (*op).src[2];
+        for (cell, row_of_c) in into.iter_mut().enumerate().take(cells) {
+            *row_of_c = if offset & FLAGS == 0 {
+                row(ctx, offset, cell).read()
+            } else if each == 2 {
+                [(scalar64(ctx, op, 2) >> (32 * (cell % 2))) as u32; LANES]
+            } else {
+                [scalar32(ctx, op, 2); LANES]
+            };
+        }
+    }
+}
+
+/// The cells of the indices or scales: source 3, or the source that only the site has.
+#[inline(always)]
+unsafe fn extra(ctx: *mut Ctx, op: *mut HostOp, site: &Site, last: bool) -> Row {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let (offset, constant) = if last { site.scales_b } else { ((*op).src[3], (*op).k[3]) };
+        if offset & FLAGS == 0 {
+            row(ctx, offset, 0).read()
+        } else if offset & CONST != 0 {
+            [constant as u32; LANES]
+        } else {
+            [((*ctx).base.add((offset & !FLAGS) as usize) as *const u32).read(); LANES]
+        }
+    }
+}
+
+/// Element by element through the scalar library.
+#[cold]
+#[inline(never)]
+unsafe fn plain(ctx: *mut Ctx, op: *mut HostOp, site: &Site) {
+    // SAFETY: the contract of handlers. All sources are copied before the result is written.
+    unsafe {
+        let matrix = &site.op;
+        let rows = |offset: u32, operand| -> Vec<Row> {
+            (0..matrix.cells(operand) as usize).map(|cell| row(ctx, offset, cell).read()).collect()
+        };
+        let cells = matrix.cells(MatrixOperand::C) as usize;
+        let mut c = [[0; LANES]; MAX_CELLS];
+        addend(ctx, op, cells, matrix.c.bits() as usize / 32, &mut c);
+        let sources = MatrixSources {
+            a: &rows((*op).src[0], MatrixOperand::A),
+            b: &rows((*op).src[1], MatrixOperand::B),
+            c: &c[..cells],
+            extra_a: extra(ctx, op, site, false),
+            scales_b: extra(ctx, op, site, true),
+        };
+        for (cell, values) in matrix_product(matrix, &sources, site.fp).iter().enumerate() {
+            row(ctx, (*op).dst, cell).cast_mut().write(*values);
+        }
+    }
+}
+
+/// The handler of products that only the scalar library runs.
+struct Plain;
+
+impl Body for Plain {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of handlers; the site lives as long as the code that points to it.
+        unsafe {
+            plain(ctx, op, &*(*op).own.matrix);
+            HostOp::next(op)
+        }
+    }
+}
+
+/// The handler of products that the vector hardware runs.
+struct Fast;
+
+impl Body for Fast {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of handlers; the site lives as long as the code that points to it.
+        // The result is written after all sources are read.
+        unsafe {
+            let site = &*(*op).own.matrix;
+            let cells = site.op.cells(MatrixOperand::C) as usize;
+            let mut panels = Panels::new();
+            let mut result = [[0; LANES]; MAX_CELLS];
+            let done = match &site.plan {
+                Some(plan) => {
+                    addend(ctx, op, cells, 1, &mut result);
+                    panel::decode::<S>(ctx, op, site, plan, &mut panels)
+                        && sum::outputs::<S>(site, plan, &panels, &mut result)
+                }
+                None => false,
+            };
+            if done {
+                for (cell, values) in result.iter().enumerate().take(cells) {
+                    row(ctx, (*op).dst, cell).cast_mut().write(*values);
+                }
+            } else {
+                plain(ctx, op, site);
+            }
+            HostOp::next(op)
+        }
+    }
+}

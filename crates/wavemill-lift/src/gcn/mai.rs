@@ -1,0 +1,161 @@
+//! Matrix products (CDNA3 ISA 13.3.6.1, CDNA4 ISA 7).
+
+use wavemill_ir::{
+    Attrs, LaneMask, MatrixLanes, MatrixOp, MatrixSum, NumberFormat, Op, Operand, ScalarOp, Width,
+};
+use wavemill_isa::gcn::{Elem, Inst, Matrix, MatrixLayout, MatrixShape, Role};
+use wavemill_isa::{Fp8Format, MatrixCore, Target};
+
+use super::MatrixRule;
+use super::lifter::{GPR_IDX_EN, Lifted, Lifter};
+
+/// The format of an element.
+fn format(elem: Elem, target: Target) -> Option<NumberFormat> {
+    use NumberFormat as N;
+    let fnuz = target.facts().fp8 == Fp8Format::Fnuz;
+    Some(match elem {
+        Elem::F64 => N::F64,
+        Elem::F32 => N::F32,
+        Elem::Xf32 => N::Xf32,
+        Elem::F16 => N::F16,
+        Elem::Bf16 => N::Bf16,
+        Elem::Fp8 if fnuz => N::Fp8Fnuz,
+        Elem::Bf8 if fnuz => N::Bf8Fnuz,
+        Elem::Fp8 => N::Fp8,
+        Elem::Bf8 => N::Bf8,
+        Elem::Fp6 => N::Fp6,
+        Elem::Bf6 => N::Bf6,
+        Elem::Fp4 => N::Fp4,
+        Elem::I8 => N::I8,
+        Elem::I32 => N::I32,
+        _ => return None,
+    })
+}
+
+/// How the cores of a target sum products of factors of a format (`mmasim` 2.1.1, whose authors
+/// compared it with MI100, MI210 and MI300X). For gfx950 no measurement is public: it is modelled
+/// after gfx942.
+fn sum(core: MatrixCore, format: NumberFormat, items: u32) -> Option<MatrixSum> {
+    use NumberFormat as N;
+    let truncated = |group, halves| MatrixSum::Truncated { group, product_bits: 24, sum_bits: 31, halves };
+    Some(match (core, format) {
+        (MatrixCore::None, _) => return None,
+        (_, N::I8 | N::I32) => MatrixSum::Wrap,
+        (_, N::F64 | N::F32) => MatrixSum::Chain,
+        (MatrixCore::Exact, N::F16) => MatrixSum::Exact { group: 4 },
+        (MatrixCore::Exact, _) => MatrixSum::Exact { group: 2 },
+        (MatrixCore::Flushing, N::Bf16) if items == 2 => MatrixSum::Tree { width: 2 },
+        (MatrixCore::Flushing, _) => MatrixSum::Tree { width: 4 },
+        (MatrixCore::Truncating, N::Xf32) => truncated(4, false),
+        (MatrixCore::Truncating, N::F16 | N::Bf16) => truncated(8, false),
+        (MatrixCore::Truncating, _) => truncated(16, true),
+    })
+}
+
+/// The permutation of the lanes of B (CDNA4 ISA 7.1.6.2).
+fn lanes(blgp: u8) -> MatrixLanes {
+    match blgp {
+        1 | 2 => MatrixLanes::Half(blgp - 1),
+        3 => MatrixLanes::Rotate16,
+        4..=7 => MatrixLanes::Quarter(blgp - 4),
+        _ => MatrixLanes::Own,
+    }
+}
+
+impl Lifter {
+    /// The product that an instruction computes; `None` if its modifiers are reserved.
+    fn matrix_op(&self, inst: &Inst) -> Option<MatrixOp> {
+        let layout = MatrixLayout::of(inst).ok()?;
+        let (target, modifiers) = (self.context.target, inst.modifiers());
+        let facts = target.facts();
+        let MatrixShape { rows, columns, depth, blocks } = layout.shape();
+        let size = |n: u32| u8::try_from(n).ok();
+        let elem = |matrix| format(layout.elem(matrix)?, target);
+        let a = elem(Matrix::A)?;
+        let permutes = layout.permutes();
+        let negate = match (a, facts.blgp_negates_doubles) {
+            (NumberFormat::F64, true) => modifiers.blgp & 7,
+            (NumberFormat::F64, false) if modifiers.blgp != 0 => return None,
+            _ => 0,
+        };
+        let items = layout.registers(Matrix::A) * 32 / a.bits();
+        let sum = match (sum(facts.matrix_core, a, items)?, self.context.matrix) {
+            (sum @ MatrixSum::Wrap, _) | (sum, MatrixRule::Exact) => sum,
+            (_, MatrixRule::Fast) => MatrixSum::Chain,
+        };
+        let byte = |bit: u8| (modifiers.op_sel_hi >> bit & 1) << 1 | modifiers.op_sel >> bit & 1;
+        let scaled = inst.row().operand(Role::Scale0).is_some();
+        Some(MatrixOp {
+            rows: size(rows)?,
+            columns: size(columns)?,
+            depth: size(depth)?,
+            blocks: size(blocks)?,
+            a,
+            b: elem(Matrix::B)?,
+            c: elem(Matrix::C)?,
+            sparse: if layout.is_sparse() { Some(layout.index_set() as u8) } else { None },
+            scales: scaled.then(|| [byte(0), byte(1)]),
+            broadcast: if permutes { modifiers.cbsz } else { 0 },
+            shared: if permutes && modifiers.cbsz != 0 { modifiers.abid } else { 0 },
+            lanes: if permutes { lanes(modifiers.blgp) } else { MatrixLanes::Own },
+            negate,
+            sum,
+        })
+    }
+
+    /// Lifts a matrix product. All lanes take part, whatever EXEC holds.
+    pub(super) fn mai(&mut self, inst: &Inst) -> Lifted {
+        let Some(op) = self.matrix_op(inst) else { return Lifted::Unsupported };
+        if self.mode_bit(GPR_IDX_EN) {
+            return Lifted::Unsupported;
+        }
+        let mut src = [Operand::None; 5];
+        let mut result = Operand::None;
+        for (spec, operand) in inst.operands() {
+            let operand = self.operand(inst, spec, operand);
+            let slot = match spec.role {
+                Role::Vdst => {
+                    result = operand;
+                    continue;
+                }
+                Role::Src0 => 0,
+                Role::Src1 => 1,
+                Role::Src2 if op.sparse.is_some() => 3,
+                Role::Src2 => 2,
+                Role::Scale0 => 3,
+                Role::Scale1 => 4,
+                _ => return Lifted::Unsupported,
+            };
+            src[slot] = if slot >= 3 && op.scales.is_some() { self.scale(operand) } else { operand };
+        }
+        // A sparse product adds to its result.
+        if op.sparse.is_some() {
+            src[2] = result;
+        }
+        let mut fp = if op.a == NumberFormat::F64 { self.fp16_64() } else { self.fp32() };
+        fp.round = wavemill_ir::Round::NearestEven;
+        let attrs = Attrs { fp, ..Attrs::default() };
+        self.b.push(Op::Matrix(op), [result, Operand::None], src, attrs).mask = LaneMask::All;
+        Lifted::Next
+    }
+
+    /// The scales in an operand. A scalar is a float whose exponent is the scale of every factor
+    /// (CDNA4 ISA 7.2.1).
+    fn scale(&mut self, operand: Operand) -> Operand {
+        const EACH_BYTE: u64 = 0x0101_0101;
+        match operand {
+            Operand::Const(bits) => Operand::Const((bits >> 23 & 0xff) * EACH_BYTE),
+            Operand::Uni(cell) => {
+                let temp = self.b.uni_temp(1);
+                let steps = [(ScalarOp::Shr, 23), (ScalarOp::And, 0xff), (ScalarOp::Mul, EACH_BYTE)];
+                let mut from = cell;
+                for (op, by) in steps {
+                    self.b.scalar(op, Width::W32, temp, &[from.into(), Operand::Const(by)]);
+                    from = temp;
+                }
+                temp.into()
+            }
+            operand => operand,
+        }
+    }
+}
