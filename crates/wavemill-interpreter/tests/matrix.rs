@@ -84,6 +84,15 @@ fn cells(random: &mut SplitMix64, format: N, count: u32, numbers: Numbers) -> Ve
     rows
 }
 
+/// Bytes of scales near 127, or any; as indices of a sparse factor, any of both.
+fn scales(random: &mut SplitMix64) -> [u32; 64] {
+    let any = random.one_in(5);
+    [0; 64].map(|_: u32| {
+        let bits = random.next_u64() as u32;
+        if any { bits } else { 0x7f7f_7f7f ^ bits & 0x0707_0707 }
+    })
+}
+
 fn product(rows: u8, depth: u8, blocks: u8, [a, b, c]: [N; 3], sum: MatrixSum) -> MatrixOp {
     MatrixOp {
         rows,
@@ -142,9 +151,9 @@ fn products() -> Vec<MatrixOp> {
             let op = product(rows, depth, 1, [a, b, N::F32], HALVES);
             all.push(op);
             all.push(MatrixOp { scales: Some([2, 1]), ..op });
+            all.push(MatrixOp { scales: Some([0, 3]), sum: MatrixSum::Chain, ..op });
         }
     }
-    all.push(MatrixOp { scales: Some([0, 3]), sum: MatrixSum::Chain, ..all[all.len() - 1] });
     for (rows, depth, set, format) in [(16, 32, 3, N::F16), (32, 32, 1, N::Bf16), (16, 128, 0, N::Fp8)] {
         all.push(MatrixOp { sparse: Some(set), ..product(rows, depth, 1, [format, format, N::F32], HALVES) });
     }
@@ -160,15 +169,14 @@ fn check(random: &mut SplitMix64, op: MatrixOp, numbers: Numbers, env: FpEnv) {
         (A, cells(random, op.a, count(MatrixOperand::A), numbers)),
         (B, cells(random, op.b, count(MatrixOperand::B), numbers)),
         (C, cells(random, op.c, count(MatrixOperand::C), addends)),
-        // Bytes of scales near 127, and any indices.
-        (EXTRA, vec![[0; 64].map(|_: u32| 0x7f7f_7f7f ^ random.next_u64() as u32 & 0x0707_0707)]),
-        (SCALES, vec![[0; 64].map(|_: u32| 0x7f7f_7f7f ^ random.next_u64() as u32 & 0x0707_0707)]),
+        (EXTRA, vec![scales(random)]),
+        (SCALES, vec![scales(random)]),
     ];
     let rows = sources
         .iter()
         .flat_map(|(first, rows)| rows.iter().enumerate().map(move |(n, row)| (Row(first + n as u16), *row)));
     let setup = Setup { rows: rows.collect(), ..Setup::one_wave(random.next_u64()) };
-    let (extra, scales) = (op.sparse.is_some() || op.scales.is_some(), op.scales.is_some());
+    let (has_extra, has_scales) = (op.sparse.is_some() || op.scales.is_some(), op.scales.is_some());
     let some = |is_there: bool, row| if is_there { Row(row).into() } else { Operand::None };
     let one = if op.c == N::F64 { 0x3ff0_0000_0000_0000 } else { 0x3f80_0000 };
     // The result may lie on a factor.
@@ -180,8 +188,8 @@ fn check(random: &mut SplitMix64, op: MatrixOp, numbers: Numbers, env: FpEnv) {
             Row(A).into(),
             Row(B).into(),
             if scalar_addend { Operand::Const(one) } else { Row(C).into() },
-            some(extra, EXTRA),
-            some(scales, SCALES),
+            some(has_extra, EXTRA),
+            some(has_scales, SCALES),
         ],
         attrs: Attrs { fp: env, ..Attrs::default() },
         mask: LaneMask::All,

@@ -6,8 +6,11 @@
 //! or sparse matrices, infinities and NaNs, and numbers so far from 1 that f32 products of panels
 //! are not exact.
 
+mod double;
 mod panel;
 mod sum;
+
+use std::mem::MaybeUninit;
 
 use wavemill_float::{MatrixSources, matrix_product};
 use wavemill_ir::{FpEnv, Inst, LANES, LaneMask, MatrixOp, MatrixOperand, MatrixSum, NumberFormat, Operand};
@@ -17,6 +20,7 @@ use super::Tier;
 use super::body::{Body, handler, rare_handler, scalar32, scalar64};
 use super::hostop::{CONST, Ctx, FLAGS, Handler, HostOp};
 use super::simd::{CHUNK, CHUNKS, Simd};
+use double::{Double, Doubles};
 use panel::Panels;
 
 type Row = [u32; LANES];
@@ -33,6 +37,8 @@ pub(super) struct Site {
     pub scales_b: (u32, u64),
     /// How the vector hardware runs it, if it can.
     plan: Option<Plan>,
+    /// The same for doubles.
+    doubles: Option<Doubles>,
 }
 
 /// Positions in panels.
@@ -69,16 +75,8 @@ impl Plan {
         let size = u32::from(op.rows);
         let saturates = op.sum == MatrixSum::Wrap && fp.fp16_ovfl;
         let exact = matches!(op.sum, MatrixSum::Exact { .. });
-        let scaled_chain = op.scales.is_some() && op.sum == MatrixSum::Chain;
         let is_double = op.c == NumberFormat::F64;
-        if op.sparse.is_some()
-            || size < 16
-            || saturates
-            || exact
-            || scaled_chain
-            || is_double
-            || op.negate != 0
-        {
+        if op.sparse.is_some() || size < 16 || saturates || exact || is_double || op.negate != 0 {
             return None;
         }
         let depth = u32::from(op.depth);
@@ -123,8 +121,13 @@ pub(super) fn compiled(inst: &Inst, op: &MatrixOp, tier: Tier) -> Option<(Site, 
         return None;
     }
     let plan = Plan::new(op, inst.attrs.fp);
-    let run = if plan.is_some() { handler::<Fast>(tier) } else { rare_handler::<Plain>() };
-    Some((Site { op: *op, fp: inst.attrs.fp, scales_b: (0, 0), plan }, run))
+    let doubles = Doubles::new(op);
+    let run = match (&plan, &doubles) {
+        (Some(_), _) => handler::<Fast>(tier),
+        (None, Some(_)) => handler::<Double>(tier),
+        (None, None) => rare_handler::<Plain>(),
+    };
+    Some((Site { op: *op, fp: inst.attrs.fp, scales_b: (0, 0), plan, doubles }, run))
 }
 
 /// Row `cell` of a source that is a row.
@@ -136,21 +139,27 @@ unsafe fn row(ctx: *mut Ctx, offset: u32, cell: usize) -> *const Row {
 
 /// The addend: `cells` rows.
 #[inline(always)]
-unsafe fn addend(ctx: *mut Ctx, op: *mut HostOp, cells: usize, each: usize, into: &mut [Row; MAX_CELLS]) {
+unsafe fn addend(ctx: *mut Ctx, op: *mut HostOp, cells: usize, each: usize, into: *mut Row) {
     // SAFETY: the contract of handlers: all rows of the source exist.
     unsafe {
         let offset = (*op).src[2];
-        for (cell, row_of_c) in into.iter_mut().enumerate().take(cells) {
-            *row_of_c = if offset & FLAGS == 0 {
-                row(ctx, offset, cell).read()
-            } else if each == 2 {
+        if offset & FLAGS == 0 {
+            into.copy_from_nonoverlapping(row(ctx, offset, 0), cells);
+            return;
+        }
+        for cell in 0..cells {
+            into.add(cell).write(if each == 2 {
                 [(scalar64(ctx, op, 2) >> (32 * (cell % 2))) as u32; LANES]
             } else {
                 [scalar32(ctx, op, 2); LANES]
-            };
+            });
         }
     }
 }
+
+/// Room for a result.
+#[repr(C, align(64))]
+struct Rows([MaybeUninit<Row>; MAX_CELLS]);
 
 /// The cells of the indices or scales: source 3, or the source that only the site has.
 #[inline(always)]
@@ -180,7 +189,7 @@ unsafe fn plain(ctx: *mut Ctx, op: *mut HostOp, site: &Site) {
         };
         let cells = matrix.cells(MatrixOperand::C) as usize;
         let mut c = [[0; LANES]; MAX_CELLS];
-        addend(ctx, op, cells, matrix.c.bits() as usize / 32, &mut c);
+        addend(ctx, op, cells, matrix.c.bits() as usize / 32, c.as_mut_ptr());
         let sources = MatrixSources {
             a: &rows((*op).src[0], MatrixOperand::A),
             b: &rows((*op).src[1], MatrixOperand::B),
@@ -220,19 +229,18 @@ impl Body for Fast {
             let site = &*(*op).own.matrix;
             let cells = site.op.cells(MatrixOperand::C) as usize;
             let mut panels = Panels::new();
-            let mut result = [[0; LANES]; MAX_CELLS];
+            let mut result = Rows([const { MaybeUninit::uninit() }; MAX_CELLS]);
+            let result: *mut Row = result.0.as_mut_ptr().cast();
             let done = match &site.plan {
                 Some(plan) => {
-                    addend(ctx, op, cells, 1, &mut result);
+                    addend(ctx, op, cells, 1, result);
                     panel::decode::<S>(ctx, op, site, plan, &mut panels)
-                        && sum::outputs::<S>(site, plan, &panels, &mut result)
+                        && sum::outputs::<S>(site, plan, &panels, result)
                 }
                 None => false,
             };
             if done {
-                for (cell, values) in result.iter().enumerate().take(cells) {
-                    row(ctx, (*op).dst, cell).cast_mut().write(*values);
-                }
+                row(ctx, (*op).dst, 0).cast_mut().copy_from_nonoverlapping(result, cells);
             } else {
                 plain(ctx, op, site);
             }

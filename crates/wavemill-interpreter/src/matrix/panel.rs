@@ -3,6 +3,8 @@
 //! Element (block, k, along) is at `(block * K + k) * size + along`, where `along` is the row of A
 //! or the column of B.
 
+use std::mem::MaybeUninit;
+
 use wavemill_float::MatrixFactor;
 use wavemill_ir::{LANES, MatrixOperand, MatrixSum, NumberFormat};
 
@@ -12,16 +14,44 @@ use crate::simd::{CHUNK, CHUNKS, Simd};
 
 /// The most elements of a factor: eight cells of 8-bit elements.
 const ELEMENTS: usize = 32 * LANES;
+/// Elements in the K dimension that share a scale.
+pub(super) const SCALED_TOGETHER: usize = 32;
 /// The exponent of a zero. The sum of two is still far from the range of an i32.
 pub(super) const ZERO: i32 = -10_000;
 
-/// The panels of a factor.
+/// The panels of a factor. Only the elements of the factor are written.
 #[repr(C, align(64))]
 pub(super) struct Panel {
     /// Values: f32, or i32 of an integer factor.
-    pub values: [u32; ELEMENTS],
+    values: [MaybeUninit<u32>; ELEMENTS],
     /// Exponents of values; of denormals, the smallest exponent of the format.
-    pub exponents: [i32; ELEMENTS],
+    exponents: [MaybeUninit<i32>; ELEMENTS],
+}
+
+impl Panel {
+    const fn new() -> Panel {
+        Panel { values: [MaybeUninit::uninit(); ELEMENTS], exponents: [MaybeUninit::uninit(); ELEMENTS] }
+    }
+
+    /// Pointer to the value at a position.
+    ///
+    /// # Safety
+    /// The position is that of an element.
+    #[inline(always)]
+    pub(super) unsafe fn value(&self, at: usize) -> *const u32 {
+        // SAFETY: inside the panel.
+        unsafe { self.values.as_ptr().add(at).cast() }
+    }
+
+    /// Pointer to the exponent at a position.
+    ///
+    /// # Safety
+    /// As [`Panel::value`].
+    #[inline(always)]
+    pub(super) unsafe fn exponent(&self, at: usize) -> *const u32 {
+        // SAFETY: inside the panel.
+        unsafe { self.exponents.as_ptr().add(at).cast() }
+    }
 }
 
 /// The panels of both factors.
@@ -35,8 +65,7 @@ pub(super) struct Panels {
 impl Panels {
     #[inline(always)]
     pub(super) fn new() -> Panels {
-        let panel = || Panel { values: [0; ELEMENTS], exponents: [0; ELEMENTS] };
-        Panels { a: panel(), b: panel(), scales: [[0; LANES]; 2] }
+        Panels { a: Panel::new(), b: Panel::new(), scales: [[0; LANES]; 2] }
     }
 }
 
@@ -170,6 +199,24 @@ fn scales(cells: &Row, byte: u8, into: &mut [i32; LANES]) -> bool {
     valid
 }
 
+/// Multiplies the values of one block by their scales; `false` if the products may not be exact.
+#[inline(always)]
+unsafe fn scale<S: Simd>(panel: &mut Panel, exponents: &[i32; LANES], size: usize, depth: usize) -> bool {
+    // SAFETY: positions are those of elements; there is an exponent for each row and 32 elements.
+    unsafe {
+        for k in 0..depth {
+            for along in (0..size).step_by(CHUNK) {
+                let exponent = S::load(exponents.as_ptr().add(k / SCALED_TOGETHER * size + along).cast());
+                let factor = S::shl(S::add(exponent, S::splat(127)), S::splat(23));
+                let p: *mut u8 = panel.values.as_mut_ptr().add(k * size + along).cast();
+                S::store(p, S::fmul(S::load(p), factor));
+            }
+        }
+    }
+    // Factors are at least 2^-16 and less than 2^16.
+    exponents.iter().all(|exponent| (-100..=100).contains(exponent))
+}
+
 /// Decodes the factors; `false` if one has infinities or NaNs.
 #[inline(always)]
 pub(super) unsafe fn decode<S: Simd>(
@@ -203,6 +250,11 @@ pub(super) unsafe fn decode<S: Simd>(
             let [scales_a, scales_b] = &mut panels.scales;
             valid &= scales(&extra(ctx, op, site, false), byte_a, scales_a);
             valid &= scales(&extra(ctx, op, site, true), byte_b, scales_b);
+            if matrix.sum == MatrixSum::Chain {
+                let (size, depth) = (usize::from(matrix.rows), usize::from(matrix.depth));
+                valid &= scale::<S>(&mut panels.a, scales_a, size, depth);
+                valid &= scale::<S>(&mut panels.b, scales_b, size, depth);
+            }
         }
         valid
     }

@@ -5,8 +5,8 @@
 
 use wavemill_ir::{LANES, MatrixSum};
 
-use super::panel::{Panel, Panels};
-use super::{MAX_CELLS, Output, Plan, Row, Site};
+use super::panel::{Panel, Panels, SCALED_TOGETHER};
+use super::{Output, Plan, Row, Site};
 use crate::simd::{CHUNK, Simd};
 
 /// The largest exponent of a group must be in this range, unless all its products are zero: then
@@ -14,8 +14,6 @@ use crate::simd::{CHUNK, Simd};
 const EXPONENTS: std::ops::RangeInclusive<i32> = -99..=125;
 /// Exponents below this one are those of zeros.
 const ALL_ZERO: i32 = -2000;
-/// Elements in the K dimension that share a scale.
-const SCALED_TOGETHER: usize = 32;
 
 /// The elements that feed 16 columns of a row.
 #[derive(Clone, Copy)]
@@ -31,36 +29,31 @@ struct Factors<'a> {
 impl Factors<'_> {
     #[inline(always)]
     unsafe fn a<S: Simd>(self, k: usize) -> S::V {
-        // SAFETY: positions are inside the panel.
-        unsafe { S::splat(*self.a.values.get_unchecked(self.from.0 + k * self.size)) }
+        // SAFETY: positions are those of elements, which are decoded.
+        unsafe { S::splat(self.a.value(self.from.0 + k * self.size).read()) }
     }
 
     #[inline(always)]
     unsafe fn b<S: Simd>(self, k: usize) -> S::V {
-        // SAFETY: positions are inside the panel.
-        unsafe { S::load(self.b.values.as_ptr().add(self.from.1 + k * self.size).cast()) }
+        // SAFETY: positions are those of elements, which are decoded.
+        unsafe { S::load(self.b.value(self.from.1 + k * self.size).cast()) }
     }
 
     /// The exponents of the products.
     #[inline(always)]
     unsafe fn exponents<S: Simd>(self, k: usize) -> S::V {
-        // SAFETY: positions are inside the panel.
+        // SAFETY: positions are those of elements, which are decoded.
         unsafe {
-            let a = S::splat(*self.a.exponents.get_unchecked(self.from.0 + k * self.size) as u32);
-            S::add(a, S::load(self.b.exponents.as_ptr().add(self.from.1 + k * self.size).cast()))
+            let a = S::splat(self.a.exponent(self.from.0 + k * self.size).read());
+            S::add(a, S::load(self.b.exponent(self.from.1 + k * self.size).cast()))
         }
     }
 }
 
 /// Computes the result in place of the addend; `false` if the scalar library must do it.
 #[inline(always)]
-pub(super) unsafe fn outputs<S: Simd>(
-    site: &Site,
-    plan: &Plan,
-    panels: &Panels,
-    result: &mut [Row; MAX_CELLS],
-) -> bool {
-    // SAFETY: outputs name chunks of existing cells and positions of existing elements.
+pub(super) unsafe fn outputs<S: Simd>(site: &Site, plan: &Plan, panels: &Panels, result: *mut Row) -> bool {
+    // SAFETY: outputs name chunks of existing cells, which are written, and positions of elements.
     unsafe {
         let op = &site.op;
         let depth = usize::from(op.depth);
@@ -73,7 +66,7 @@ pub(super) unsafe fn outputs<S: Simd>(
                 size: op.rows.into(),
             };
             let p =
-                result[usize::from(output.cell)].as_mut_ptr().add(CHUNK * usize::from(output.chunk)).cast();
+                result.add(output.cell.into()).cast::<u32>().add(CHUNK * usize::from(output.chunk)).cast();
             let c = S::load(p);
             let sum = match op.sum {
                 MatrixSum::Chain => chain::<S>(factors, depth, c),

@@ -137,6 +137,11 @@ impl Simd for Avx512 {
         unsafe { _mm512_castps_si512(_mm512_cvtepi32_ps(a)) }
     }
     #[inline(always)]
+    unsafe fn matrix_sum(sums: [__m512i; 2], exponents: [__m512i; 2], c: __m512i, halves: bool) -> __m512i {
+        // SAFETY: as above.
+        unsafe { matrix_sum(sums, exponents, c, halves) }
+    }
+    #[inline(always)]
     unsafe fn truncate(a: __m512i) -> __m512i {
         // SAFETY: as above.
         unsafe { _mm512_cvttps_epi32(_mm512_castsi512_ps(a)) }
@@ -227,5 +232,87 @@ unsafe fn rsqrt_step(x: __m256, y: __m256) -> __m256 {
         let p = _mm512_fmadd_pd(e, _mm512_set1_pd(0.3125), _mm512_set1_pd(0.375));
         let p = _mm512_fmadd_pd(e, p, _mm512_set1_pd(0.5));
         _mm512_cvtpd_ps(_mm512_fmadd_pd(_mm512_mul_pd(y, e), p, y))
+    }
+}
+
+/// `x * 2^-n`, rounded down, for lanes of 32 bits.
+#[inline(always)]
+unsafe fn down(x: __m512i, n: __m512i) -> __m512i {
+    // SAFETY: as above.
+    unsafe { _mm512_srav_epi32(x, _mm512_min_epi32(n, _mm512_set1_epi32(31))) }
+}
+
+/// [`Simd::matrix_sum`], in integers of 64 bits.
+#[inline(always)]
+unsafe fn matrix_sum(sums: [__m512i; 2], exponents: [__m512i; 2], c: __m512i, halves: bool) -> __m512i {
+    // SAFETY: as above.
+    unsafe {
+        let (dot, exp_dot) = if halves {
+            let exp = _mm512_max_epi32(exponents[0], exponents[1]);
+            let even = down(sums[0], _mm512_sub_epi32(exp, exponents[0]));
+            let odd = down(sums[1], _mm512_sub_epi32(exp, exponents[1]));
+            (_mm512_add_epi32(even, odd), exp)
+        } else {
+            (sums[0], exponents[0])
+        };
+        // The addend: exponent and signed significand.
+        let zero = _mm512_setzero_si512();
+        let field = _mm512_and_si512(_mm512_srli_epi32(c, 23), _mm512_set1_epi32(0xff));
+        let is_normal = _mm512_test_epi32_mask(field, field);
+        let significand = _mm512_and_si512(c, _mm512_set1_epi32(0x7f_ffff));
+        let hidden = _mm512_set1_epi32(0x80_0000);
+        let significand = _mm512_mask_or_epi32(significand, is_normal, significand, hidden);
+        let signed = _mm512_mask_sub_epi32(significand, _mm512_movepi32_mask(c), zero, significand);
+        let exp_c = _mm512_sub_epi32(_mm512_max_epi32(field, _mm512_set1_epi32(1)), _mm512_set1_epi32(127));
+        let exp = _mm512_max_epi32(exp_dot, exp_c);
+        let below = _mm512_sub_epi32(exp, exp_c);
+        let mut addend = down(_mm512_add_epi32(signed, signed), below);
+        if halves {
+            let kept = _mm512_cmple_epi32_mask(below, _mm512_set1_epi32(25));
+            addend = _mm512_maskz_mov_epi32(kept, addend);
+        }
+        let dot_down = _mm512_min_epi32(_mm512_sub_epi32(exp, exp_dot), _mm512_set1_epi32(63));
+        let least = _mm512_max_epi32(_mm512_sub_epi32(_mm512_set1_epi32(-125), exp), zero);
+        let scale = _mm512_slli_epi32(_mm512_add_epi32(exp, _mm512_set1_epi32(1023 - 32)), 20);
+        let low = rounded_sum(
+            _mm512_castsi512_si256(dot),
+            _mm512_castsi512_si256(dot_down),
+            _mm512_castsi512_si256(addend),
+            _mm512_castsi512_si256(least),
+            _mm512_castsi512_si256(scale),
+        );
+        let high = rounded_sum(
+            _mm512_extracti64x4_epi64(dot, 1),
+            _mm512_extracti64x4_epi64(dot_down, 1),
+            _mm512_extracti64x4_epi64(addend, 1),
+            _mm512_extracti64x4_epi64(least, 1),
+            _mm512_extracti64x4_epi64(scale, 1),
+        );
+        _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1))
+    }
+}
+
+/// Eight lanes of a sum: `dot * 2^8`, shifted down, plus `addend * 2^8`, cut at 31 bits below its
+/// leading one or at bit `least`, rounded to f32 after multiplication by the f64 with the high
+/// dword `scale`.
+#[inline(always)]
+unsafe fn rounded_sum(
+    dot: __m256i,
+    dot_down: __m256i,
+    addend: __m256i,
+    least: __m256i,
+    scale: __m256i,
+) -> __m256 {
+    // SAFETY: as above.
+    unsafe {
+        let dot = _mm512_slli_epi64(_mm512_cvtepi32_epi64(dot), 8);
+        let dot = _mm512_srav_epi64(dot, _mm512_cvtepi32_epi64(dot_down));
+        let total = _mm512_add_epi64(dot, _mm512_slli_epi64(_mm512_cvtepi32_epi64(addend), 8));
+        let zeros = _mm512_lzcnt_epi64(_mm512_abs_epi64(total));
+        let over = _mm512_sub_epi64(_mm512_set1_epi64(32), zeros);
+        let over = _mm512_max_epi64(over, _mm512_cvtepi32_epi64(least));
+        let kept = _mm512_sllv_epi64(_mm512_srav_epi64(total, over), over);
+        let scale = _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_cvtepi32_epi64(scale), 32));
+        _mm512_cvtpd_ps(_mm512_mul_pd(_mm512_cvtepi64_pd(kept), scale))
     }
 }
