@@ -9,8 +9,8 @@
 //! `note:` ends the line with a remark.
 
 use crate::cayman::vocabulary::{Elem, FieldId, Format};
-use crate::gcn::vocabulary::Fidelity;
 use crate::facets::{self, FacetUse, Faceted, SourceFacet};
+use crate::gcn::vocabulary::Fidelity;
 use crate::table::{RowError, read_lines, unknown};
 use std::fmt::Write;
 

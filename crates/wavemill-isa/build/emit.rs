@@ -3,8 +3,8 @@
 use crate::facets::{self, SourceFacet};
 use crate::forms::SourceForm;
 use crate::gcn::encoding::Space;
-use crate::gcn::vocabulary::Fidelity;
 use crate::gcn::names::{EMPTY, SLOTS, first_slot};
+use crate::gcn::vocabulary::Fidelity;
 use crate::table::SourceRow;
 use crate::target::{Target, TargetSet};
 use crate::windows::{self, windows};

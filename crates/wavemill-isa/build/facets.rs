@@ -39,7 +39,10 @@ impl SourceFacet {
             return Err(format!("expected what is open about `{name}`, found none"));
         }
         if settled_by.is_empty() {
-            return Err(format!("expected `{}EVIDENCE` in the line of `{name}`, found none", &SETTLED_BY[2..]));
+            return Err(format!(
+                "expected `{}EVIDENCE` in the line of `{name}`, found none",
+                &SETTLED_BY[2..]
+            ));
         }
         Ok(SourceFacet {
             line,
@@ -58,7 +61,10 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<SourceFacet>, Vec<RowError>> 
         let facet = SourceFacet::parse(number, line)?;
         if let Some(first) = facets.iter().find(|other| other.name == facet.name) {
             let name = &facet.name;
-            return Err(format!("expected each name once, found `{name}` again (first in line {})", first.line));
+            return Err(format!(
+                "expected each name once, found `{name}` again (first in line {})",
+                first.line
+            ));
         }
         facets.push(facet);
         Ok(())
@@ -116,7 +122,10 @@ pub fn check<R: Faceted>(file: &str, facets: &[SourceFacet], rows: &[R]) -> Vec<
 
 /// The Rust source of a table of facets.
 pub fn emit(facets: &[SourceFacet]) -> String {
-    let mut out = format!("/// The facets that rows refer to.\npub(super) static FACETS: [Facet; {}] = [\n", facets.len());
+    let mut out = format!(
+        "/// The facets that rows refer to.\npub(super) static FACETS: [Facet; {}] = [\n",
+        facets.len()
+    );
     for facet in facets {
         out += &format!(
             "    Facet {{ name: {:?}, kind: FacetKind::{}, open: {:?}, settled_by: {:?} }},\n",

@@ -39,11 +39,11 @@
 //! least one facet. An unsupported row has facets of the kind `meaning` only: reasons why it has no
 //! meaning.
 
+use crate::facets::{FacetUse, Faceted};
 use crate::gcn::vocabulary::{
     Access, Elem, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role, State,
     StateSet, Takes, Type,
 };
-use crate::facets::{FacetUse, Faceted};
 use crate::target::{Family, Target, TargetSet};
 use std::fmt;
 
@@ -104,12 +104,16 @@ impl Rule {
 
     /// The targets on which it holds for a row.
     fn targets(self, row: &SourceRow) -> TargetSet {
-        let flag = |flag| row.flags.iter().find(|(f, _)| *f == flag).map_or(TargetSet::EMPTY, |&(_, set)| set);
+        let flag =
+            |flag| row.flags.iter().find(|(f, _)| *f == flag).map_or(TargetSet::EMPTY, |&(_, set)| set);
         let result = row.operand(Role::Vdst);
         let float = |operand: &OperandRow| operand.ty.elem.is_float();
-        let source = |operand: &&OperandRow| operand.access == Access::Read || operand.access == Access::ReadWrite;
+        let source =
+            |operand: &&OperandRow| operand.access == Access::Read || operand.access == Access::ReadWrite;
         match self {
-            Rule::Fp if result.is_some_and(float) && row.operands.iter().filter(source).any(float) => flag(Flag::Fp),
+            Rule::Fp if result.is_some_and(float) && row.operands.iter().filter(source).any(float) => {
+                flag(Flag::Fp)
+            }
             Rule::Half
                 if result.is_some_and(|result| result.access == Access::Write && result.ty.bits() == 16) =>
             {
@@ -484,7 +488,9 @@ impl Header {
             }
         }
         if let Some(name) = without.iter().find(|name| !removed.contains(name)) {
-            return Err(format!("expected a facet that %facet gives to the row after `!facet:`, found `{name}`"));
+            return Err(format!(
+                "expected a facet that %facet gives to the row after `!facet:`, found `{name}`"
+            ));
         }
         let explained = row.facets.iter().filter(|facet| !facet.with_omod);
         let explained = explained.fold(TargetSet::EMPTY, |set, facet| set.union(facet.targets));

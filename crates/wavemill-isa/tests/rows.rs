@@ -176,7 +176,8 @@ fn facets_of(text: &str, targets: &[Target], with_omod: bool) -> Vec<Vec<String>
         let known = rows[0].targets.iter().find(|known| known.name() == target.name());
         known.expect("a target of the row")
     };
-    let names = |target| rows[0].facet_names(short(target), with_omod).into_iter().map(str::to_owned).collect();
+    let names =
+        |target| rows[0].facet_names(short(target), with_omod).into_iter().map(str::to_owned).collect();
     targets.iter().map(names).collect()
 }
 
@@ -189,14 +190,19 @@ fn facets_hold_on_targets_and_by_rule() {
     // A float source and a float result, with the flag.
     assert_eq!(facets("f32 f32 f32 fp", false), [["nan"], ["nan"]]);
     let none: [[&str; 0]; 2] = [[], []];
-    for row in ["f32 f32 f32", "f32 i32 i32 fp", "i32 f32 f32 fp", "f32 f32 f32 fp !facet:nan", "+f16 u16 u16"] {
+    for row in
+        ["f32 f32 f32", "f32 i32 i32 fp", "i32 f32 f32 fp", "f32 f32 f32 fp !facet:nan", "+f16 u16 u16"]
+    {
         assert_eq!(facets(row, false), none, "{row}");
     }
     assert_eq!(facets("u16 u16 u16", false), [vec!["half"], vec![]]);
     assert_eq!(facets("u32 u32 u32 omod", false), none);
     assert_eq!(facets("u32 u32 u32 omod", true), [["omod"], ["omod"]]);
     // The row's own facets come first, and no rule reaches an unsupported target.
-    assert_eq!(facets("f32 f32 f32 fp facet:a,b@950 facet:c", false), [vec!["c", "nan"], vec!["a", "b", "c", "nan"]]);
+    assert_eq!(
+        facets("f32 f32 f32 fp facet:a,b@950 facet:c", false),
+        [vec!["c", "nan"], vec!["a", "b", "c", "nan"]]
+    );
     assert_eq!(facets("f32 f32 f32 fp unsupported@908+", false), [vec!["nan"], vec![]]);
 }
 
@@ -256,8 +262,10 @@ fn facets_and_rows_belong_together() {
         facets::check("some.reasons", &facets, &rows).iter().map(ToString::to_string).collect();
     assert_eq!(
         errors,
-        ["good.rows:5: expected facets of kind `meaning` on unsupported targets only, and no others there; found \
-          `why` (value) where the row is unsupported"]
+        [
+            "good.rows:5: expected facets of kind `meaning` on unsupported targets only, and no others there; found \
+          `why` (value) where the row is unsupported"
+        ]
     );
 }
 
@@ -322,7 +330,11 @@ fn open_questions_are_facets() {
     }
     // These results are no NaN, or the manual says which.
     for name in ["v_cmp_lt_f32", "v_cvt_i32_f32", "v_cvt_f32_i32", "v_min_f32", "v_add_u32", "v_mov_b32"] {
-        assert_eq!(Op::from_name(name).expect("a mnemonic").row().facets(Gfx906), [] as [&Facet; 0], "{name}");
+        assert_eq!(
+            Op::from_name(name).expect("a mnemonic").row().facets(Gfx906),
+            [] as [&Facet; 0],
+            "{name}"
+        );
     }
 }
 
@@ -332,7 +344,11 @@ fn every_modelled_row_has_a_facet() {
     for row in Op::ALL.iter().map(|op| op.row()) {
         for target in row.targets.iter() {
             let facets = row.facets(target);
-            assert!(facets.iter().all(|facet| row.facets_with_omod(target).contains(facet)), "{}", row.name());
+            assert!(
+                facets.iter().all(|facet| row.facets_with_omod(target).contains(facet)),
+                "{}",
+                row.name()
+            );
             if row.fidelity(target) == Fidelity::Modelled {
                 modelled += 1;
                 assert!(!facets.is_empty(), "{} on {target}", row.name());
@@ -427,10 +443,7 @@ fn errors_in_rows_of_cayman_are_refused() {
         ("0 add f32 f32 - f32", "5: expected a mnemonic, found `add`"),
         ("0 ADD f32 f64 - f32", "5: expected a type, found `f64` (known: f32, i32, b32)"),
         ("0 ADD f32 f32", "5: expected the type in column `src2`, found the end of the line"),
-        (
-            "0 ADD f32 f32 - f32 modelled",
-            "5: expected `facet:NAME` on the modelled row, found none",
-        ),
+        ("0 ADD f32 f32 - f32 modelled", "5: expected `facet:NAME` on the modelled row, found none"),
         (
             "0 ADD f32 f32 - f32 modelled:why",
             "5: expected alias:, facet:, exact, rounded, modelled or unsupported, found `modelled:why`",

@@ -145,7 +145,11 @@ mod tests {
     fn the_page_has_every_facet_and_every_row_without_a_meaning() {
         let page = page();
         for facet in Facet::all() {
-            assert!(page.contains(&format!("\n### {} ({})\n", facet.name, facet.kind.name())), "{}", facet.name);
+            assert!(
+                page.contains(&format!("\n### {} ({})\n", facet.name, facet.kind.name())),
+                "{}",
+                facet.name
+            );
         }
         let (_, missing) = page.split_once("\n## No meaning\n").expect("the part");
         for row in Op::ALL.iter().map(|op| op.row()) {

@@ -36,6 +36,6 @@ pub use operand::{InlineFloat, Operand, Special};
 pub use row::{Facet, Form, Op, OperandSpec, Row};
 pub use rules::{BrokenRule, Rule};
 pub use vocabulary::{
-    Access, Elem, FacetKind, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role, State,
-    StateSet, Takes, Type, matrix_format,
+    Access, Elem, FacetKind, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role,
+    State, StateSet, Takes, Type, matrix_format,
 };

@@ -3,8 +3,8 @@
 use super::encoding::Encoding;
 use super::names::{EMPTY, SLOTS, first_slot};
 use super::vocabulary::{
-    Access, Elem, FacetKind, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role, StateSet,
-    Takes, Type,
+    Access, Elem, FacetKind, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role,
+    StateSet, Takes, Type,
 };
 use crate::target::{Target, TargetSet};
 

@@ -8,8 +8,8 @@ use wavemill_interpreter::Tier;
 
 use crate::observe::access_name;
 use crate::stats::{
-    AccessCount, Facet, FacetCount, Fidelity, FidelityCounts, FormatCount, InexactCount, InstructionMix, LINE, LaunchStats,
-    LdsCount, OperationCounts, RowCount, RowCounts,
+    AccessCount, Facet, FacetCount, Fidelity, FidelityCounts, FormatCount, InexactCount, InstructionMix,
+    LINE, LaunchStats, LdsCount, OperationCounts, RowCount, RowCounts,
 };
 
 #[derive(Serialize)]

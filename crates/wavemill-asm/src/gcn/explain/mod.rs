@@ -21,7 +21,9 @@ mod state;
 mod text;
 
 pub use elsewhere::{OnTarget, SameBytes};
-pub use facts::{FacetFacts, FidelityFacts, FormFacts, InstructionFacts, MnemonicFacts, OperandFacts, PropertyFacts};
+pub use facts::{
+    FacetFacts, FidelityFacts, FormFacts, InstructionFacts, MnemonicFacts, OperandFacts, PropertyFacts,
+};
 pub use fields::{FieldFacts, FieldKind, FieldValue};
 pub use matrix::{ElementFacts, MatrixReport, MatrixTable};
 pub use mnemonic::{Mnemonic, mnemonics};

@@ -2,7 +2,9 @@
 
 use wavemill_isa::gcn::{Modifiers, Op};
 
-use super::super::explain::{FormFacts, by_facet, InstructionFacts, MatrixReport, cells, target_list};
+use super::super::explain::{
+    FormFacts, InstructionFacts, MatrixReport, by_facet, by_level, cells, target_list,
+};
 use super::document::{
     Block, Document, Inline, Line, code, format_path, instruction_path, link, target_path, text,
 };
@@ -27,8 +29,8 @@ pub(super) fn document(facts: &InstructionFacts, op: Op) -> Document {
         vec![code(property.name), text(target_list(&property.targets)), text(property.description)]
     });
     part(&mut blocks, "Properties", &["Property", "Targets", ""], properties.collect());
-    let fidelity = facts.fidelity.iter().map(|fidelity| {
-        vec![text(fidelity.level), text(target_list(&fidelity.targets)), text(fidelity.description)]
+    let fidelity = by_level(&facts.fidelity).into_iter().map(|(fidelity, targets)| {
+        vec![text(fidelity.level), text(target_list(&targets)), text(fidelity.description)]
     });
     part(&mut blocks, "Emulator", &["Fidelity", "Targets", ""], fidelity.collect());
     let facets = by_facet(&facts.fidelity).into_iter().map(|(facet, targets)| {

@@ -114,38 +114,40 @@ impl TraceArgs {
 }
 
 pub(super) const GROUP: Group = Group {
-    keys: &[Key {
-        name: "stats",
-        scope: Scope::Run,
-        read: Read::Form(|value| {
-            form(value, |args, text: &StatsText, _| {
-                let level = match text {
-                    StatsText::Flag(false) => return Ok(()),
-                    StatsText::Flag(true) => StatsLevel::Basic,
-                    StatsText::Level(level) => *level,
-                };
-                args.trace.stats.get_or_insert(level);
+    keys: &[
+        Key {
+            name: "stats",
+            scope: Scope::Run,
+            read: Read::Form(|value| {
+                form(value, |args, text: &StatsText, _| {
+                    let level = match text {
+                        StatsText::Flag(false) => return Ok(()),
+                        StatsText::Flag(true) => StatsLevel::Basic,
+                        StatsText::Level(level) => *level,
+                    };
+                    args.trace.stats.get_or_insert(level);
+                    Ok(())
+                })
+            }),
+            is_named: true,
+            listed: (18, 0),
+            written: Some((12, |args| {
+                let level = |level| if level == StatsLevel::Full { "\"full\"" } else { "true" };
+                args.trace.stats.map(|given| level(given).to_owned())
+            })),
+        },
+        Key {
+            name: "fidelity",
+            scope: Scope::Run,
+            read: Read::Flag(|args, on, _| {
+                args.trace.fidelity |= *on;
                 Ok(())
-            })
-        }),
-        is_named: true,
-        listed: (18, 0),
-        written: Some((12, |args| {
-            let level = |level| if level == StatsLevel::Full { "\"full\"" } else { "true" };
-            args.trace.stats.map(|given| level(given).to_owned())
-        })),
-    },
-    Key {
-        name: "fidelity",
-        scope: Scope::Run,
-        read: Read::Flag(|args, on, _| {
-            args.trace.fidelity |= *on;
-            Ok(())
-        }),
-        is_named: true,
-        listed: (31, 0),
-        written: Some((24, |args| args.trace.fidelity.then(|| "true".to_owned()))),
-    }],
+            }),
+            is_named: true,
+            listed: (31, 0),
+            written: Some((24, |args| args.trace.fidelity.then(|| "true".to_owned()))),
+        },
+    ],
     settle: |args| {
         if !args.trace.trace {
             return Ok(());

@@ -67,12 +67,8 @@ mod tests {
 
     #[test]
     fn levels_name_their_instructions() {
-        let one = |mnemonic, facets, count| InexactCount {
-            mnemonic,
-            fidelity: Fidelity::Rounded,
-            facets,
-            count,
-        };
+        let one =
+            |mnemonic, facets, count| InexactCount { mnemonic, fidelity: Fidelity::Rounded, facets, count };
         let mut counts = FidelityCounts { exact: 9_000, rounded: 1_000, ..FidelityCounts::default() };
         counts.inexact = vec![
             one("v_rsq_f32", &[], 900),
@@ -82,11 +78,9 @@ mod tests {
             one("v_log_f32", &[], 6),
             one("v_sin_f32", &[], 4),
         ];
-        let rounded = "rounded: v_rsq_f32 900, v_rcp_f32 60, v_sqrt_f32 20, v_exp_f32 10, v_log_f32 6, 1 more";
-        assert_eq!(
-            short(&counts),
-            format!("fidelity      90.0% exact\n              10.0% {rounded}\n")
-        );
+        let rounded =
+            "rounded: v_rsq_f32 900, v_rcp_f32 60, v_sqrt_f32 20, v_exp_f32 10, v_log_f32 6, 1 more";
+        assert_eq!(short(&counts), format!("fidelity      90.0% exact\n              10.0% {rounded}\n"));
         // Two sets of facets of one instruction are one name.
         static WITH_SHIFTS: [&Facet; 1] = [&SHIFTS];
         counts.inexact = vec![one("v_x", &[], 700), one("v_x", &WITH_SHIFTS, 300)];
@@ -99,10 +93,7 @@ mod tests {
         let instructions = vec![("v_a", 30), ("v_b", 20)];
         let facets = vec![FacetCount { facet: &SHIFTS, count: 50, instructions }];
         let counts = FidelityCounts { exact: 200, facets, ..FidelityCounts::default() };
-        assert_eq!(
-            short(&counts),
-            "fidelity      100.0% exact\n              facets: shifts 50\n"
-        );
+        assert_eq!(short(&counts), "fidelity      100.0% exact\n              facets: shifts 50\n");
         assert_eq!(
             full(&counts),
             "fidelity      200 instructions\n  exact       100.0 %\nfacets\n  shifts (value) 25.0 %: v_a 30, v_b 20\n    \

@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use wavemill::launch::OutOfRange;
 use wavemill::observe::access_name;
-use wavemill::stats::{
-    InstructionMix, LINE, LaunchStats, OperationCounts, RowCounts, Traffic,
-};
+use wavemill::stats::{InstructionMix, LINE, LaunchStats, OperationCounts, RowCounts, Traffic};
 
 pub(super) use fidelity::full as fidelity;
 pub(super) use json::json;
