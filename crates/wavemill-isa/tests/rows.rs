@@ -184,7 +184,7 @@ fn facets_of(text: &str, targets: &[Target], with_omod: bool) -> Vec<Vec<String>
 #[test]
 fn facets_hold_on_targets_and_by_rule() {
     let (old, new) = (Target::Gfx906, Target::Gfx950);
-    let header = "%format vop2\n%fidelity exact\n%facet fp nan\n%facet half half@900-942\n%facet omod omod\n\
+    let header = "%format vop2\n%fidelity exact\n%facet fp nan\n%facet half half@900-942\n%facet lds lds\n%facet omod omod\n\
                   %columns vdst src0 src1\n1 all v_a ";
     let facets = |row: &str, with_omod| facets_of(&format!("{header}{row}"), &[old, new], with_omod);
     // A float source and a float result, with the flag.
@@ -196,6 +196,8 @@ fn facets_hold_on_targets_and_by_rule() {
         assert_eq!(facets(row, false), none, "{row}");
     }
     assert_eq!(facets("u16 u16 u16", false), [vec!["half"], vec![]]);
+    assert_eq!(facets("u32 u32 u32 mem:load.global mem:store.lds", false), [["lds"], ["lds"]]);
+    assert_eq!(facets("u32 u32 u32 mem:load.flat", false), none);
     assert_eq!(facets("u32 u32 u32 omod", false), none);
     assert_eq!(facets("u32 u32 u32 omod", true), [["omod"], ["omod"]]);
     // The row's own facets come first, and no rule reaches an unsupported target.
@@ -316,6 +318,7 @@ fn open_questions_are_facets() {
         ("v_dot2_f32_f16", Gfx950, FacetKind::Order),
         ("v_add_f16", Gfx906, FacetKind::UpperHalf),
         ("ds_min_f32", Gfx942, FacetKind::DenormField),
+        ("ds_read_b32", Gfx906, FacetKind::Range),
         ("global_atomic_add_f32", Gfx942, FacetKind::DenormField),
         ("v_minimum3_f32", Gfx950, FacetKind::Nan),
         ("s_max_u32", Gfx90a, FacetKind::Scc),
