@@ -7,6 +7,8 @@
 mod cayman_table;
 #[path = "build/emit.rs"]
 mod emit;
+#[path = "build/facets.rs"]
+mod facets;
 #[path = "build/forms.rs"]
 mod forms;
 #[path = "src/cayman"]
@@ -23,8 +25,6 @@ mod gcn {
     pub mod operand;
     pub mod vocabulary;
 }
-#[path = "build/reasons.rs"]
-mod reasons;
 #[path = "build/table.rs"]
 mod table;
 #[path = "src/target/mod.rs"]
@@ -61,12 +61,12 @@ const FILES: [&str; 22] = [
     "exp",
 ];
 
-/// The reasons that modelled rows refer to.
-const REASONS: &str = "rows/gcn/modelled.reasons";
+/// The facets that rows refer to.
+const FACETS: &str = "rows/gcn/facets.reasons";
 
-/// The row files of Cayman, in the manual's order, and their reasons.
+/// The row files of Cayman, in the manual's order, and their facets.
 const CAYMAN_FILES: [&str; 3] = ["cf", "alu", "fetch"];
-const CAYMAN_REASONS: &str = "rows/cayman/modelled.reasons";
+const CAYMAN_FACETS: &str = "rows/cayman/facets.reasons";
 
 fn main() {
     println!("cargo::rerun-if-changed=rows");
@@ -83,11 +83,11 @@ fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let mut errors = Vec::new();
-    let (rows, reasons) = read_family(&root, "gcn", &FILES, table::parse, REASONS, &mut errors);
+    let (rows, facets) = read_family(&root, "gcn", &FILES, table::parse, FACETS, &mut errors);
     let forms = forms::forms(&rows);
     errors.extend(forms::check(&rows, &forms));
-    let (cayman, cayman_reasons) =
-        read_family(&root, "cayman", &CAYMAN_FILES, cayman_table::parse, CAYMAN_REASONS, &mut errors);
+    let (cayman, cayman_facets) =
+        read_family(&root, "cayman", &CAYMAN_FILES, cayman_table::parse, CAYMAN_FACETS, &mut errors);
     errors.extend(cayman_table::check(&cayman));
     if !errors.is_empty() {
         for error in &errors {
@@ -95,20 +95,21 @@ fn main() {
         }
         process::exit(1);
     }
-    fs::write(out.join("gcn_tables.rs"), emit::emit(&rows, &forms, &reasons)).expect("OUT_DIR is writable");
-    let text = cayman_table::emit(&cayman, &cayman_reasons);
+    fs::write(out.join("gcn_tables.rs"), emit::emit(&rows, &forms, &facets)).expect("OUT_DIR is writable");
+    let text = cayman_table::emit(&cayman, &cayman_facets);
     fs::write(out.join("cayman_tables.rs"), text).expect("OUT_DIR is writable");
 }
 
-/// The rows of a family, and the reasons that they refer to.
-fn read_family<R: reasons::Reasoned>(
+/// The rows of a family, and the facets that they refer to.
+fn read_family<R: facets::Faceted>(
     root: &Path,
     family: &str,
     files: &[&str],
     parse: impl Fn(&str, &str) -> Result<Vec<R>, Vec<table::RowError>>,
-    reasons_file: &str,
+    facets_file: &str,
     errors: &mut Vec<table::RowError>,
-) -> (Vec<R>, Vec<reasons::Reason>) {
+) -> (Vec<R>, Vec<facets::SourceFacet>) {
+    let before = errors.len();
     let mut rows = Vec::new();
     for name in files {
         let file = format!("rows/{family}/{name}.rows");
@@ -117,15 +118,18 @@ fn read_family<R: reasons::Reasoned>(
             Err(found) => errors.extend(found),
         }
     }
-    let reasons = match reasons::parse(reasons_file, &read(&root.join(reasons_file))) {
-        Ok(reasons) => reasons,
+    match facets::parse(facets_file, &read(&root.join(facets_file))) {
+        // Without all rows, facets may seem unused.
+        Ok(facets) if errors.len() == before => {
+            errors.extend(facets::check(facets_file, &facets, &rows));
+            (rows, facets)
+        }
+        Ok(facets) => (rows, facets),
         Err(found) => {
             errors.extend(found);
-            Vec::new()
+            (rows, Vec::new())
         }
-    };
-    errors.extend(reasons::check(reasons_file, &reasons, &rows));
-    (rows, reasons)
+    }
 }
 
 fn read(path: &Path) -> String {

@@ -40,19 +40,35 @@ fn adds_vectors_on_every_target() {
         assert_eq!(out(&output), wanted);
         assert!(err(&output).starts_with("4x1x1 workgroups x 256 = 1,024 work-items\n"), "{}", err(&output));
         assert!(err(&output).contains("1,024 work-items\n"), "{}", err(&output));
-        // An addition is exact; the address arithmetic `v_lshl_add_u64` of newer targets is
-        // modelled.
+        // All is exact, except which NaN an addition gives. Newer targets compute addresses with
+        // `v_lshl_add_u64`, whose large shifts are open.
         let text = err(&output);
         let fidelity = text.split_once("\nfidelity ").map_or("", |(_, rest)| rest);
-        match target {
-            "gfx906" | "gfx90a" => {
-                assert!(fidelity.starts_with("     100.0% exact\noperations    "), "{fidelity}")
-            }
-            _ => assert!(fidelity.contains("% modelled: v_lshl_add_u64"), "{fidelity}"),
-        }
+        let facets = match target {
+            "gfx906" | "gfx90a" => "nan_choice 16",
+            _ => "wide_shift 64, nan_choice 16",
+        };
+        let wanted = format!("     100.0% exact\n              facets: {facets}\noperations    ");
+        assert!(fidelity.starts_with(&wanted), "{fidelity}");
         // No operation of the kernel runs lane by lane.
         assert!(err(&output).contains(" 0.0% run lane by lane in scalar code\n"), "{}", err(&output));
     }
+}
+
+/// Softmax has exact and rounded instructions, and facets of both.
+#[test]
+fn fidelity_has_levels_and_facets_with_their_texts() {
+    let folder = Folder::new("fidelity");
+    folder.object("gfx942", "softmax");
+    let line =
+        ["run", "softmax.co", "--grid", "1", "x[256]=random(1)", "y[256]", "columns=256", "--fidelity"];
+    let text = err(&expect(&folder, 0, &line));
+    let (_, fidelity) = text.split_once('\n').expect("the line about the launch");
+    insta::assert_snapshot!(fidelity);
+    // With --stats, it replaces the short form.
+    let text = err(&expect(&folder, 0, &[&line[..], &["--stats"]].concat()));
+    assert!(text.contains("\nmix\n") && text.contains(fidelity), "{text}");
+    assert!(!text.contains("% exact\n"), "{text}");
 }
 
 #[test]

@@ -105,6 +105,8 @@ fn launches(cases: &mut Cases) {
         "--out c=c.npy --print c[:2]",
         "--stats",
         "--stats=full",
+        "--fidelity",
+        "--stats --fidelity",
         "--stats --engine reference --repeat 3",
         "--clang-arg=-O1",
         "--init=add.toml",

@@ -4,12 +4,13 @@
 //! `%columns` and `%fidelity` apply to the lines after them. Every other line is one instruction:
 //! `OPCODE MNEMONIC TYPE... ATTR...`. An opcode with two parts is written `87:20`; a mnemonic of
 //! two words has a `/` between them. `-` means no type. Attributes: `exact`, `rounded`,
-//! `modelled:REASON` or `unsupported` where `%fidelity` does not hold, and `alias:MNEMONIC` for
-//! another spelling. `note:` ends the line with a remark.
+//! `modelled` or `unsupported` where `%fidelity` does not hold, `facet:NAME` for an exception to
+//! this level (`rows/cayman/facets.reasons` explains it), and `alias:MNEMONIC` for another spelling.
+//! `note:` ends the line with a remark.
 
 use crate::cayman::vocabulary::{Elem, FieldId, Format};
+use crate::facets::{self, FacetUse, Faceted, SourceFacet};
 use crate::gcn::vocabulary::Fidelity;
-use crate::reasons::{Reason, Reasoned};
 use crate::table::{RowError, read_lines, unknown};
 use std::fmt::Write;
 
@@ -27,14 +28,14 @@ pub struct SourceRow {
     pub sources: Vec<Elem>,
     pub result: Option<Elem>,
     pub fidelity: Fidelity,
-    pub reason: Option<String>,
+    pub facets: Vec<String>,
     pub manual: String,
     pub note: String,
 }
 
-impl Reasoned for SourceRow {
-    fn reasons(&self) -> Vec<&str> {
-        self.reason.as_deref().into_iter().collect()
+impl Faceted for SourceRow {
+    fn facets(&self) -> Vec<FacetUse<'_>> {
+        self.facets.iter().map(|name| FacetUse { name, level: self.fidelity }).collect()
     }
 
     fn error(&self, message: String) -> RowError {
@@ -117,29 +118,34 @@ impl Header {
         }
         let mut aliases = Vec::new();
         let mut said = None;
+        let mut facets: Vec<String> = Vec::new();
         for attribute in cells {
-            let level = match attribute.split_once(':') {
-                Some(("alias", alias)) => {
-                    aliases.push(parse_name(alias)?);
-                    continue;
+            match attribute.split_once(':') {
+                Some(("alias", alias)) => aliases.push(parse_name(alias)?),
+                Some(("facet", name)) if facets.iter().any(|other| other == name) => {
+                    return Err(format!("expected each facet once, found `{name}` twice"));
                 }
-                Some(("modelled", reason)) => Some((Fidelity::Modelled, Some(reason.to_owned()))),
-                _ => Fidelity::from_name(attribute)
-                    .filter(|level| *level != Fidelity::Modelled)
-                    .map(|level| (level, None)),
-            };
-            let level = level.ok_or_else(|| {
-                format!(
-                    "expected alias:, modelled:REASON, exact, rounded or unsupported, found `{attribute}`"
-                )
-            })?;
-            if said.replace(level).is_some() {
-                return Err(format!("expected one fidelity, found `{attribute}` in addition to another"));
+                Some(("facet", name)) => facets.push(name.to_owned()),
+                _ => {
+                    let level = Fidelity::from_name(attribute).ok_or_else(|| {
+                        format!(
+                            "expected alias:, facet:, exact, rounded, modelled or unsupported, found `{attribute}`"
+                        )
+                    })?;
+                    if said.replace(level).is_some() {
+                        return Err(format!(
+                            "expected one fidelity, found `{attribute}` in addition to another"
+                        ));
+                    }
+                }
             }
         }
-        let (fidelity, reason) = said
-            .or(self.fidelity.map(|level| (level, None)))
+        let fidelity = said
+            .or(self.fidelity)
             .ok_or("expected a fidelity of the row, or `%fidelity LEVEL` before it, found none")?;
+        if fidelity == Fidelity::Modelled && facets.is_empty() {
+            return Err("expected `facet:NAME` on the modelled row, found none".into());
+        }
         Ok(SourceRow {
             file: file.to_owned(),
             line,
@@ -151,7 +157,7 @@ impl Header {
             sources,
             result,
             fidelity,
-            reason,
+            facets,
             manual: self.manual.clone(),
             note: note.trim().to_owned(),
         })
@@ -223,7 +229,7 @@ fn variant(name: &str) -> String {
 }
 
 /// The source text of the generated table.
-pub fn emit(rows: &[SourceRow], reasons: &[Reason]) -> String {
+pub fn emit(rows: &[SourceRow], facets: &[SourceFacet]) -> String {
     let mut out = String::new();
     let w = &mut out;
     // Writing to a String cannot fail.
@@ -245,11 +251,12 @@ pub fn emit(rows: &[SourceRow], reasons: &[Reason]) -> String {
     }
     line!("    ];\n}}\n");
 
+    line!("{}", facets::emit(facets));
+
     line!("static ROWS: [Row; {}] = [", rows.len());
     for row in rows {
         let sources: Vec<String> = row.sources.iter().map(|e| format!("Elem::{}", e.variant())).collect();
         let result = row.result.map_or("None".to_owned(), |elem| format!("Some(Elem::{})", elem.variant()));
-        let reason = reasons.iter().find(|reason| Some(&reason.key) == row.reason.as_ref());
         line!("    Row {{");
         line!("        op: Op::{},", variant(&row.name));
         line!("        format: Format::{},", row.format.variant());
@@ -260,7 +267,8 @@ pub fn emit(rows: &[SourceRow], reasons: &[Reason]) -> String {
         line!("        sources: &[{}],", sources.join(", "));
         line!("        result: {result},");
         line!("        fidelity: Fidelity::{},", row.fidelity.variant());
-        line!("        fidelity_note: {:?},", reason.map_or("", |reason| &reason.text));
+        let named = row.facets.iter().map(|name| &**name);
+        line!("        facets: {},", facets::references(facets, named));
         line!("        section: {:?},", row.manual);
         line!("        note: {:?},", row.note);
         line!("    }},");

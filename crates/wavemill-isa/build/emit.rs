@@ -1,9 +1,10 @@
 //! Writes the Rust tables.
 
+use crate::facets::{self, SourceFacet};
 use crate::forms::SourceForm;
 use crate::gcn::encoding::Space;
 use crate::gcn::names::{EMPTY, SLOTS, first_slot};
-use crate::reasons::Reason;
+use crate::gcn::vocabulary::Fidelity;
 use crate::table::SourceRow;
 use crate::target::{Target, TargetSet};
 use crate::windows::{self, windows};
@@ -36,8 +37,25 @@ fn set(targets: TargetSet) -> String {
     format!("TargetSet::from_bits({})", targets.bits())
 }
 
+/// A level with the names of its facets: without and with an output modifier.
+type Exactness<'a> = (TargetSet, Fidelity, [Vec<&'a str>; 2]);
+
+/// The levels of a row with their facets, on the targets that have the same ones.
+fn exactness(row: &SourceRow) -> Vec<Exactness<'_>> {
+    let mut all: Vec<Exactness<'_>> = Vec::new();
+    for target in row.targets.iter() {
+        let level = row.level(target);
+        let facets = [false, true].map(|with_omod| row.facet_names(target, with_omod));
+        match all.iter_mut().find(|(_, other, same)| *other == level && *same == facets) {
+            Some((targets, ..)) => *targets = targets.union(TargetSet::of(target)),
+            None => all.push((TargetSet::of(target), level, facets)),
+        }
+    }
+    all
+}
+
 /// The source text of the generated tables.
-pub fn emit(rows: &[SourceRow], forms: &[SourceForm], reasons: &[Reason]) -> String {
+pub fn emit(rows: &[SourceRow], forms: &[SourceForm], facets: &[SourceFacet]) -> String {
     let mut out = String::new();
     let w = &mut out;
     // Writing to a String cannot fail.
@@ -62,6 +80,8 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm], reasons: &[Reason]) -> Str
     line!("    ];\n}}\n");
 
     let mut sets = Vec::new();
+    line!("{}", facets::emit(facets));
+
     line!("pub(super) static FORMS: [Form; {}] = [", forms.len());
     for form in forms {
         let windows: Vec<String> = windows(&rows[form.row], form, &mut sets)
@@ -157,10 +177,14 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm], reasons: &[Reason]) -> Str
         line!("        first_form: {start},");
         line!("        form_count: {},", end - start);
         line!("        fidelity: &[");
-        for (targets, level, key) in &row.fidelity {
-            let reason = reasons.iter().find(|reason| Some(&reason.key) == key.as_ref());
-            let text = reason.map_or("", |reason| &reason.text);
-            line!("            ({}, Fidelity::{}, {text:?}),", set(*targets), level.variant());
+        for (targets, level, [plain, with_omod]) in exactness(row) {
+            line!(
+                "            Exactness {{ targets: {}, level: Fidelity::{}, facets: {}, with_omod: {} }},",
+                set(targets),
+                level.variant(),
+                facets::references(facets, plain),
+                facets::references(facets, with_omod)
+            );
         }
         line!("        ],");
         line!("        section: {:?},", row.manual);

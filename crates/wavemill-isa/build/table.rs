@@ -11,6 +11,10 @@
 //! - `%default ATTR...`: attributes that every row has; `!ATTR` in a row removes one.
 //! - `%fidelity LEVEL`: how exact the meaning of a row is ([`Fidelity`]) unless the row says
 //!   otherwise.
+//! - `%facet WHICH NAME`: a facet of many rows ([`Rule`]), on some targets with `NAME@TARGETS`. `fp`: all rows with the flag `fp`, a
+//!   floating-point source and a floating-point result. `half`: all rows that write one 16-bit
+//!   result without reading it. `lds`: all rows that access LDS. `omod`: all instances with an output
+//!   modifier. `!facet:NAME` in a row removes it.
 //!
 //! Every other line is one instruction: `OPCODE TARGETS MNEMONIC OPERAND... ATTR...`.
 //! An opcode may differ by target (`99@90a,93@942+`) or be in the VOP3 space there
@@ -26,16 +30,20 @@
 //! Attributes: any [`Flag`]; `e64`, `sdwa`, `dpp` for the further encodings; `reads:` and `writes:`
 //! with a comma list of [`State`]s; `mem:OPERATION.SPACE`; `data:TYPE` for data that goes straight
 //! to LDS; `mods:0,2` for the sources with absolute value and negation where these are not the
-//! floating-point ones; `exact`, `rounded`, `modelled:REASON` or `unsupported` where `%fidelity`
-//! does not hold, with a reason that `rows/gcn/modelled.reasons` explains; `alias:MNEMONIC` for
-//! another spelling that assemblers accept and nothing prints. `@TARGETS` limits an attribute.
-//! `note:` ends the line with a remark.
+//! floating-point ones; `exact`, `rounded`, `modelled` or `unsupported` where `%fidelity` does not
+//! hold; `facet:NAME` for an exception to this level, with a comma list for several;
+//! `alias:MNEMONIC` for another spelling that assemblers accept and nothing prints. `@TARGETS`
+//! limits an attribute. `note:` ends the line with a remark.
+//!
+//! `rows/gcn/facets.reasons` has a line for each facet ([`crate::facets`]). A modelled row has at
+//! least one facet. An unsupported row has facets of the kind `meaning` only: reasons why it has no
+//! meaning.
 
+use crate::facets::{FacetUse, Faceted};
 use crate::gcn::vocabulary::{
     Access, Elem, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role, State,
     StateSet, Takes, Type,
 };
-use crate::reasons::Reasoned;
 use crate::target::{Family, Target, TargetSet};
 use std::fmt;
 
@@ -67,6 +75,60 @@ pub struct OperandRow {
     pub takes: Takes,
 }
 
+/// A facet of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowFacet {
+    pub name: String,
+    pub targets: TargetSet,
+    /// Only instances with an output modifier have it.
+    pub with_omod: bool,
+}
+
+/// The rows to which `%facet` gives a facet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// Floating-point operations with a floating-point result.
+    Fp,
+    /// Rows that write one 16-bit result and leave the other half of the register to a rule.
+    Half,
+    /// Rows that access LDS.
+    Lds,
+    /// Instances with an output modifier.
+    Omod,
+}
+
+impl Rule {
+    const ALL: [(&'static str, Rule); 4] =
+        [("fp", Rule::Fp), ("half", Rule::Half), ("lds", Rule::Lds), ("omod", Rule::Omod)];
+
+    fn from_name(name: &str) -> Option<Rule> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|&(_, rule)| rule)
+    }
+
+    /// The targets on which it holds for a row.
+    fn targets(self, row: &SourceRow) -> TargetSet {
+        let flag =
+            |flag| row.flags.iter().find(|(f, _)| *f == flag).map_or(TargetSet::EMPTY, |&(_, set)| set);
+        let result = row.operand(Role::Vdst);
+        let float = |operand: &OperandRow| operand.ty.elem.is_float();
+        let source =
+            |operand: &&OperandRow| operand.access == Access::Read || operand.access == Access::ReadWrite;
+        match self {
+            Rule::Fp if result.is_some_and(float) && row.operands.iter().filter(source).any(float) => {
+                flag(Flag::Fp)
+            }
+            Rule::Half
+                if result.is_some_and(|result| result.access == Access::Write && result.ty.bits() == 16) =>
+            {
+                row.targets
+            }
+            Rule::Lds if row.memory.iter().any(|access| access.space == MemSpace::Lds) => row.targets,
+            Rule::Omod => flag(Flag::Omod),
+            Rule::Fp | Rule::Half | Rule::Lds => TargetSet::EMPTY,
+        }
+    }
+}
+
 /// One instruction as its row describes it.
 #[derive(Debug, Clone)]
 pub struct SourceRow {
@@ -96,9 +158,9 @@ pub struct SourceRow {
     pub e64: TargetSet,
     pub sdwa: TargetSet,
     pub dpp: TargetSet,
-    /// How exact the meaning is on which targets, and the reason if it is modelled. The sets cover
-    /// every target of the row.
-    pub fidelity: Vec<(TargetSet, Fidelity, Option<String>)>,
+    /// How exact the meaning is on which targets. The sets cover every target of the row.
+    pub fidelity: Vec<(TargetSet, Fidelity)>,
+    pub facets: Vec<RowFacet>,
     pub note: Option<String>,
 }
 
@@ -138,9 +200,43 @@ impl SourceRow {
     }
 }
 
-impl Reasoned for SourceRow {
-    fn reasons(&self) -> Vec<&str> {
-        self.fidelity.iter().filter_map(|(.., key)| key.as_deref()).collect()
+impl SourceRow {
+    /// The level on a target of the row.
+    pub fn level(&self, target: Target) -> Fidelity {
+        let found = self.fidelity.iter().find(|(targets, _)| targets.contains(target));
+        found.map_or(Fidelity::Unsupported, |&(_, level)| level)
+    }
+
+    /// The names of the facets on a target, in the order of the row; those of instances with an
+    /// output modifier on request.
+    pub fn facet_names(&self, target: Target, with_omod: bool) -> Vec<&str> {
+        let holds = |facet: &&RowFacet| facet.targets.contains(target) && (with_omod || !facet.with_omod);
+        self.facets.iter().filter(holds).map(|facet| &*facet.name).collect()
+    }
+
+    /// Adds a facet of the row.
+    fn add_facet(&mut self, name: &str, targets: TargetSet, with_omod: bool) -> Result<(), String> {
+        let same = |facet: &RowFacet| facet.name == name && !facet.targets.intersection(targets).is_empty();
+        if self.facets.iter().any(same) {
+            return Err(format!("expected each facet once per target, found `{name}` twice"));
+        }
+        self.facets.push(RowFacet { name: name.to_owned(), targets, with_omod });
+        Ok(())
+    }
+}
+
+impl Faceted for SourceRow {
+    fn facets(&self) -> Vec<FacetUse<'_>> {
+        let mut uses = Vec::new();
+        for facet in &self.facets {
+            for target in facet.targets.iter() {
+                let one = FacetUse { name: &facet.name, level: self.level(target) };
+                if !uses.contains(&one) {
+                    uses.push(one);
+                }
+            }
+        }
+        uses
     }
 
     fn error(&self, message: String) -> RowError {
@@ -179,6 +275,8 @@ struct Header {
     columns: Vec<Column>,
     defaults: Vec<String>,
     fidelity: Option<Fidelity>,
+    /// Facets of many rows.
+    facets: Vec<(Rule, String, TargetSet)>,
 }
 
 /// Parses one row file. Every error is reported, not only the first.
@@ -258,10 +356,25 @@ impl Header {
                     level.ok_or_else(|| unknown("a level for most rows", rest, known.map(|l| l.name())))?,
                 );
             }
+            "facet" => {
+                let (which, name) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+                let rule = Rule::from_name(which).ok_or_else(|| {
+                    unknown("the rows that have the facet", which, Rule::ALL.iter().map(|(name, _)| *name))
+                })?;
+                let name = name.trim();
+                if name.is_empty() || name.contains(char::is_whitespace) {
+                    return Err(format!("expected the name of one facet, found `{name}`"));
+                }
+                let (name, targets) = match name.split_once('@') {
+                    Some((name, targets)) => (name, parse_targets(targets)?),
+                    None => (name, FAMILY.targets()),
+                };
+                self.facets.push((rule, name.to_owned(), targets));
+            }
             "default" => self.defaults = rest.split_whitespace().map(str::to_owned).collect(),
             _ => {
                 return Err(format!(
-                    "expected %format, %manual, %columns, %default or %fidelity, found `%{word}`"
+                    "expected %format, %manual, %columns, %default, %fidelity or %facet, found `%{word}`"
                 ));
             }
         }
@@ -323,6 +436,7 @@ impl Header {
             sdwa: TargetSet::EMPTY,
             dpp: TargetSet::EMPTY,
             fidelity: Vec::new(),
+            facets: Vec::new(),
             note,
         };
         let attributes: Vec<&str> = cells.collect();
@@ -331,9 +445,11 @@ impl Header {
                 apply_attribute(&mut row, default)?;
             }
         }
+        let mut without = Vec::new();
         for attribute in attributes {
             match attribute.strip_prefix('!') {
                 Some(removed) if self.defaults.iter().any(|d| d == removed) => {}
+                Some(removed) if removed.starts_with("facet:") => without.push(&removed["facet:".len()..]),
                 Some(removed) => {
                     return Err(format!("expected a default attribute after `!`, found `{removed}`"));
                 }
@@ -343,16 +459,49 @@ impl Header {
         if row.operands.iter().any(|operand| operand.ty.elem == Elem::Mix) {
             apply_attribute(&mut row, Flag::Mix.name())?;
         }
-        let said = row.fidelity.iter().fold(TargetSet::EMPTY, |set, (targets, ..)| set.union(*targets));
+        let said = row.fidelity.iter().fold(TargetSet::EMPTY, |set, (targets, _)| set.union(*targets));
         let rest = targets.difference(said);
         if !rest.is_empty() {
             let level = self.fidelity.ok_or(
                 "expected a fidelity for every target of the row (`%fidelity LEVEL` before it, or exact, rounded, \
-                 modelled:REASON or unsupported on it), found none",
+                 modelled or unsupported on it), found none",
             )?;
-            row.fidelity.push((rest, level, None));
+            row.fidelity.push((rest, level));
         }
+        self.add_facets(&mut row, &without)?;
         Ok(row)
+    }
+
+    /// Adds the facets that `%facet` gives to a row, without those that the row removes.
+    fn add_facets(&self, row: &mut SourceRow, without: &[&str]) -> Result<(), String> {
+        let level = |row: &SourceRow, wanted| {
+            let of_level = row.fidelity.iter().filter(|(_, level)| *level == wanted);
+            of_level.fold(TargetSet::EMPTY, |set, (targets, _)| set.union(*targets))
+        };
+        let supported = row.targets.difference(level(row, Fidelity::Unsupported));
+        let mut removed = Vec::new();
+        for (rule, name, targets) in &self.facets {
+            let targets = rule.targets(row).intersection(*targets).intersection(supported);
+            if targets.is_empty() {
+                continue;
+            }
+            if without.contains(&&**name) {
+                removed.push(&**name);
+            } else {
+                row.add_facet(name, targets, *rule == Rule::Omod)?;
+            }
+        }
+        if let Some(name) = without.iter().find(|name| !removed.contains(name)) {
+            return Err(format!(
+                "expected a facet that %facet gives to the row after `!facet:`, found `{name}`"
+            ));
+        }
+        let explained = row.facets.iter().filter(|facet| !facet.with_omod);
+        let explained = explained.fold(TargetSet::EMPTY, |set, facet| set.union(facet.targets));
+        if !level(row, Fidelity::Modelled).difference(explained).is_empty() {
+            return Err("expected `facet:NAME` on every modelled target, found none".into());
+        }
+        Ok(())
     }
 }
 
@@ -521,12 +670,11 @@ fn add_fidelity(
     attribute: &str,
     targets: TargetSet,
     level: Fidelity,
-    reason: Option<String>,
 ) -> Result<(), String> {
-    if row.fidelity.iter().any(|(others, ..)| !others.intersection(targets).is_empty()) {
+    if row.fidelity.iter().any(|(others, _)| !others.intersection(targets).is_empty()) {
         return Err(format!("expected one fidelity per target, found `{attribute}` in addition to another"));
     }
-    row.fidelity.push((targets, level, reason));
+    row.fidelity.push((targets, level));
     Ok(())
 }
 
@@ -571,10 +719,10 @@ fn apply_attribute(row: &mut SourceRow, attribute: &str) -> Result<(), String> {
                 }
                 row.mods = Some(mods);
             }
-            "modelled" => add_fidelity(row, attribute, targets, Fidelity::Modelled, Some(value.to_owned()))?,
+            "facet" => value.split(',').try_for_each(|name| row.add_facet(name, targets, false))?,
             _ => {
                 return Err(format!(
-                    "expected reads:, writes:, mem:, data:, mods:, alias: or modelled:, found `{attribute}`"
+                    "expected reads:, writes:, mem:, data:, mods:, alias: or facet:, found `{attribute}`"
                 ));
             }
         }
@@ -584,10 +732,7 @@ fn apply_attribute(row: &mut SourceRow, attribute: &str) -> Result<(), String> {
         "e64" => row.e64 = targets,
         "sdwa" => row.sdwa = targets,
         "dpp" => row.dpp = targets,
-        "exact" => add_fidelity(row, attribute, targets, Fidelity::Exact, None)?,
-        "rounded" => add_fidelity(row, attribute, targets, Fidelity::Rounded, None)?,
-        "unsupported" => add_fidelity(row, attribute, targets, Fidelity::Unsupported, None)?,
-        "modelled" => return Err("expected the reason in `modelled:REASON`, found none".into()),
+        _ if let Some(level) = Fidelity::from_name(text) => add_fidelity(row, attribute, targets, level)?,
         _ => {
             let flag = Flag::from_name(text)
                 .ok_or_else(|| unknown("an attribute", attribute, Flag::ALL.iter().map(|f| f.name())))?;

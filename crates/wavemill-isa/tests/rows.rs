@@ -6,6 +6,8 @@
 
 #[path = "../build/cayman.rs"]
 mod cayman_table;
+#[path = "../build/facets.rs"]
+mod facets;
 #[path = "../build/forms.rs"]
 mod forms;
 #[path = "../src/cayman"]
@@ -19,15 +21,13 @@ mod gcn {
     pub mod fields;
     pub mod vocabulary;
 }
-#[path = "../build/reasons.rs"]
-mod reasons;
 #[path = "../build/table.rs"]
 mod table;
 #[path = "../src/target/mod.rs"]
 mod target;
 
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Encoding, Fidelity, FieldId, Format, Op, decode};
+use wavemill_isa::gcn::{Encoding, Facet, FacetKind, Fidelity, FieldId, Format, Op, decode};
 
 /// The messages for a table with these rows.
 fn messages(text: &str) -> String {
@@ -161,61 +161,204 @@ fn rows_without_a_clear_fidelity_are_refused() {
         none("1 all v_a f32 f32 f32 exact@900-908"),
         vop2("1 all v_a f32 f32 f32 exact rounded@908+"),
         vop2("1 all v_a f32 f32 f32 modelled"),
+        vop2("1 all v_a f32 f32 f32 modelled@900-908 facet:why@900"),
+        vop2("1 all v_a f32 f32 f32 modelled:why"),
         vop2("1 906 v_a f32 f32 f32 rounded@908+"),
         "%format vop2\n%fidelity good".to_owned(),
         "%format vop2\n%fidelity modelled".to_owned(),
     ]));
 }
 
+/// The facets of the only row of a table, on each target with this name.
+fn facets_of(text: &str, targets: &[Target], with_omod: bool) -> Vec<Vec<String>> {
+    let rows = table::parse("good.rows", text).expect("this table is right");
+    let short = |target: &Target| {
+        let known = rows[0].targets.iter().find(|known| known.name() == target.name());
+        known.expect("a target of the row")
+    };
+    let names =
+        |target| rows[0].facet_names(short(target), with_omod).into_iter().map(str::to_owned).collect();
+    targets.iter().map(names).collect()
+}
+
 #[test]
-fn reasons_and_rows_belong_together() {
-    let rows = table::parse("good.rows", &vop2("1 all v_a f32 f32 f32 modelled:why@906+ rounded@900"))
-        .expect("this row is right");
-    let errors = |reasons: &str| match reasons::parse("some.reasons", reasons) {
-        Ok(reasons) => reasons::check("some.reasons", &reasons, &rows),
+fn facets_hold_on_targets_and_by_rule() {
+    let (old, new) = (Target::Gfx906, Target::Gfx950);
+    let header = "%format vop2\n%fidelity exact\n%facet fp nan\n%facet half half@900-942\n%facet lds lds\n%facet omod omod\n\
+                  %columns vdst src0 src1\n1 all v_a ";
+    let facets = |row: &str, with_omod| facets_of(&format!("{header}{row}"), &[old, new], with_omod);
+    // A float source and a float result, with the flag.
+    assert_eq!(facets("f32 f32 f32 fp", false), [["nan"], ["nan"]]);
+    let none: [[&str; 0]; 2] = [[], []];
+    for row in
+        ["f32 f32 f32", "f32 i32 i32 fp", "i32 f32 f32 fp", "f32 f32 f32 fp !facet:nan", "+f16 u16 u16"]
+    {
+        assert_eq!(facets(row, false), none, "{row}");
+    }
+    assert_eq!(facets("u16 u16 u16", false), [vec!["half"], vec![]]);
+    assert_eq!(facets("u32 u32 u32 mem:load.global mem:store.lds", false), [["lds"], ["lds"]]);
+    assert_eq!(facets("u32 u32 u32 mem:load.flat", false), none);
+    assert_eq!(facets("u32 u32 u32 omod", false), none);
+    assert_eq!(facets("u32 u32 u32 omod", true), [["omod"], ["omod"]]);
+    // The row's own facets come first, and no rule reaches an unsupported target.
+    assert_eq!(
+        facets("f32 f32 f32 fp facet:a,b@950 facet:c", false),
+        [vec!["c", "nan"], vec!["a", "b", "c", "nan"]]
+    );
+    assert_eq!(facets("f32 f32 f32 fp unsupported@908+", false), [vec!["nan"], vec![]]);
+}
+
+#[test]
+fn facets_that_say_nothing_are_refused() {
+    let header = "%format vop2\n%fidelity exact\n%columns vdst src0 src1\n";
+    insta::assert_snapshot!(listing(&[
+        vop2("1 all v_a f32 f32 f32 facet:a facet:a"),
+        vop2("1 all v_a f32 f32 f32 facet:a,b@906+ facet:b@950"),
+        vop2("1 906 v_a f32 f32 f32 facet:a@950"),
+        vop2("1 all v_a f32 f32 f32 !facet:a"),
+        format!("{header}%facet fp nan\n1 all v_a i32 f32 f32 fp !facet:nan"),
+        format!("{header}%facet fp nan\n1 all v_a f32 f32 f32 fp facet:nan"),
+        format!("{header}%facet all nan"),
+        format!("{header}%facet fp"),
+        format!("{header}%facet fp nan half"),
+        format!("{header}%facet fp nan@901"),
+    ]));
+}
+
+#[test]
+fn facets_and_rows_belong_together() {
+    let row = "1 all v_a f32 f32 f32 modelled@906+ facet:why@906+ unsupported@900";
+    let rows = table::parse("good.rows", &vop2(row)).expect("this row is right");
+    let errors = |text: &str| match facets::parse("some.reasons", text) {
+        Ok(facets) => facets::check("some.reasons", &facets, &rows),
         Err(errors) => errors,
     };
-    assert_eq!(errors("# a comment\n\nwhy: because"), []);
-    let listing: String = ["", "why: because\nwhat: unused", "why: a\nwhy: b", "Why: a", "why because"]
-        .into_iter()
-        .map(|text| {
-            let found = errors(text).iter().map(|error| format!("    {error}\n")).collect::<String>();
-            assert!(!found.is_empty(), "these reasons must be refused:\n{text}");
-            format!("{text}\n-->\n{found}")
-        })
-        .collect();
+    assert_eq!(errors("# a comment\n\nwhy: value: it wraps; settled by: a test"), []);
+    let listing: String = [
+        "",
+        "why: value: it wraps; settled by: a test\nwhat: nan: unused; settled by: nothing",
+        "why: value: a; settled by: b\nwhy: nan: a; settled by: b",
+        "Why: value: a; settled by: b",
+        "why because",
+        "why: because; settled by: b",
+        "why: cause: a; settled by: b",
+        "why: value: it wraps",
+        "why: value: it wraps; settled by: ",
+        "why: value: ; settled by: a test",
+        "why: meaning: nobody knows; settled by: a manual",
+    ]
+    .into_iter()
+    .map(|text| {
+        let found = errors(text).iter().map(|error| format!("    {error}\n")).collect::<String>();
+        assert!(!found.is_empty(), "these facets must be refused:\n{text}");
+        format!("{text}\n-->\n{found}")
+    })
+    .collect();
     insta::assert_snapshot!(listing);
+
+    // An unsupported row has reasons, and no exceptions to a meaning that it does not have.
+    let row = "1 all v_a f32 f32 f32 facet:why unsupported@900";
+    let rows = table::parse("good.rows", &vop2(row)).expect("this row is right");
+    let facets = facets::parse("some.reasons", "why: value: a; settled by: b").expect("this line is right");
+    let errors: Vec<String> =
+        facets::check("some.reasons", &facets, &rows).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        errors,
+        [
+            "good.rows:5: expected facets of kind `meaning` on unsupported targets only, and no others there; found \
+          `why` (value) where the row is unsupported"
+        ]
+    );
+}
+
+/// The names of facets.
+fn names(facets: &[&'static Facet]) -> Vec<&'static str> {
+    facets.iter().map(|facet| facet.name).collect()
 }
 
 #[test]
-fn levels_differ_by_target_and_modifier() {
+fn levels_and_facets_differ_by_target_and_modifier() {
     let row = |name| Op::from_name(name).expect("a mnemonic").row();
     let max = row("s_max_i32");
-    assert_eq!((max.fidelity(Target::Gfx906), max.fidelity_note(Target::Gfx906)), (Fidelity::Exact, ""));
-    assert_eq!(max.fidelity(Target::Gfx942), Fidelity::Modelled);
-    assert!(max.fidelity_note(Target::Gfx942).starts_with("SCC is 1"));
+    assert_eq!((max.fidelity(Target::Gfx906), max.facets(Target::Gfx906)), (Fidelity::Exact, &[][..]));
+    assert_eq!(max.fidelity(Target::Gfx942), Fidelity::Exact);
+    let [scc] = max.facets(Target::Gfx942) else { panic!("one facet") };
+    assert_eq!((scc.name, scc.kind), ("scc_of_max", FacetKind::Scc));
+    assert!(scc.open.starts_with("SCC is 1") && !scc.settled_by.is_empty());
     assert_eq!(row("v_sqrt_f32").fidelity(Target::Gfx90a), Fidelity::Rounded);
+    assert_eq!(row("s_getreg_b32").fidelity(Target::Gfx90a), Fidelity::Modelled);
     // The target has no such instruction.
     assert_eq!(row("v_fmac_f64").fidelity(Target::Gfx906), Fidelity::Unsupported);
+    assert_eq!(row("v_fmac_f64").facets(Target::Gfx906), [] as [&Facet; 0]);
 
-    // v_add_f32_e64 v0, v0, v0, without and with mul:2.
-    for (omod, level) in [(0, Fidelity::Exact), (1, Fidelity::Modelled)] {
-        let form = row("v_add_f32").form(Target::Gfx906, Encoding::Vop3a).expect("the 64-bit form");
+    // v_add_f32_e64 v0, v0, v0, without and with mul:2. The CDNA4 manual fixes what the latter does.
+    for (target, omod, facets) in [
+        (Target::Gfx906, 0, &["nan_choice"][..]),
+        (Target::Gfx906, 1, &["nan_choice", "output_modifier"]),
+        (Target::Gfx950, 1, &["nan_choice"]),
+    ] {
+        let form = row("v_add_f32").form(target, Encoding::Vop3a).expect("the 64-bit form");
         let word = form.value | 0x100 << 32 | 0x100 << 41 | omod << 59;
-        let inst = decode(Target::Gfx906, &word.to_le_bytes()).expect("an instruction");
-        assert_eq!(inst.fidelity(), level);
-        assert_eq!(inst.fidelity_note().is_empty(), level == Fidelity::Exact);
+        let inst = decode(target, &word.to_le_bytes()).expect("an instruction");
+        assert_eq!((inst.fidelity(), &names(inst.facets())[..]), (Fidelity::Exact, facets));
+    }
+}
+
+/// Questions that the manuals leave open, and that no public measurement on GFX9 answers.
+#[test]
+fn open_questions_are_facets() {
+    use Target::{Gfx90a, Gfx906, Gfx942, Gfx950};
+    for (name, target, wanted) in [
+        ("v_mul_f32", Gfx906, FacetKind::Nan),
+        ("v_pk_fma_f32", Gfx90a, FacetKind::Nan),
+        ("v_cvt_f32_f64", Gfx906, FacetKind::RoundField),
+        ("v_cvt_pk_f16_f32", Gfx950, FacetKind::RoundField),
+        ("v_fma_mix_f32", Gfx906, FacetKind::DenormField),
+        ("v_fma_mixlo_f16", Gfx942, FacetKind::RoundField),
+        ("v_dot2_f32_f16", Gfx950, FacetKind::Order),
+        ("v_add_f16", Gfx906, FacetKind::UpperHalf),
+        ("ds_min_f32", Gfx942, FacetKind::DenormField),
+        ("ds_read_b32", Gfx906, FacetKind::Range),
+        ("global_atomic_add_f32", Gfx942, FacetKind::DenormField),
+        ("v_minimum3_f32", Gfx950, FacetKind::Nan),
+        ("s_max_u32", Gfx90a, FacetKind::Scc),
+        ("buffer_load_dword", Gfx906, FacetKind::Range),
+        ("v_permlane16_swap_b32", Gfx950, FacetKind::Exec),
+        ("s_memtime", Gfx906, FacetKind::Time),
+        ("exp", Gfx906, FacetKind::Meaning),
+    ] {
+        let row = Op::from_name(name).expect("a mnemonic").row();
+        let kinds: Vec<FacetKind> = row.facets(target).iter().map(|facet| facet.kind).collect();
+        assert!(kinds.contains(&wanted), "{name} on {target}: {kinds:?}");
+    }
+    // These results are no NaN, or the manual says which.
+    for name in ["v_cmp_lt_f32", "v_cvt_i32_f32", "v_cvt_f32_i32", "v_min_f32", "v_add_u32", "v_mov_b32"] {
+        assert_eq!(
+            Op::from_name(name).expect("a mnemonic").row().facets(Gfx906),
+            [] as [&Facet; 0],
+            "{name}"
+        );
     }
 }
 
 #[test]
-fn notes_stand_where_something_is_modelled_and_nowhere_else() {
+fn every_modelled_row_has_a_facet() {
+    let mut modelled = 0;
     for row in Op::ALL.iter().map(|op| op.row()) {
         for target in row.targets.iter() {
-            let modelled = row.fidelity(target) == Fidelity::Modelled;
-            assert_eq!(modelled, !row.fidelity_note(target).is_empty(), "{} on {target}", row.name());
+            let facets = row.facets(target);
+            assert!(
+                facets.iter().all(|facet| row.facets_with_omod(target).contains(facet)),
+                "{}",
+                row.name()
+            );
+            if row.fidelity(target) == Fidelity::Modelled {
+                modelled += 1;
+                assert!(!facets.is_empty(), "{} on {target}", row.name());
+            }
         }
     }
+    assert!(modelled > 100, "{modelled} rows");
 }
 
 #[test]
@@ -303,10 +446,12 @@ fn errors_in_rows_of_cayman_are_refused() {
         ("0 add f32 f32 - f32", "5: expected a mnemonic, found `add`"),
         ("0 ADD f32 f64 - f32", "5: expected a type, found `f64` (known: f32, i32, b32)"),
         ("0 ADD f32 f32", "5: expected the type in column `src2`, found the end of the line"),
+        ("0 ADD f32 f32 - f32 modelled", "5: expected `facet:NAME` on the modelled row, found none"),
         (
-            "0 ADD f32 f32 - f32 modelled",
-            "5: expected alias:, modelled:REASON, exact, rounded or unsupported, found `modelled`",
+            "0 ADD f32 f32 - f32 modelled:why",
+            "5: expected alias:, facet:, exact, rounded, modelled or unsupported, found `modelled:why`",
         ),
+        ("0 ADD f32 f32 - f32 facet:a facet:a", "5: expected each facet once, found `a` twice"),
         ("0 ADD f32 f32 - f32 exact exact", "5: expected one fidelity, found `exact` in addition to another"),
         ("0 ADD - - - -", "5: expected types of sources in ALU rows, and in no others"),
     ] {

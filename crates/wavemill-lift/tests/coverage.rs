@@ -103,7 +103,7 @@ fn disagreements(format: Format) -> String {
             writeln!(
                 text,
                 "{} is lifted on {}: change its fidelity from `unsupported` to `exact`, `rounded` or \
-                 `modelled:REASON` there ({file})",
+                 `modelled` there ({file})",
                 row.name(),
                 set(&lifted)
             )

@@ -1,8 +1,8 @@
 //! Statistics of launches: instructions, rows of the instruction table, memory.
 
 pub use crate::launch::stats::LaunchStats;
-pub use crate::observe::mix::{FidelityCounts, InexactCount, InstructionMix, OperationCounts};
+pub use crate::observe::mix::{FacetCount, FidelityCounts, InexactCount, InstructionMix, OperationCounts};
 pub use crate::observe::rows::{FormatCount, RowCount, RowCounts, rows_of};
 pub use crate::observe::traffic::{AccessCount, LINE, LdsCount, Traffic};
-pub use wavemill_isa::gcn::{Fidelity, Format};
+pub use wavemill_isa::gcn::{Facet, FacetKind, Fidelity, Format};
 pub use wavemill_machine::RunStats;

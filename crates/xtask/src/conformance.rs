@@ -1,6 +1,5 @@
 //! The part of CONFORMANCE.md that follows from the rows: how exact the meanings of the instructions are.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -30,7 +29,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 /// A line of a table.
-fn line(out: &mut String, cells: impl IntoIterator<Item = String>) {
+pub(crate) fn line(out: &mut String, cells: impl IntoIterator<Item = String>) {
     for cell in cells {
         write!(out, "| {cell} ").expect("writing to a string");
     }
@@ -38,7 +37,7 @@ fn line(out: &mut String, cells: impl IntoIterator<Item = String>) {
 }
 
 /// The head of a table whose columns but the first are numbers.
-fn head(out: &mut String, columns: &[&str]) {
+pub(crate) fn head(out: &mut String, columns: &[&str]) {
     line(out, columns.iter().map(|&column| column.to_owned()));
     let marks = (0..columns.len()).map(|n| if n == 0 { "---" } else { "---:" }.to_owned());
     out.push_str(&marks.fold(String::new(), |text, mark| text + "|" + &mark));
@@ -46,7 +45,7 @@ fn head(out: &mut String, columns: &[&str]) {
 }
 
 /// How many rows have each level, each row with a target of its own.
-fn levels(rows: impl Iterator<Item = (&'static Row, Target)>) -> [usize; Fidelity::ALL.len()] {
+pub(crate) fn levels(rows: impl Iterator<Item = (&'static Row, Target)>) -> [usize; Fidelity::ALL.len()] {
     let mut counts = [0; Fidelity::ALL.len()];
     for (row, target) in rows {
         counts[row.fidelity(target) as usize] += 1;
@@ -54,15 +53,17 @@ fn levels(rows: impl Iterator<Item = (&'static Row, Target)>) -> [usize; Fidelit
     counts
 }
 
-/// The tables of levels, and the list of what is modelled.
+/// Counts and their sum, as cells of a table.
+pub(crate) fn numbers(counts: [usize; Fidelity::ALL.len()]) -> Vec<String> {
+    let total = counts.iter().sum::<usize>();
+    counts.into_iter().chain([total]).map(|n| n.to_string()).collect()
+}
+
+/// The table of levels.
 fn tables() -> String {
     let rows = || Op::ALL.iter().map(|op| op.row());
     let newest = |row: &'static Row| row.targets.iter().last().map(|target| (row, target));
     let names: Vec<&str> = Fidelity::ALL.iter().map(|level| level.name()).collect();
-    let numbers = |counts: [usize; Fidelity::ALL.len()]| {
-        let total = counts.iter().sum::<usize>();
-        counts.into_iter().chain([total]).map(|n| n.to_string()).collect::<Vec<_>>()
-    };
     let mut out = String::from(
         "\nInstructions by format; each counts once, with its level on the newest target that has it.\n\n",
     );
@@ -72,33 +73,6 @@ fn tables() -> String {
         line(&mut out, [vec![format.name().to_owned()], numbers(counts)].concat());
     }
     line(&mut out, [vec!["all".to_owned()], numbers(levels(rows().filter_map(newest)))].concat());
-
-    out.push_str("\nInstructions by target.\n\n");
-    head(&mut out, &[&["target"], &names[..], &["all"]].concat());
-    for target in Target::GCN {
-        let of_target = rows().filter(|row| row.targets.contains(target)).map(|row| (row, target));
-        line(&mut out, [vec![target.name().to_owned()], numbers(levels(of_target))].concat());
-    }
-
-    out.push_str("\nWhat is modelled, and for how many instructions on at least one target.\n\n");
-    head(&mut out, &["choice", "instructions"]);
-    let mut choices: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for row in rows() {
-        for target in row.targets.iter().filter(|target| row.fidelity(*target) == Fidelity::Modelled) {
-            let named = choices.entry(row.fidelity_note(target)).or_default();
-            if named.last() != Some(&row.name()) {
-                named.push(row.name());
-            }
-        }
-    }
-    for (note, named) in choices {
-        let which = match named[..] {
-            ref few if few.len() <= 4 => few.join("`, `"),
-            [first, .., last] => format!("{first}` to `{last}"),
-            _ => String::new(),
-        };
-        line(&mut out, [format!("{note} (`{which}`)"), named.len().to_string()]);
-    }
     out.push('\n');
     out
 }

@@ -39,7 +39,7 @@ fn markdown(text: &str) -> String {
 }
 
 /// Adds a paragraph, wrapped, whose lines after the first have an indent.
-fn paragraph(out: &mut String, first: &str, indent: &str, text: &str) {
+pub(crate) fn paragraph(out: &mut String, first: &str, indent: &str, text: &str) {
     let mut line = first.to_owned();
     for word in text.split_whitespace() {
         let blank = usize::from(line.len() > indent.len() && !line.ends_with(' '));

@@ -4,6 +4,7 @@ mod chart;
 mod compare_objdump;
 mod conformance;
 mod coverage;
+mod fidelity;
 mod files;
 mod generated;
 mod handbook;
@@ -29,6 +30,8 @@ enum Chore {
     Conformance(generated::Options),
     /// Print how many rows of the instruction table the kernels execute, by format and target
     Coverage(coverage::Options),
+    /// Write docs/fidelity.md: the levels and facets of all instructions, and those without a meaning
+    Fidelity(generated::Options),
     /// Write docs/options.md, and the table in docs/exit-codes.md, from the definition of the command line
     Handbook(generated::Options),
     /// Print what kernels and instructions binaries have, by how often they occur, and whether all of them have a meaning
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Chore::CompareObjdump(options) => compare_objdump::run(&options),
         Chore::Conformance(options) => conformance::run(&options),
         Chore::Coverage(options) => coverage::run(&options),
+        Chore::Fidelity(options) => fidelity::run(&options),
         Chore::Handbook(options) => handbook::run(&options),
         Chore::Histogram(options) => histogram::run(&options),
         Chore::IrReference(options) => ir_reference::run(&options),

@@ -364,6 +364,7 @@ mod tests {
             expect = ["y=zeros", { that = "y[0]=0", tolerance = "ulp=1" }]
             tolerance = "abs=1"
             stats = true
+            fidelity = true
             threads = 2
             tier = "portable"
             max-instructions = 1000
@@ -383,7 +384,7 @@ mod tests {
         let expect = &args.results.wanted.expect;
         assert_eq!((expect[0].tolerance.abs, expect[1].tolerance.ulp), (1.0, 1));
         assert_eq!((args.launch.times(), args.checks.timeout), (3, Some(Duration::from_millis(2500))));
-        assert!(args.launch.cooperative && args.engine.deterministic);
+        assert!(args.launch.cooperative && args.engine.deterministic && args.trace.fidelity);
         // The grid is given only once.
         let both = read(&format!("{text}\ngrid = 1")).unwrap_err();
         assert!(both.contains("are both given"), "{both}");

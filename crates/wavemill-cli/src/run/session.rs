@@ -286,8 +286,12 @@ impl Session<'_> {
         let Some(stats) = last else { return Ok(()) };
         let kernel = prepared.kernel.name();
         warn(out_of_range);
-        if self.job.options.trace.stats.is_some() {
-            let text = stats::text(&stats, &times);
+        let (counts, fidelity) = (self.job.options.trace.stats, self.job.options.trace.fidelity);
+        if counts.is_some() || fidelity {
+            let text = match (counts, &stats.fidelity) {
+                (None, Some(counts)) => stats::fidelity(counts),
+                _ => stats::text(&stats, &times, fidelity),
+            };
             let parts = stats::json(index, kernel, &stats, &times);
             message::say_with(Kind::Stats, text.trim_end(), &parts);
         }

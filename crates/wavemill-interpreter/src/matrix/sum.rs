@@ -73,11 +73,11 @@ pub(super) unsafe fn outputs<S: Simd>(site: &Site, plan: &Plan, panels: &Panels,
                 MatrixSum::Tree { width } => tree::<S>(factors, depth, width.into(), c),
                 MatrixSum::Wrap => wrap::<S>(factors, depth, c),
                 MatrixSum::Truncated { group, halves, .. } => {
-                    valid &= is_finite::<S>(c);
                     let scales = op.scales.map(|_| &panels.scales);
                     let step = usize::from(group).min(depth);
                     let mut sum = c;
                     for k in (0..depth).step_by(step) {
+                        valid &= is_finite::<S>(sum);
                         let shift = scales.map(|scales| scale::<S>(scales, output, factors.size, k));
                         sum = if halves {
                             halved::<S>(factors, k..k + step, shift, sum, &mut valid)

@@ -1,7 +1,7 @@
 //! The rows: every fact about an instruction that does not depend on its operands.
 
 use super::vocabulary::{Elem, Format};
-use crate::gcn::Fidelity;
+use crate::gcn::{Facet, FacetKind, Fidelity};
 
 include!(concat!(env!("OUT_DIR"), "/cayman_tables.rs"));
 
@@ -26,8 +26,8 @@ pub struct Row {
     pub result: Option<Elem>,
     /// How exact its meaning is.
     pub fidelity: Fidelity,
-    /// The choice made, where it is [`Fidelity::Modelled`]; otherwise empty.
-    pub fidelity_note: &'static str,
+    /// The exceptions to this level.
+    pub facets: &'static [&'static Facet],
     /// Where the manual lists it.
     pub section: &'static str,
     /// A remark: an erratum of the manual, or where the row departs from it. Empty for most rows.

@@ -4,7 +4,7 @@ use super::encoding::{Encoding, Field, FieldId};
 use super::modifiers::Modifiers;
 use super::operand::Operand;
 use super::resolve::Words;
-use super::row::{FORMS, Form, Op, OperandSpec, Row};
+use super::row::{FORMS, Facet, Form, Op, OperandSpec, Row};
 use super::vocabulary::{Elem, Fidelity, Role, Type};
 use crate::target::Target;
 
@@ -81,20 +81,19 @@ impl Inst {
         Words { target: self.target, form: self.form(), words: &self.words }
     }
 
-    /// How exact the meaning of this instance is: the row's level, or worse if a modifier is modelled.
+    /// How exact the meaning of the instruction is: the row's level. [`Inst::facets`] are the
+    /// exceptions.
     pub fn fidelity(&self) -> Fidelity {
-        let row = self.row().fidelity(self.target);
-        if self.modifiers().omod == 0 { row } else { row.max(Fidelity::Modelled) }
+        self.row().fidelity(self.target)
     }
 
-    /// The choice made, where [`Inst::fidelity`] is [`Fidelity::Modelled`]; otherwise empty.
-    pub fn fidelity_note(&self) -> &'static str {
-        match (self.fidelity(), self.row().fidelity_note(self.target)) {
-            (Fidelity::Modelled, "") => {
-                "the output modifier has no effect while MODE.IEEE is set or denormal results are kept, and a zero \
-                 that it changes loses its sign"
-            }
-            (_, note) => note,
+    /// The exceptions to [`Inst::fidelity`] for this instance: those of the row, and that of the
+    /// output modifier if it is in use.
+    pub fn facets(&self) -> &'static [&'static Facet] {
+        let row = self.row();
+        match self.modifiers().omod {
+            0 => row.facets(self.target),
+            _ => row.facets_with_omod(self.target),
         }
     }
 

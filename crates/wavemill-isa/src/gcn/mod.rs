@@ -33,9 +33,9 @@ pub use instructions::{Instructions, instructions};
 pub use matrix::{Matrix, MatrixExtent, MatrixLayout, MatrixLayoutError, MatrixPlace};
 pub use modifiers::{Dpp, DstUnused, Export, Modifiers, Sdwa, SdwaSel};
 pub use operand::{InlineFloat, Operand, Special};
-pub use row::{Form, Op, OperandSpec, Row};
+pub use row::{Facet, Form, Op, OperandSpec, Row};
 pub use rules::{BrokenRule, Rule};
 pub use vocabulary::{
-    Access, Elem, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role, State,
-    StateSet, Takes, Type, matrix_format,
+    Access, Elem, FacetKind, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role,
+    State, StateSet, Takes, Type, matrix_format,
 };

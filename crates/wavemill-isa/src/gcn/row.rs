@@ -3,8 +3,8 @@
 use super::encoding::Encoding;
 use super::names::{EMPTY, SLOTS, first_slot};
 use super::vocabulary::{
-    Access, Elem, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role, StateSet,
-    Takes, Type,
+    Access, Elem, FacetKind, Fidelity, Flag, FlagSet, Format, MatrixShape, MemAccess, MemOp, MemSpace, Role,
+    StateSet, Takes, Type,
 };
 use crate::target::{Target, TargetSet};
 
@@ -62,6 +62,37 @@ pub struct Form {
     pub(super) windows: [Window; 4],
 }
 
+/// A named exception to the level of an instruction: one aspect of its meaning that neither a cited
+/// text nor an outside oracle fixes.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Facet {
+    /// Its name, which is unique in an instruction family.
+    pub name: &'static str,
+    /// The aspect of the meaning.
+    pub kind: FacetKind,
+    /// What is open, and what Wavemill does: a clause or sentences without a full stop at the end.
+    pub open: &'static str,
+    /// The evidence that would settle it.
+    pub settled_by: &'static str,
+}
+
+impl Facet {
+    /// Every facet of the family, in the order of their file.
+    pub fn all() -> impl Iterator<Item = &'static Facet> {
+        FACETS.iter()
+    }
+}
+
+/// How exact a row is on some targets.
+#[derive(Debug)]
+struct Exactness {
+    targets: TargetSet,
+    level: Fidelity,
+    facets: &'static [&'static Facet],
+    /// The facets of instances with an output modifier.
+    with_omod: &'static [&'static Facet],
+}
+
 /// One instruction: every fact that does not depend on an instance.
 #[derive(Debug)]
 pub struct Row {
@@ -93,7 +124,7 @@ pub struct Row {
     pub float_mods: u8,
     first_form: u16,
     form_count: u16,
-    fidelity: &'static [(TargetSet, Fidelity, &'static str)],
+    fidelity: &'static [Exactness],
     /// Where the manual lists it, such as "Vega 12.7".
     pub section: &'static str,
     /// A remark: an erratum of the manual, or where the row departs from it. Empty for most rows.
@@ -181,25 +212,29 @@ impl Row {
         self.flags
     }
 
-    /// How exact the meaning of the instruction is on `target`; [`Fidelity::Unsupported`] where the target lacks it.
+    /// How exact the meaning of the instruction is on `target`; [`Fidelity::Unsupported`] where the
+    /// target lacks it. [`Row::facets`] are the exceptions.
     ///
     /// A row that is not unsupported may still have instances without a meaning, such as LDS
-    /// instructions on the global data share. [`Inst::fidelity`](super::Inst::fidelity) also takes
-    /// modifiers into account.
+    /// instructions on the global data share.
     pub fn fidelity(&self, target: Target) -> Fidelity {
-        self.fidelity_and_note(target).0
+        self.exactness(target).map_or(Fidelity::Unsupported, |exactness| exactness.level)
     }
 
-    /// The choice made, where [`Row::fidelity`] is [`Fidelity::Modelled`]; otherwise empty.
-    pub fn fidelity_note(&self, target: Target) -> &'static str {
-        self.fidelity_and_note(target).1
+    /// The exceptions to [`Row::fidelity`] that hold for every instance on `target`. On an
+    /// unsupported row they say why it has no meaning.
+    pub fn facets(&self, target: Target) -> &'static [&'static Facet] {
+        self.exactness(target).map_or(&[], |exactness| exactness.facets)
     }
 
-    fn fidelity_and_note(&self, target: Target) -> (Fidelity, &'static str) {
-        self.fidelity
-            .iter()
-            .find(|(targets, ..)| targets.contains(target))
-            .map_or((Fidelity::Unsupported, ""), |&(_, level, note)| (level, note))
+    /// The exceptions to [`Row::fidelity`] for an instance with an output modifier on `target`:
+    /// those of [`Row::facets`], and more.
+    pub fn facets_with_omod(&self, target: Target) -> &'static [&'static Facet] {
+        self.exactness(target).map_or(&[], |exactness| exactness.with_omod)
+    }
+
+    fn exactness(&self, target: Target) -> Option<&'static Exactness> {
+        self.fidelity.iter().find(|exactness| exactness.targets.contains(target))
     }
 
     /// The operand with this role.

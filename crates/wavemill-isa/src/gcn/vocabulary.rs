@@ -550,19 +550,52 @@ words! {
 words! {
     /// How exact the meaning of an instruction is, best first.
     ///
-    /// The level covers the computation of the instruction itself. The manuals leave some rules for
-    /// whole families open. Wavemill chooses these once, and they do not lower the level of a row:
-    /// which NaN results from an operation on NaNs, and that the ALU clears the upper half of a
-    /// 16-bit result where no other rule is given.
+    /// The level covers the computation of the instruction, except what its facets name.
     pub enum Fidelity {
-        /// Defined bit for bit by the manual, and computed so.
+        /// The cited text or an outside oracle fixes all bits, except those of the named facets.
         Exact = "exact",
-        /// Correctly rounded, where the manual gives only an error bound: hardware may differ in the last bits.
+        /// Correctly rounded, where the manual gives only an error bound: hardware may differ in the last bits, and in the named facets.
         Rounded = "rounded",
-        /// A documented choice of ours, at least for some operands, where the manuals are silent or contradict themselves.
+        /// A documented choice, which the facets name: the manuals are silent or contradict themselves about the whole meaning.
         Modelled = "modelled",
         /// No meaning yet: reaching it is a fault.
         Unsupported = "unsupported",
+    }
+}
+
+words! {
+    /// The aspect of a meaning that a facet leaves open.
+    pub enum FacetKind {
+        /// Which NaN results: its sign, its payload, or the number that replaces it.
+        Nan = "nan",
+        /// Which denormal field of MODE counts, or whether denormals are flushed.
+        DenormField = "denorm_field",
+        /// Which rounding field of MODE counts, or where a result is rounded.
+        RoundField = "round_field",
+        /// The order, grouping and width of a sum.
+        Order = "order",
+        /// The result for special or out-of-range operands.
+        Value = "value",
+        /// The effect of absolute value, negation, output modifier, clamp and selections.
+        Modifiers = "modifiers",
+        /// The half of the destination that the result does not fill.
+        UpperHalf = "upper_half",
+        /// Which lane, register or byte holds which element.
+        Layout = "layout",
+        /// The value of SCC.
+        Scc = "scc",
+        /// The influence of EXEC.
+        Exec = "exec",
+        /// How an address is formed.
+        Address = "address",
+        /// The limits of an access, and what happens beyond them.
+        Range = "range",
+        /// Clocks and their units.
+        Time = "time",
+        /// The machine around the wave: host, graphics pipeline, debugger, caches, counters.
+        Environment = "environment",
+        /// Why an unsupported instruction has no meaning.
+        Meaning = "meaning",
     }
 }
 

@@ -8,8 +8,8 @@ use wavemill_interpreter::Tier;
 
 use crate::observe::access_name;
 use crate::stats::{
-    AccessCount, Fidelity, FidelityCounts, FormatCount, InexactCount, InstructionMix, LINE, LaunchStats,
-    LdsCount, OperationCounts, RowCount, RowCounts,
+    AccessCount, Facet, FacetCount, Fidelity, FidelityCounts, FormatCount, InexactCount, InstructionMix,
+    LINE, LaunchStats, LdsCount, OperationCounts, RowCount, RowCounts,
 };
 
 #[derive(Serialize)]
@@ -33,8 +33,19 @@ impl Mix {
 struct Inexact<'a> {
     mnemonic: &'a str,
     fidelity: &'static str,
-    note: &'a str,
+    note: String,
+    facets: Vec<&'static str>,
     count: u64,
+}
+
+#[derive(Serialize)]
+struct FacetData<'a> {
+    name: &'static str,
+    kind: &'static str,
+    count: u64,
+    open: &'static str,
+    settled_by: &'static str,
+    instructions: Vec<Counted<'a>>,
 }
 
 #[derive(Serialize)]
@@ -43,10 +54,11 @@ struct FidelityData<'a> {
     #[serde(flatten)]
     levels: BTreeMap<&'static str, u64>,
     inexact: Vec<Inexact<'a>>,
+    facets: Vec<FacetData<'a>>,
 }
 
 #[derive(Serialize)]
-struct Opaque<'a> {
+struct Counted<'a> {
     mnemonic: &'a str,
     count: u64,
 }
@@ -59,7 +71,7 @@ struct Operations<'a> {
     opaque: u64,
     ir_per_guest: f64,
     opaque_share: f64,
-    opaque_by_instruction: Vec<Opaque<'a>>,
+    opaque_by_instruction: Vec<Counted<'a>>,
 }
 
 #[derive(Serialize)]
@@ -134,17 +146,34 @@ fn fidelity(counts: &FidelityCounts) -> FidelityData<'_> {
     let one = |one: &InexactCount| Inexact {
         mnemonic: one.mnemonic,
         fidelity: one.fidelity.name(),
-        note: one.note,
+        note: match one.fidelity {
+            Fidelity::Modelled => one.facets.iter().map(|facet| facet.open).collect::<Vec<_>>().join("; "),
+            _ => String::new(),
+        },
+        facets: one.facets.iter().map(|facet| facet.name).collect(),
         count: one.count,
+    };
+    let facet = |one: &'_ FacetCount| {
+        let Facet { name, kind, open, settled_by } = *one.facet;
+        let counted = |(mnemonic, count): &(&'static str, u64)| Counted { mnemonic, count: *count };
+        FacetData {
+            name,
+            kind: kind.name(),
+            count: one.count,
+            open,
+            settled_by,
+            instructions: one.instructions.iter().map(counted).collect(),
+        }
     };
     FidelityData {
         levels: Fidelity::ALL.iter().map(|level| (level.name(), counts.of(*level))).collect(),
         inexact: counts.inexact.iter().map(one).collect(),
+        facets: counts.facets.iter().map(facet).collect(),
     }
 }
 
 fn operations(counts: &OperationCounts) -> Operations<'_> {
-    let one = |(mnemonic, count): &(&'static str, u64)| Opaque { mnemonic, count: *count };
+    let one = |(mnemonic, count): &(&'static str, u64)| Counted { mnemonic, count: *count };
     Operations {
         guest: counts.guest,
         ir: counts.ir,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wavemill_interpreter::{OperationCost, Tier, operation_costs};
 use wavemill_ir::Block;
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Fidelity, Format, Inst, Op, decode};
+use wavemill_isa::gcn::{Facet, Fidelity, Format, Inst, Op, decode};
 use wavemill_machine::{BlockCount, MemoryMap};
 
 use super::rows::{RowCount, RowCounts};
@@ -57,16 +57,30 @@ impl InstructionMix {
 /// Guest instructions of a launch by how exact their meanings are ([`Fidelity`]).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FidelityCounts {
-    /// Defined bit for bit by the manual.
+    /// All bits, except those of facets, are fixed by a cited text or an outside oracle.
     pub exact: u64,
     /// Correctly rounded where the manual gives only an error bound.
     pub rounded: u64,
-    /// A documented choice where the manual is silent or contradicts itself, at least for some operands.
+    /// A documented choice where the manual is silent or contradicts itself about the whole meaning.
     pub modelled: u64,
     /// Without a meaning. These end a launch, so a launch that succeeds has none.
     pub unsupported: u64,
     /// The instructions that are not exact, most frequent first.
     pub inexact: Vec<InexactCount>,
+    /// The facets of the executed instructions, most frequent first. An instruction with several
+    /// facets counts for each.
+    pub facets: Vec<FacetCount>,
+}
+
+/// How often instructions with a facet ran.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FacetCount {
+    /// The facet.
+    pub facet: &'static Facet,
+    /// How often waves ran instructions that have it.
+    pub count: u64,
+    /// These instructions, most frequent first.
+    pub instructions: Vec<(&'static str, u64)>,
 }
 
 /// How often an instruction without an exact meaning ran.
@@ -76,8 +90,8 @@ pub struct InexactCount {
     pub mnemonic: &'static str,
     /// How exact it is.
     pub fidelity: Fidelity,
-    /// The documented choice, if it is modelled; otherwise empty.
-    pub note: &'static str,
+    /// Its facets. An instruction appears once for each set of facets.
+    pub facets: &'static [&'static Facet],
     /// How often waves ran it.
     pub count: u64,
 }
@@ -158,7 +172,8 @@ pub(crate) struct Executed {
     pub fidelity: FidelityCounts,
     /// Their cost, if the interpreter ran them.
     pub operations: Option<OperationCounts>,
-    inexact: HashMap<(&'static str, Fidelity, &'static str), u64>,
+    inexact: HashMap<(&'static str, Fidelity, &'static [&'static Facet]), u64>,
+    facets: HashMap<&'static Facet, HashMap<&'static str, u64>>,
     opaque: HashMap<&'static str, u64>,
     by_row: HashMap<Op, RowCount>,
 }
@@ -172,6 +187,7 @@ impl Executed {
             fidelity: FidelityCounts::default(),
             operations: interpreted.then(OperationCounts::default),
             inexact: HashMap::new(),
+            facets: HashMap::new(),
             opaque: HashMap::new(),
             by_row: HashMap::new(),
         }
@@ -242,21 +258,32 @@ impl Executed {
         let fidelity = inst.fidelity();
         *self.fidelity.slot(fidelity) += entered;
         if fidelity != Fidelity::Exact {
-            let key = (inst.mnemonic(), fidelity, inst.fidelity_note());
+            let key = (inst.mnemonic(), fidelity, inst.facets());
             *self.inexact.entry(key).or_default() += entered;
+        }
+        for facet in inst.facets() {
+            *self.facets.entry(facet).or_default().entry(inst.mnemonic()).or_default() += entered;
         }
     }
 
     fn finish(mut self) -> Self {
         self.rows = RowCounts::new(self.rows.target(), self.by_row.drain().map(|(_, row)| row).collect());
-        let inexact = self.inexact.drain().map(|((mnemonic, fidelity, note), count)| InexactCount {
+        let inexact = self.inexact.drain().map(|((mnemonic, fidelity, facets), count)| InexactCount {
             mnemonic,
             fidelity,
-            note,
+            facets,
             count,
         });
         self.fidelity.inexact = inexact.filter(|one| one.count > 0).collect();
-        self.fidelity.inexact.sort_by_key(|one| (std::cmp::Reverse(one.count), one.mnemonic, one.note));
+        let names = |one: &InexactCount| one.facets.iter().map(|facet| facet.name).collect::<Vec<_>>();
+        self.fidelity.inexact.sort_by_key(|one| (std::cmp::Reverse(one.count), one.mnemonic, names(one)));
+        let facets = self.facets.drain().map(|(facet, instructions)| {
+            let mut instructions: Vec<_> = instructions.into_iter().filter(|(_, n)| *n > 0).collect();
+            instructions.sort_by_key(|(name, n)| (std::cmp::Reverse(*n), *name));
+            FacetCount { facet, count: instructions.iter().map(|(_, n)| n).sum(), instructions }
+        });
+        self.fidelity.facets = facets.filter(|one| one.count > 0).collect();
+        self.fidelity.facets.sort_by_key(|one| (std::cmp::Reverse(one.count), one.facet.name));
         if let Some(operations) = &mut self.operations {
             operations.opaque_by_instruction = self.opaque.drain().filter(|(_, n)| *n > 0).collect();
             operations.opaque_by_instruction.sort_by_key(|(name, n)| (std::cmp::Reverse(*n), *name));
@@ -311,7 +338,11 @@ mod tests {
         assert_eq!((f.total(), all.mix.total()), (15, 15));
         let names: Vec<_> = f.inexact.iter().map(|one| (one.mnemonic, one.fidelity, one.count)).collect();
         assert_eq!(names, [("s_memtime", Fidelity::Modelled, 3), ("v_sqrt_f32", Fidelity::Rounded, 3)]);
-        assert!(!f.inexact[0].note.is_empty() && f.inexact[1].note.is_empty());
+        let facets: Vec<_> =
+            f.facets.iter().map(|one| (one.facet.name, one.count, &one.instructions[..])).collect();
+        let nan = [("v_add_f32", 3), ("v_sqrt_f32", 3)];
+        assert_eq!(facets, [("nan_choice", 6, &nan[..]), ("clocks", 3, &[("s_memtime", 3)][..])]);
+        assert_eq!(f.inexact[0].facets, [f.facets[1].facet]);
         let o = all.operations.as_ref().expect("the interpreter runs it");
         assert_eq!((o.guest, o.ir, o.host, o.opaque), (15, 15, 15, 3));
         assert_eq!(o.opaque_by_instruction, [("ds_swizzle_b32", 3)]);
@@ -329,12 +360,13 @@ mod tests {
     }
 
     #[test]
-    fn modifiers_cost_steps_and_may_be_modelled() {
+    fn modifiers_cost_steps_and_may_have_a_facet() {
         // v_add_f32_e64 v0, v1, v2 mul:2; v_mov_b32_dpp v0, v1 row_mirror; s_endpgm
         let program = [0xd101_0000, 0x0802_0501, 0x7e00_02fa, 0xff01_4001, 0xbf81_0000];
         let all = counts(&program, 1);
-        assert_eq!((all.fidelity.exact, all.fidelity.modelled), (2, 1));
-        assert_eq!(all.fidelity.inexact[0].mnemonic, "v_add_f32");
+        assert_eq!((all.fidelity.exact, all.fidelity.modelled), (3, 0));
+        let facets: Vec<_> = all.fidelity.facets.iter().map(|one| (one.facet.name, one.count)).collect();
+        assert_eq!(facets, [("nan_choice", 1), ("output_modifier", 1)]);
         let o = all.operations.expect("the interpreter runs it");
         assert_eq!((o.ir, o.host), (3, 4));
         assert_eq!(o.opaque_by_instruction, [("v_mov_b32", 1)]);

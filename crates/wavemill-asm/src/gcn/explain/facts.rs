@@ -1,6 +1,6 @@
 //! The facts of a row about an instruction, for all its forms on all targets.
 
-use wavemill_isa::gcn::{Flag, Form, Inst, Op, OperandSpec, Row};
+use wavemill_isa::gcn::{Facet, Fidelity, Flag, Form, Inst, Op, OperandSpec, Row};
 use wavemill_isa::{Target, TargetSet};
 
 use super::super::mnemonic::Suffix;
@@ -51,6 +51,37 @@ pub struct PropertyFacts {
     pub targets: Vec<&'static str>,
 }
 
+/// A facet: a named exception to the fidelity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct FacetFacts {
+    /// Its name.
+    pub name: &'static str,
+    /// The aspect of the meaning, such as `nan`.
+    pub kind: &'static str,
+    /// The description of the kind.
+    pub description: &'static str,
+    /// What is open, and what Wavemill does.
+    pub open: &'static str,
+    /// The evidence that would settle it.
+    pub settled_by: &'static str,
+    /// Whether only instances with an output modifier have it.
+    pub with_omod: bool,
+}
+
+impl FacetFacts {
+    fn of(facet: &Facet, with_omod: bool) -> FacetFacts {
+        FacetFacts {
+            name: facet.name,
+            kind: facet.kind.name(),
+            description: facet.kind.description(),
+            open: facet.open,
+            settled_by: facet.settled_by,
+            with_omod,
+        }
+    }
+}
+
 /// The fidelity of the emulator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -61,19 +92,27 @@ pub struct FidelityFacts {
     pub level: &'static str,
     /// The description of the level.
     pub description: &'static str,
-    /// The choice made, where it is `modelled`.
-    pub note: Option<&'static str>,
+    /// The choice made, where it is `modelled`: what its facets say.
+    pub note: Option<String>,
+    /// The exceptions to the level.
+    pub facets: Vec<FacetFacts>,
 }
 
 impl FidelityFacts {
     /// The fidelity of an instance.
     pub(super) fn of_instance(inst: &Inst) -> FidelityFacts {
-        let level = inst.fidelity();
+        let facets = inst.facets().iter().map(|facet| FacetFacts::of(facet, false)).collect();
+        FidelityFacts::new(vec![inst.target().name()], inst.fidelity(), facets)
+    }
+
+    fn new(targets: Vec<&'static str>, level: Fidelity, facets: Vec<FacetFacts>) -> FidelityFacts {
+        let open = facets.iter().filter(|facet| !facet.with_omod).map(|facet| facet.open);
         FidelityFacts {
-            targets: vec![inst.target().name()],
+            targets,
             level: level.name(),
             description: level.description(),
-            note: Some(inst.fidelity_note()).filter(|note| !note.is_empty()),
+            note: (level == Fidelity::Modelled).then(|| open.collect::<Vec<_>>().join("; ")),
+            facets,
         }
     }
 }
@@ -273,16 +312,13 @@ fn form_facts(row: &Row, form: &Form, target: Target) -> FormFacts {
 fn fidelity(row: &Row, targets: TargetSet) -> Vec<FidelityFacts> {
     let mut all: Vec<FidelityFacts> = Vec::new();
     for target in targets.iter() {
-        let (level, note) = (row.fidelity(target), row.fidelity_note(target));
-        let note = Some(note).filter(|note| !note.is_empty());
-        match all.iter_mut().find(|other| other.level == level.name() && other.note == note) {
+        let plain = row.facets(target);
+        let facet = |facet: &&'static Facet| FacetFacts::of(facet, !plain.contains(facet));
+        let facets: Vec<FacetFacts> = row.facets_with_omod(target).iter().map(facet).collect();
+        let level = row.fidelity(target);
+        match all.iter_mut().find(|other| other.level == level.name() && other.facets == facets) {
             Some(other) => other.targets.push(target.name()),
-            None => all.push(FidelityFacts {
-                targets: vec![target.name()],
-                level: level.name(),
-                description: level.description(),
-                note,
-            }),
+            None => all.push(FidelityFacts::new(vec![target.name()], level, facets)),
         }
     }
     all

@@ -21,7 +21,9 @@ mod state;
 mod text;
 
 pub use elsewhere::{OnTarget, SameBytes};
-pub use facts::{FidelityFacts, FormFacts, InstructionFacts, MnemonicFacts, OperandFacts, PropertyFacts};
+pub use facts::{
+    FacetFacts, FidelityFacts, FormFacts, InstructionFacts, MnemonicFacts, OperandFacts, PropertyFacts,
+};
 pub use fields::{FieldFacts, FieldKind, FieldValue};
 pub use matrix::{ElementFacts, MatrixReport, MatrixTable};
 pub use mnemonic::{Mnemonic, mnemonics};
@@ -30,7 +32,7 @@ pub use operands::{OperandValue, RegisterRange};
 pub use state::{MemoryFacts, StateFacts};
 
 pub(in crate::gcn) use drawing::{Cell, cells, draw};
-pub(in crate::gcn) use text::targets as target_list;
+pub(in crate::gcn) use text::{by_facet, by_level, targets as target_list};
 
 use wavemill_isa::gcn::Inst;
 

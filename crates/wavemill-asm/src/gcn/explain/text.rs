@@ -7,7 +7,7 @@ use wavemill_isa::Target;
 use super::Explanation;
 use super::drawing::{cells, draw, value_cells};
 use super::elsewhere::{OnTarget, SameBytes};
-use super::facts::{FidelityFacts, InstructionFacts, PropertyFacts};
+use super::facts::{FacetFacts, FidelityFacts, InstructionFacts, PropertyFacts};
 use super::fields::FieldValue;
 use super::modifiers::{ModifierFacts, ModifierValue};
 use super::operands::OperandValue;
@@ -213,15 +213,54 @@ fn property_lines(f: &mut Formatter<'_>, properties: &[PropertyFacts], on_target
 
 fn fidelity_lines(f: &mut Formatter<'_>, all: &[FidelityFacts], on_targets: bool) -> fmt::Result {
     let mut table = Table::default();
-    for fidelity in all {
-        let note = fidelity.note.map_or(String::new(), |note| format!(" Here: {note}."));
-        let mut row = vec![fidelity.level.to_owned(), format!("{}{note}", fidelity.description)];
+    for (fidelity, names) in by_level(all) {
+        let mut row = vec![fidelity.level.to_owned(), fidelity.description.to_owned()];
         if on_targets {
-            row.insert(1, targets(&fidelity.targets));
+            row.insert(1, targets(&names));
         }
         table.row(row);
     }
-    table.write(f)
+    table.write(f)?;
+    facet_lines(f, all, on_targets)
+}
+
+/// The facets, each once with the targets that have it.
+fn facet_lines(f: &mut Formatter<'_>, all: &[FidelityFacts], on_targets: bool) -> fmt::Result {
+    for (facet, names) in by_facet(all) {
+        let with_omod = if facet.with_omod { ", with an output modifier" } else { "" };
+        let on = if on_targets { format!(" on {}", targets(&names)) } else { String::new() };
+        writeln!(f, "  facet {} ({}){on}{with_omod}: {}.", facet.name, facet.kind, facet.open)?;
+        writeln!(f, "    Settled by: {}.", facet.settled_by)?;
+    }
+    Ok(())
+}
+
+/// Each level once, with the targets that have it.
+pub(in crate::gcn) fn by_level(all: &[FidelityFacts]) -> Vec<(&FidelityFacts, Vec<&'static str>)> {
+    merged(all.iter().map(|fidelity| (fidelity, fidelity)), |one, other| one.level == other.level)
+}
+
+/// Each facet once, with the targets that have it.
+pub(in crate::gcn) fn by_facet(all: &[FidelityFacts]) -> Vec<(&FacetFacts, Vec<&'static str>)> {
+    let facets = all.iter().flat_map(|fidelity| fidelity.facets.iter().map(move |facet| (facet, fidelity)));
+    merged(facets, |one, other| one == other)
+}
+
+/// Equal items once, with the targets of all of them.
+fn merged<'a, T>(
+    items: impl Iterator<Item = (&'a T, &'a FidelityFacts)>,
+    same: impl Fn(&T, &T) -> bool,
+) -> Vec<(&'a T, Vec<&'static str>)> {
+    let mut found: Vec<(&T, Vec<&'static str>)> = Vec::new();
+    for (item, fidelity) in items {
+        match found.iter_mut().find(|(other, _)| same(other, item)) {
+            Some((_, names)) => names.extend(&fidelity.targets),
+            None => found.push((item, fidelity.targets.clone())),
+        }
+    }
+    // The order of the names is that of the generations.
+    found.iter_mut().for_each(|(_, names)| names.sort_unstable());
+    found
 }
 
 fn target_lines(f: &mut Formatter<'_>, all: &[OnTarget]) -> fmt::Result {

@@ -2,7 +2,9 @@
 
 use wavemill_isa::gcn::{Modifiers, Op};
 
-use super::super::explain::{FormFacts, InstructionFacts, MatrixReport, cells, target_list};
+use super::super::explain::{
+    FormFacts, InstructionFacts, MatrixReport, by_facet, by_level, cells, target_list,
+};
 use super::document::{
     Block, Document, Inline, Line, code, format_path, instruction_path, link, target_path, text,
 };
@@ -27,15 +29,20 @@ pub(super) fn document(facts: &InstructionFacts, op: Op) -> Document {
         vec![code(property.name), text(target_list(&property.targets)), text(property.description)]
     });
     part(&mut blocks, "Properties", &["Property", "Targets", ""], properties.collect());
-    let fidelity = facts.fidelity.iter().map(|fidelity| {
-        let note = fidelity.note.map_or(String::new(), |note| format!(" Here: {note}."));
-        vec![
-            text(fidelity.level),
-            text(target_list(&fidelity.targets)),
-            text(format!("{}{note}", fidelity.description)),
-        ]
+    let fidelity = by_level(&facts.fidelity).into_iter().map(|(fidelity, targets)| {
+        vec![text(fidelity.level), text(target_list(&targets)), text(fidelity.description)]
     });
     part(&mut blocks, "Emulator", &["Fidelity", "Targets", ""], fidelity.collect());
+    let facets = by_facet(&facts.fidelity).into_iter().map(|(facet, targets)| {
+        let with_omod = if facet.with_omod { " (with an output modifier)" } else { "" };
+        vec![
+            code(facet.name),
+            text(facet.kind),
+            text(format!("{}{with_omod}", target_list(&targets))),
+            text(format!("{}. Settled by: {}.", facet.open, facet.settled_by)),
+        ]
+    });
+    part(&mut blocks, "Facets", &["Facet", "Kind", "Targets", ""], facets.collect());
     blocks.push(Block::Heading(2, "Encodings".to_owned()));
     for form in &facts.forms {
         form_blocks(&mut blocks, form);

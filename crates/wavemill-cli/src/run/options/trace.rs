@@ -22,6 +22,12 @@ pub(crate) struct TraceArgs {
     /// The level is basic or full. `full` reports accesses to memory, too, which slows kernels down.
     #[arg(long, value_name = "LEVEL", hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "basic", help_heading = TRACE)]
     pub stats: Option<StatsLevel>,
+    /// Report how exact the executed instructions are
+    ///
+    /// It lists the levels (exact, rounded, modelled) with their instructions, and each facet: an aspect that is open,
+    /// what Wavemill does there, and the evidence that would settle it (docs/fidelity.md).
+    #[arg(long, help_heading = TRACE)]
+    pub fidelity: bool,
     /// Add the executed rows of the instruction table to a file, and report their number
     ///
     /// The file is created if it does not exist.
@@ -90,7 +96,7 @@ impl TraceArgs {
 
     /// Whether launches count what they execute.
     pub(crate) fn counts(&self) -> bool {
-        self.stats.is_some() || self.isa_coverage.is_some()
+        self.stats.is_some() || self.fidelity || self.isa_coverage.is_some()
     }
 
     /// Parses `--trace` and the options about it.
@@ -108,27 +114,40 @@ impl TraceArgs {
 }
 
 pub(super) const GROUP: Group = Group {
-    keys: &[Key {
-        name: "stats",
-        scope: Scope::Run,
-        read: Read::Form(|value| {
-            form(value, |args, text: &StatsText, _| {
-                let level = match text {
-                    StatsText::Flag(false) => return Ok(()),
-                    StatsText::Flag(true) => StatsLevel::Basic,
-                    StatsText::Level(level) => *level,
-                };
-                args.trace.stats.get_or_insert(level);
+    keys: &[
+        Key {
+            name: "stats",
+            scope: Scope::Run,
+            read: Read::Form(|value| {
+                form(value, |args, text: &StatsText, _| {
+                    let level = match text {
+                        StatsText::Flag(false) => return Ok(()),
+                        StatsText::Flag(true) => StatsLevel::Basic,
+                        StatsText::Level(level) => *level,
+                    };
+                    args.trace.stats.get_or_insert(level);
+                    Ok(())
+                })
+            }),
+            is_named: true,
+            listed: (18, 0),
+            written: Some((12, |args| {
+                let level = |level| if level == StatsLevel::Full { "\"full\"" } else { "true" };
+                args.trace.stats.map(|given| level(given).to_owned())
+            })),
+        },
+        Key {
+            name: "fidelity",
+            scope: Scope::Run,
+            read: Read::Flag(|args, on, _| {
+                args.trace.fidelity |= *on;
                 Ok(())
-            })
-        }),
-        is_named: true,
-        listed: (18, 0),
-        written: Some((12, |args| {
-            let level = |level| if level == StatsLevel::Full { "\"full\"" } else { "true" };
-            args.trace.stats.map(|given| level(given).to_owned())
-        })),
-    }],
+            }),
+            is_named: true,
+            listed: (31, 0),
+            written: Some((24, |args| args.trace.fidelity.then(|| "true".to_owned()))),
+        },
+    ],
     settle: |args| {
         if !args.trace.trace {
             return Ok(());

@@ -1,5 +1,6 @@
-//! `--stats`: statistics of a launch, as text and as JSON.
+//! `--stats` and `--fidelity`: statistics of a launch, as text and as JSON.
 
+mod fidelity;
 mod json;
 
 use std::fmt::Write as _;
@@ -7,10 +8,9 @@ use std::time::Duration;
 
 use wavemill::launch::OutOfRange;
 use wavemill::observe::access_name;
-use wavemill::stats::{
-    Fidelity, FidelityCounts, InstructionMix, LINE, LaunchStats, OperationCounts, RowCounts, Traffic,
-};
+use wavemill::stats::{InstructionMix, LINE, LaunchStats, OperationCounts, RowCounts, Traffic};
 
+pub(super) use fidelity::full as fidelity;
 pub(super) use json::json;
 
 use crate::text::{Grouped, Plural};
@@ -21,13 +21,15 @@ const NAMED: usize = 5;
 /// The output of `--stats`.
 ///
 /// Counting blocks takes a little time, so rates are slightly lower than without `--stats`.
-/// Counting accesses to memory takes several times as long.
-pub(super) fn text(stats: &LaunchStats, times: &[Duration]) -> String {
+/// Counting accesses to memory takes several times as long. `facets` is whether the output of
+/// `--fidelity` replaces the lines about fidelity.
+pub(super) fn text(stats: &LaunchStats, times: &[Duration], facets: bool) -> String {
     let mut text = head(stats, times);
     text += &out_of_range(&stats.run.out_of_range);
     text += &stats.mix.as_ref().map(mix).unwrap_or_default();
     text += &stats.rows.as_ref().map(rows).unwrap_or_default();
     text += &stats.traffic.as_ref().map(traffic).unwrap_or_default();
+    let fidelity = if facets { fidelity::full } else { fidelity::short };
     text += &stats.fidelity.as_ref().map(fidelity).unwrap_or_default();
     text += &stats.operations.as_ref().map(operations).unwrap_or_default();
     text
@@ -196,25 +198,6 @@ fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }
 
-/// The levels of the instructions of a launch, and the instructions that are not exact.
-fn fidelity(counts: &FidelityCounts) -> String {
-    let mut text = String::new();
-    let mut label = "fidelity";
-    for level in Fidelity::ALL {
-        let n = counts.of(*level);
-        if n == 0 && *level != Fidelity::Exact {
-            continue;
-        }
-        let share = percent(n, counts.total());
-        let which = counts.inexact.iter().filter(|one| one.fidelity == *level);
-        let which = names(which.map(|one| (one.mnemonic, one.count)));
-        let which = if which.is_empty() { which } else { format!(": {which}") };
-        writeln!(text, "{label:13} {share:.1}% {}{which}", level.name()).expect("writing to a string");
-        label = "";
-    }
-    text
-}
-
 /// Cost of the instructions of a launch.
 fn operations(counts: &OperationCounts) -> String {
     let mut text = format!(
@@ -232,33 +215,7 @@ fn operations(counts: &OperationCounts) -> String {
 
 #[cfg(test)]
 mod tests {
-    use wavemill::stats::InexactCount;
-
     use super::*;
-
-    #[test]
-    fn levels_name_their_instructions() {
-        let one = |mnemonic, fidelity, note, count| InexactCount { mnemonic, fidelity, note, count };
-        let mut counts = FidelityCounts { exact: 9_000, rounded: 1_000, ..FidelityCounts::default() };
-        counts.inexact = vec![
-            one("v_rsq_f32", Fidelity::Rounded, "", 900),
-            one("v_rcp_f32", Fidelity::Rounded, "", 60),
-            one("v_sqrt_f32", Fidelity::Rounded, "", 20),
-            one("v_exp_f32", Fidelity::Rounded, "", 10),
-            one("v_log_f32", Fidelity::Rounded, "", 6),
-            one("v_sin_f32", Fidelity::Rounded, "", 4),
-        ];
-        assert_eq!(
-            fidelity(&counts),
-            "fidelity      90.0% exact\n              10.0% rounded: v_rsq_f32 900, v_rcp_f32 60, v_sqrt_f32 20, \
-             v_exp_f32 10, v_log_f32 6, 1 more\n"
-        );
-        // Two notes of one instruction are one name.
-        counts.inexact =
-            vec![one("v_x", Fidelity::Rounded, "a", 700), one("v_x", Fidelity::Rounded, "b", 300)];
-        assert!(fidelity(&counts).ends_with("10.0% rounded: v_x 1,000\n"), "{}", fidelity(&counts));
-        assert_eq!(fidelity(&FidelityCounts::default()), "fidelity      0.0% exact\n");
-    }
 
     #[test]
     fn operations_name_what_is_opaque() {
