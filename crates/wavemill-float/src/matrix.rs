@@ -444,7 +444,7 @@ impl Truncation {
 
     /// One group.
     fn sum(self, products: &[Term], c: Term) -> u64 {
-        // A product of 2^128 or more is an infinity (`mmasim`, on CDNA 3).
+        // A product of 2^128 or more is an infinity (`mmasim`).
         let overflows = |sig: u64, exp| exp + i32::from(sig >> (2 * FRACTION + 1) != 0) >= 128;
         let products = products.iter().map(|term| match *term {
             Term::Finite { neg, sig, exp } if !self.halves && sig != 0 && overflows(sig, exp) => {

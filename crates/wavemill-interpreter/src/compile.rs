@@ -526,6 +526,7 @@ impl<'a> Compiler<'a> {
     /// A product of matrices.
     fn matrix(&mut self, inst: &Inst, op: &MatrixOp) -> Result<(), Unsupported> {
         let (mut site, run) = matrix::compiled(inst, op, self.tier).ok_or(Unsupported)?;
+        self.opaque |= site.is_opaque();
         let mut h = self.plain(inst, run);
         // Source 4 has no slot of its own.
         let mut last = self.host(run);

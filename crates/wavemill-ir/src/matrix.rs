@@ -45,7 +45,7 @@ pub enum MatrixSum {
         /// + 1 binary places below the larger exponent counts as zero.
         halves: bool,
     },
-    /// Integers: the sum wraps at 32 bits. With MODE.FP16_OVFL it saturates.
+    /// Integers: the sum wraps at 32 bits. With the mode's `fp16_ovfl` it saturates.
     Wrap,
 }
 

@@ -114,6 +114,13 @@ impl Plan {
     }
 }
 
+impl Site {
+    /// Whether it goes element by element through the scalar library.
+    pub(super) fn is_opaque(&self) -> bool {
+        self.plan.is_none() && self.doubles.is_none()
+    }
+}
+
 /// The site and the handler of a product; `None` if it is not supported.
 pub(super) fn compiled(inst: &Inst, op: &MatrixOp, tier: Tier) -> Option<(Site, Handler)> {
     let rows = [inst.src[0], inst.src[1], inst.dst[0]].iter().all(|o| matches!(o, Operand::Row(_)));
