@@ -154,8 +154,19 @@ fn products() -> Vec<MatrixOp> {
             all.push(MatrixOp { scales: Some([0, 3]), sum: MatrixSum::Chain, ..op });
         }
     }
-    for (rows, depth, set, format) in [(16, 32, 3, N::F16), (32, 32, 1, N::Bf16), (16, 128, 0, N::Fp8)] {
-        all.push(MatrixOp { sparse: Some(set), ..product(rows, depth, 1, [format, format, N::F32], HALVES) });
+    let sparse = [
+        (16, 32, 3, N::F16, TRUNCATED),
+        (32, 32, 1, N::Bf16, TRUNCATED),
+        (16, 64, 1, N::F16, MatrixSum::Chain),
+        (32, 32, 0, N::Fp8Fnuz, HALVES),
+        (16, 128, 0, N::Bf8, HALVES),
+    ];
+    for (rows, depth, set, format, sum) in sparse {
+        all.push(MatrixOp { sparse: Some(set), ..product(rows, depth, 1, [format, format, N::F32], sum) });
+    }
+    for (rows, depth) in [(16, 64), (32, 32), (16, 128), (32, 64)] {
+        let wraps = product(rows, depth, 1, [N::I8, N::I8, N::I32], MatrixSum::Wrap);
+        all.push(MatrixOp { sparse: Some(0), ..wraps });
     }
     all
 }

@@ -13,7 +13,9 @@ mod sum;
 use std::mem::MaybeUninit;
 
 use wavemill_float::{MatrixSources, matrix_product};
-use wavemill_ir::{FpEnv, Inst, LANES, LaneMask, MatrixOp, MatrixOperand, MatrixSum, NumberFormat, Operand};
+use wavemill_ir::{
+    FpEnv, Inst, LANES, LaneMask, MatrixOp, MatrixOperand, MatrixPlace, MatrixSum, NumberFormat, Operand,
+};
 use wavemill_machine::registers::ROW_BYTES;
 
 use super::Tier;
@@ -51,6 +53,8 @@ struct Plan {
     chunks_b: [usize; CHUNKS],
     /// Chunks of the result.
     outputs: Vec<Output>,
+    /// Of a sparse A: the places of the indices of its stored elements, row by row.
+    indices: Vec<MatrixPlace>,
 }
 
 /// 16 columns of a row of the result.
@@ -76,19 +80,21 @@ impl Plan {
         let saturates = op.sum == MatrixSum::Wrap && fp.fp16_ovfl;
         let exact = matches!(op.sum, MatrixSum::Exact { .. });
         let is_double = op.c == NumberFormat::F64;
-        if op.sparse.is_some() || size < 16 || saturates || exact || is_double || op.negate != 0 {
+        if size < 16 || saturates || exact || is_double || op.negate != 0 {
             return None;
         }
-        let depth = u32::from(op.depth);
-        let at = |block: u32, k: u32, along: u32| ((block * depth + k) * size + along) as u16;
+        let depth_of = |matrix| if matrix == A { op.stored_depth() } else { op.depth.into() };
+        let at =
+            |matrix, block: u32, k: u32, along: u32| ((block * depth_of(matrix) + k) * size + along) as u16;
         let mut positions = [A, B].map(|matrix| vec![0; op.items(matrix) as usize * CHUNKS]);
         for (matrix, positions) in [A, B].into_iter().zip(&mut positions) {
             for block in 0..op.blocks.into() {
-                for k in 0..depth {
+                for k in 0..depth_of(matrix) {
                     for along in (0..size).step_by(CHUNK) {
                         let place = op.factor_place(matrix, block, along, k);
                         let item = place.bit / op.format(matrix).bits();
-                        positions[item as usize * CHUNKS + place.lane as usize / CHUNK] = at(block, k, along);
+                        positions[item as usize * CHUNKS + place.lane as usize / CHUNK] =
+                            at(matrix, block, k, along);
                     }
                 }
             }
@@ -99,8 +105,8 @@ impl Plan {
                 for column in (0..size).step_by(CHUNK) {
                     let place = op.c_place(block, row, column);
                     outputs.push(Output {
-                        a: at(op.source_block(block), 0, row),
-                        b: at(block, 0, column),
+                        a: at(A, op.source_block(block), 0, row),
+                        b: at(B, block, 0, column),
                         row: row as u16,
                         column: column as u16,
                         cell: (place.bit / 32) as u16,
@@ -109,8 +115,13 @@ impl Plan {
                 }
             }
         }
+        let stored = op.stored_depth();
+        let indices = op.sparse.map_or(Vec::new(), |_| {
+            let each = (0..size).flat_map(|row| (0..stored).map(move |n| (row, n)));
+            each.map(|(row, n)| op.index_place(row, n)).collect()
+        });
         let chunks_b = [0, 16, 32, 48].map(|lane| op.lanes.source(lane) as usize / CHUNK);
-        Some(Plan { positions, chunks_b, outputs })
+        Some(Plan { positions, chunks_b, outputs, indices })
     }
 }
 

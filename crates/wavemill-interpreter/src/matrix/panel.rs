@@ -14,6 +14,8 @@ use crate::simd::{CHUNK, CHUNKS, Simd};
 
 /// The most elements of a factor: eight cells of 8-bit elements.
 const ELEMENTS: usize = 32 * LANES;
+/// The most stored elements of a sparse factor: four cells of 8-bit elements.
+const STORED: usize = 16 * LANES;
 /// Elements in the K dimension that share a scale.
 pub(super) const SCALED_TOGETHER: usize = 32;
 /// The exponent of a zero. The sum of two is still far from the range of an i32.
@@ -60,12 +62,14 @@ pub(super) struct Panels {
     pub b: Panel,
     /// Exponents of the scales of A and B, by lane.
     pub scales: [[i32; LANES]; 2],
+    /// Of a sparse A: the rows of B that its stored elements meet, row by row.
+    pub rows_b: [u8; STORED],
 }
 
 impl Panels {
     #[inline(always)]
     pub(super) fn new() -> Panels {
-        Panels { a: Panel::new(), b: Panel::new(), scales: [[0; LANES]; 2] }
+        Panels { a: Panel::new(), b: Panel::new(), scales: [[0; LANES]; 2], rows_b: [0; STORED] }
     }
 }
 
@@ -232,6 +236,13 @@ pub(super) unsafe fn decode<S: Simd>(
         let matrix = &site.op;
         let (a, b) = (row(ctx, (*op).src[0], 0), row(ctx, (*op).src[1], 0));
         let [positions_a, positions_b] = &plan.positions;
+        if matrix.sparse.is_some() {
+            let (indices, stored) = (extra(ctx, op, site, false), matrix.stored_depth());
+            for (n, (place, row)) in (0..).zip(plan.indices.iter().zip(&mut panels.rows_b)) {
+                let index = indices[place.lane as usize % LANES] >> place.bit & 3;
+                *row = (n % stored / 2 * 4 + index) as u8;
+            }
+        }
         if matrix.sum == MatrixSum::Wrap {
             integers::<S>(a, positions_a, IN_ORDER, &mut panels.a);
             integers::<S>(b, positions_b, plan.chunks_b, &mut panels.b);

@@ -24,6 +24,8 @@ struct Factors<'a> {
     from: (usize, usize),
     /// Distance between the elements of consecutive k.
     size: usize,
+    /// Of a sparse A: the row of B for each stored element.
+    rows_b: Option<&'a [u8]>,
 }
 
 impl Factors<'_> {
@@ -36,7 +38,15 @@ impl Factors<'_> {
     #[inline(always)]
     unsafe fn b<S: Simd>(self, k: usize) -> S::V {
         // SAFETY: positions are those of elements, which are decoded.
-        unsafe { S::load(self.b.value(self.from.1 + k * self.size).cast()) }
+        unsafe { S::load(self.b.value(self.at_b(k)).cast()) }
+    }
+
+    /// Position of the elements of B.
+    #[inline(always)]
+    unsafe fn at_b(self, k: usize) -> usize {
+        // SAFETY: a sparse A has a row of B for each stored element.
+        let row = self.rows_b.map_or(k, |rows| unsafe { usize::from(*rows.get_unchecked(k)) });
+        self.from.1 + row * self.size
     }
 
     /// The exponents of the products.
@@ -45,7 +55,7 @@ impl Factors<'_> {
         // SAFETY: positions are those of elements, which are decoded.
         unsafe {
             let a = S::splat(self.a.exponent(self.from.0 + k * self.size).read());
-            S::add(a, S::load(self.b.exponent(self.from.1 + k * self.size).cast()))
+            S::add(a, S::load(self.b.exponent(self.at_b(k)).cast()))
         }
     }
 }
@@ -56,7 +66,7 @@ pub(super) unsafe fn outputs<S: Simd>(site: &Site, plan: &Plan, panels: &Panels,
     // SAFETY: outputs name chunks of existing cells, which are written, and positions of elements.
     unsafe {
         let op = &site.op;
-        let depth = usize::from(op.depth);
+        let depth = op.stored_depth() as usize;
         let mut valid = true;
         for output in &plan.outputs {
             let factors = Factors {
@@ -64,6 +74,7 @@ pub(super) unsafe fn outputs<S: Simd>(site: &Site, plan: &Plan, panels: &Panels,
                 b: &panels.b,
                 from: (output.a.into(), output.b.into()),
                 size: op.rows.into(),
+                rows_b: op.sparse.map(|_| &panels.rows_b[depth * usize::from(output.row)..][..depth]),
             };
             let p =
                 result.add(output.cell.into()).cast::<u32>().add(CHUNK * usize::from(output.chunk)).cast();
