@@ -5,8 +5,8 @@
 
 Kernels that FOLDER does not have are compiled first (compile.py). Without names it is every kernel with a reference, on
 every target; a name is a variant's, such as gemm_f16_nn, for all of its targets, or gfx942/gemm_f16_nn. references.py
-explains the bounds. Options are `wavemill run`'s, such as --mfma fast. The exit code is 1 if a result is out of its bound. WAVEMILL is the
-program's path. With VERBOSE=1, kernels that pass are listed, too.
+explains the bounds. Options are those of `wavemill run`, such as --mfma fast. The exit code is 1 if a result is out of
+its bound. WAVEMILL is the path of the program. With VERBOSE=1, kernels that pass are listed, too.
 """
 
 import json
