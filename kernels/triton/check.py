@@ -9,6 +9,7 @@ explains the bounds. Options are those of `wavemill run`, such as --mfma fast. T
 its bound. WAVEMILL is the path of the program. With VERBOSE=1, kernels that pass are listed, too.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -36,7 +37,7 @@ gfx942/gemm_f32_tt gfx942/gemm_tf32_32x32x32 gfx942/gemm_e4b8_stages3 gfx942/gem
 gfx942/flash_bf16_64_causal gfx950/gemm_f16_stages2 gfx950/gemm_e5_e4nv_nt gfx950/gemm_bf16x6_dim32
 gfx950/gemm_scaled_e4m3_e2m1 gfx950/gemm_scaled_e5m2_e4m3_dim16 gfx950/flash_f16_32_keys
 """.split()
-# How many kernels with matrix instructions the whole suite has on a target, at least.
+# How many kernels with matrix instructions the whole suite has on a target, at least. The same code counts once.
 LEAST = 150
 
 
@@ -81,12 +82,14 @@ def run(launch, code, folder, program, options):
 def check(number, target, folder, program, options):
     """Compiles the kernel if it is missing, and runs it. Returns what is wrong, and facts about the run."""
     variant, code = VARIANTS[number], folder / target / f"{VARIANTS[number].name}.co"
-    facts = {"instructions": (), "share": 0.0, "seconds": 0.0}
+    facts = {"instructions": set(), "share": 0.0, "seconds": 0.0}
     if not code.with_suffix(".json").exists():
         failure = build(number, target, folder, False)
         if failure:
             return failure, facts
-    facts["instructions"] = set(re.findall(r"\bv_s?mfma\w+", code.with_suffix(".s").read_text()))
+    lines = re.findall(r"^\t([a-z]\w+.*)", code.with_suffix(".s").read_text(), re.MULTILINE)
+    facts["instructions"] = {line.split()[0] for line in lines if line.startswith(("v_mfma", "v_smfmac"))}
+    facts["code"] = hashlib.sha256("\n".join(line.split(";")[0] for line in lines).encode()).digest()
     launch = Launch(variant, target)
     with tempfile.TemporaryDirectory() as scratch:
         begin = time.monotonic()
@@ -124,8 +127,8 @@ def main():
     known = {name for number, target in jobs for name in (VARIANTS[number].name, f"{target}/{VARIANTS[number].name}")}
     if wanted - known:
         sys.exit(f"error: no matrix kernel {', '.join(sorted(wanted - known))}")
-    passed, matrix, instructions, failures, times = Counter(), Counter(), defaultdict(set), [], []
-    highest = Counter()
+    passed, matrix, instructions, highest = Counter(), defaultdict(set), defaultdict(set), Counter()
+    failures = []
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         results = pool.map(check, *zip(*jobs), [folder] * len(jobs), [program] * len(jobs), [options] * len(jobs))
         for (number, target), (failure, facts) in zip(jobs, results):
@@ -134,17 +137,17 @@ def main():
                 print(f"error: {failure}", flush=True)
                 continue
             passed[target] += 1
-            matrix[target] += bool(facts["instructions"])
-            instructions[target] |= set(facts["instructions"])
+            if facts["instructions"]:
+                matrix[target].add(facts["code"])
+            instructions[target] |= facts["instructions"]
             highest[target] = max(highest[target], facts["share"])
-            times.append((facts["seconds"], target, VARIANTS[number].name, facts["share"]))
             if os.environ.get("VERBOSE"):
                 print(f"{facts['seconds']:6.2f} s  {facts['share']:8.5f}  {target}/{VARIANTS[number].name}", flush=True)
     for target in sorted({target for _, target in jobs}):
         total = sum(of == target for _, of in jobs)
-        print(f"{target}: {passed[target]} of {total} kernels passed, {matrix[target]} with matrix instructions"
-              f" ({len(instructions[target])} different ones); the largest error is {highest[target]:.2f} of its bound")
-    few = [target for target in TARGETS[1:] if matrix[target] < LEAST] if not wanted else []
+        print(f"{target}: {passed[target]} of {total} kernels passed; {len(matrix[target])} different codes have"
+              f" {len(instructions[target])} matrix instructions; the largest error is {highest[target]:.2f} of its bound")
+    few = [target for target in TARGETS[1:] if len(matrix[target]) < LEAST] if not wanted else []
     if failures or few:
         sys.exit(f"{len(failures)} kernels failed" + "".join(f"; {target} has less than {LEAST}" for target in few))
 

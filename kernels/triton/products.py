@@ -5,7 +5,7 @@ import triton.language as tl
 
 from variants import CDNA2, CDNA4, add
 
-CDNA1_TO_3 = ["gfx90a", "gfx942"]
+KPACK = ["gfx90a", "gfx942"]
 
 # Types of A and B, type of the product, targets, and the multiple of 16 that a step along k is at least.
 FORMATS = {
@@ -104,9 +104,10 @@ for format in FORMATS:
     for size in (16,) if wide else (16, 32):  # There is no product of 32 x 32 doubles.
         for pack in (1, 2):
             # gfx950 has no kpack, as its instructions have twice the k.
-            add_gemm(f"{format}_dim{size}_kpack{pack}", format, (64, 64, 32 if wide else 64, 4),
-                     targets=[t for t in FORMATS[format][3] if pack == 1 or t in CDNA1_TO_3] or None,
-                     options=dict(matrix_instr_nonkdim=size, kpack=pack), tb=True)
+            targets = [target for target in FORMATS[format][3] if pack == 1 or target in KPACK]
+            if targets:
+                add_gemm(f"{format}_dim{size}_kpack{pack}", format, (64, 64, 32 if wide else 64, 4), targets=targets,
+                         options=dict(matrix_instr_nonkdim=size, kpack=pack), tb=True)
     for stages in (1, 2, 3):
         add_gemm(f"{format}_stages{stages}", format, (64, 64, 16 if wide else 32, 4), stages=stages, even=True)
 for precision, targets in PRECISIONS.items():
@@ -183,10 +184,10 @@ def gemm_persistent(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.co
         store(c, total, row, column, m, n)
 
 
-for format, stages in ("f16", 1), ("f16", 2), ("f16", 3), ("bf16", 2), ("i8", 2), ("f32", 2), ("e4b8", 2), ("e4nv", 2):
+for format, group in ("f16", 1), ("f16", 2), ("f16", 3), ("bf16", 2), ("i8", 2), ("f32", 2), ("e4b8", 2), ("e4nv", 2):
     a, b, c, only, _ = FORMATS[format]
-    add(gemm_persistent, f"gemm_{format}_persistent{stages}", f"{a} {b} {c} i32 i32 i32", stages=stages, only=only,
-        M=32, N=32, K=32, GROUP=2)
+    add(gemm_persistent, f"gemm_{format}_persistent{group}", f"{a} {b} {c} i32 i32 i32", only=only,
+        M=32, N=32, K=32, GROUP=group)
 
 
 @triton.jit
