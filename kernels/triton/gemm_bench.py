@@ -3,13 +3,15 @@
     python gemm_bench.py FOLDER [--print]
 
 Compiles the kernels into FOLDER and prints a Markdown table: seconds of the launch, the best of three. With --print, it
-prints the command lines instead. WAVEMILL is the path of the program. The first run of each kernel is compared with NumPy.
+prints the command lines instead. The result of each kernel is compared with NumPy first. WAVEMILL is the path of the program.
 """
 
 import os
 import re
+import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -67,16 +69,25 @@ def check(command, launch, folder):
         sys.exit(f"error: {' '.join(command)}: {np.sum(~(error <= bound))} elements are wrong")
 
 
-def seconds(command):
-    """The time of the launch, without loading code and filling buffers: the best of several."""
-    times = []
+def cpu_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def seconds(command, threads):
+    """The time of the launch, without loading code and filling buffers: the best of several. With a star if that run did
+    not get the cores that it has threads for."""
+    runs = []
     for _ in range(TIMES):
+        before, begin = cpu_seconds(), time.monotonic()
         done = subprocess.run([*command, "--stats"], capture_output=True, text=True)
+        cores = (cpu_seconds() - before) / (time.monotonic() - begin)
         found = re.search(r"^time +([0-9.]+) (s|ms|us)$", done.stdout + done.stderr, re.MULTILINE)
         if done.returncode or not found:
             sys.exit(f"error: {' '.join(command)}: exit code {done.returncode}: {done.stderr}")
-        times.append(float(found[1]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[found[2]])
-    return min(times)
+        runs.append((float(found[1]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[found[2]], cores))
+    best, cores = min(runs)
+    return f"{best:.3f} s" + "*" * (cores < 0.85 * threads)
 
 
 def main():
@@ -91,6 +102,7 @@ def main():
         columns = [f"{rule}, {threads} thread{'s' * (threads != '1')}" for _, threads, _, rule in settings]
         print(f"| format | target | tile | {' | '.join(columns)} |")
         print("|---|---|---|" + "--:|" * len(settings))
+    starved = False
     for name, types, targets, tile, warps in KERNELS:
         for target in targets:
             command, launch = prepare(folder, name, types, target, tile, warps)
@@ -99,9 +111,12 @@ def main():
                     print(" ".join([*command, *setting, "--stats"]))
                 continue
             check(command, launch, folder)
-            times = [f"{seconds([*command, *setting]):.3f} s" for setting in settings]
+            times = [seconds([*command, *setting], int(setting[1])) for setting in settings]
             shape = "x".join(map(str, tile))
+            starved |= any("*" in cell for cell in times)
             print(f"| {name} | {target} | {shape}, {warps} waves | {' | '.join(times)} |", flush=True)
+    if starved:
+        print("\n\\* The run had less than 85 % of the cores for its threads: other programs ran, or threads waited. Not valid.")
 
 
 if __name__ == "__main__":
