@@ -72,6 +72,8 @@ for target in "${!isa[@]}"; do
     build "$target" hip_assert hip_assert 6
     build "$target" hip_malloc hip_malloc 6
     build "$target" hip_malloc hip_malloc_v4 4
+    # gfx906 has no matrix instructions.
+    [[ $target = gfx906 ]] || build "$target" hip_matrix hip_matrix 6
 done
 
 if [[ ${1-} != --check ]]; then

@@ -3,11 +3,13 @@
     python compile.py FOLDER [NAME...]
     python compile.py --sample FOLDER [NAME...]
 
-FOLDER/gfx942/softmax_f32.s is Triton's assembly, .co beside it the code object that Triton makes of it. With --sample,
-both are compressed, and without names it is the kernels of SAMPLE.
+FOLDER/gfx942/softmax_f32.s is Triton's assembly, .co next to it the code object that Triton makes of it, and .json what
+a launch must know. With --sample, assembly and code object are compressed, there is no .json, and without names it is the
+kernels of SAMPLE.
 """
 
 import gzip
+import json
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -23,7 +25,7 @@ from triton.compiler import ASTSource
 
 HERE = Path(__file__).resolve().parent
 TARGETS = ["gfx906", "gfx90a", "gfx942", "gfx950"]
-FILES = ["elementwise", "rows", "memory", "matrix"]
+FILES = ["elementwise", "rows", "memory", "matrix", "products", "scaled", "flash"]
 
 # What is committed for the tests: small, and without sources outside of this folder, whose places differ.
 SAMPLE = """
@@ -51,21 +53,35 @@ def write(path, contents, compress):
     path.write_bytes(contents)
 
 
+def translate(variant, target):
+    """What Triton compiles the variant to."""
+    signature = dict(zip(variant.kernel.arg_names, variant.types))
+    signature |= {constant: "constexpr" for constant in variant.constants}
+    # As the launcher does for tensors, and for sizes that are multiples of 16.
+    attributes = {}
+    for at, kind in enumerate(variant.types):
+        if kind.startswith("*"):
+            attributes[(at,)] = [["tt.divisibility", 16]] + [["tt.pointer_range", 32]] * variant.even
+        elif kind == "i32" and variant.even:
+            attributes[(at,)] = [["tt.divisibility", 16]]
+    source = ASTSource(variant.kernel, signature, constexprs=variant.constants, attrs=attributes)
+    options = {"num_warps": variant.warps, "num_stages": variant.stages} | variant.options
+    return triton.compile(source, target=GPUTarget("hip", target, 64), options=options)
+
+
 def build(number, target, folder, compress):
-    name, kernel, types, constants, warps, stages, only = VARIANTS[number]
-    names = kernel.arg_names
-    signature = dict(zip(names, types)) | {constant: "constexpr" for constant in constants}
-    # As the launcher does for tensors and sizes that are multiples of 16.
-    aligned = {(at,): [["tt.divisibility", 16]] for at, kind in enumerate(types) if kind.startswith("*")}
-    source = ASTSource(kernel, signature, constexprs=constants, attrs=aligned)
-    options = {"num_warps": warps, "num_stages": stages}
+    variant = VARIANTS[number]
+    name = variant.name
     try:
-        made = triton.compile(source, target=GPUTarget("hip", target, 64), options=options)
+        made = translate(variant, target)
     except Exception as error:
         return f"{target}/{name}: {type(error).__name__}: {str(error).strip().splitlines()[-1:]}"
     (folder / target).mkdir(parents=True, exist_ok=True)
     write(folder / target / f"{name}.s", made.asm["amdgcn"].encode(), compress)
     write(folder / target / f"{name}.co", made.asm["hsaco"], compress)
+    if not compress:
+        launch = {"block": 64 * made.metadata.num_warps, "lds": made.metadata.shared}
+        (folder / target / f"{name}.json").write_text(json.dumps(launch))
     return None
 
 
@@ -77,16 +93,16 @@ def main():
     folder = Path(arguments[0]).resolve()
     wanted = set(arguments[1:] or (SAMPLE if compress else []))
     load()
-    unknown = wanted - {name for name, *_ in VARIANTS}
+    unknown = wanted - {variant.name for variant in VARIANTS}
     if unknown:
         sys.exit(f"error: there is no variant {', '.join(sorted(unknown))}")
     jobs = [
         (number, target)
-        for number, (name, *_, only) in enumerate(VARIANTS)
+        for number, variant in enumerate(VARIANTS)
         for target in TARGETS
-        if (not wanted or name in wanted) and target in (only or TARGETS)
+        if (not wanted or variant.name in wanted) and target in (variant.only or TARGETS)
     ]
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         results = list(pool.map(build, *zip(*jobs), [folder] * len(jobs), [compress] * len(jobs)))
     wrong = [result for result in results if result]
     print(f"{len(jobs) - len(wrong)} kernels compiled, {len(wrong)} refused")

@@ -3,5 +3,6 @@
 mod control;
 mod faults;
 mod find;
+mod matrix;
 mod serialised;
 mod services;

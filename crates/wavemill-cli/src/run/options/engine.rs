@@ -36,7 +36,7 @@ pub(crate) struct EngineArgs {
     pub tier: Option<Late<Tier>>,
     /// Sums of matrix instructions: exact or fast; exact by default
     ///
-    /// `exact`: the bits of the chip's matrix cores. No measurement of gfx950 is public: there, the rules are those of gfx942.
+    /// `exact`: sums as the chip's matrix cores make them, as far as that is public. gfx950 and sparse products follow the dense products of gfx942.
     /// `fast`: one fused multiply-add after the other, in f32. The last bits differ from the chip's.
     #[arg(long, value_name = "RULE", value_parser = matrix_rule, hide_short_help = true, help_heading = ENGINE)]
     pub mfma: Option<MatrixRule>,

@@ -1,0 +1,156 @@
+"""Runs Triton's matrix kernels with `wavemill run`, and compares all that they write with NumPy in double precision.
+
+    python check.py FOLDER [NAME...] [-- OPTION...]
+    python check.py --sample FOLDER [-- OPTION...]
+
+Kernels that FOLDER does not have are compiled first (compile.py). Without names it is every kernel with a reference, on
+every target; a name is a variant's, such as gemm_f16_nn, for all of its targets, or gfx942/gemm_f16_nn. references.py
+explains the bounds. Options are those of `wavemill run`, such as --mfma fast. The exit code is 1 if a result is out of
+its bound. WAVEMILL is the path of the program. With VERBOSE=1, kernels that pass are listed, too.
+"""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from collections import Counter, defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from compile import HERE, TARGETS, VARIANTS, build, load
+
+sys.path.insert(0, str(HERE))
+import formats  # noqa: E402
+from references import REFERENCES, Launch  # noqa: E402
+
+# Every format, on a target that has instructions for it.
+SAMPLE = """
+gfx90a/gemm_f16_64x64x32 gfx90a/gemm_bf16_dim16_kpack2 gfx90a/gemm_i8_nt gfx90a/gemm_f64_16x64x32
+gfx942/gemm_f32_tt gfx942/gemm_tf32_32x32x32 gfx942/gemm_e4b8_stages3 gfx942/gemm_e4b8_e5b16_nn gfx942/gemm_i8_split3
+gfx942/flash_bf16_64_causal gfx950/gemm_f16_stages2 gfx950/gemm_e5_e4nv_nt gfx950/gemm_bf16x6_dim32
+gfx950/gemm_scaled_e4m3_e2m1 gfx950/gemm_scaled_e5m2_e4m3_dim16 gfx950/flash_f16_32_keys
+""".split()
+# How many kernels with matrix instructions the whole suite has on a target, at least. The same code counts once.
+LEAST = 150
+
+
+def arguments_of(launch, folder):
+    """The arguments for `wavemill run`."""
+    for name, kind in zip(launch.names, launch.types):
+        value = launch.arguments[name]
+        storage = formats.STORAGE[kind][1] if kind in formats.STORAGE else kind
+        if isinstance(value, np.ndarray):
+            np.save(folder / f"{name}.npy", value)
+            yield f"{name}=@{folder / name}.npy"
+        elif isinstance(value, tuple):
+            yield f"{name}:{storage}[{','.join(map(str, value))}]"
+        else:
+            yield f"{name}:{'f32' if kind == 'fp32' else storage}={value!r}"
+    yield from ("scratch=null", "profile=null")
+
+
+def run(launch, code, folder, program, options):
+    """Launches the kernel. For each buffer, yields the largest error as a share of its bound, and a message about it."""
+    settings = json.loads(code.with_suffix(".json").read_text())
+    outputs = [f"--out={name}={folder / name}.out.npy" for name in launch.expected]
+    command = [
+        program, "run", code, "--grid", "x".join(map(str, launch.grid)), "--block", str(settings["block"]),
+        "--dynamic-lds", str(settings["lds"]), "--threads", "1", "--poison", "--timeout", "600", *options, *outputs,
+        *arguments_of(launch, folder),
+    ]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"exit code {done.returncode}: {done.stderr.strip()}")
+    for name, (kind, expected, bound) in launch.expected.items():
+        found = formats.values(kind, np.load(folder / f"{name}.out.npy"))
+        error = np.abs(found - expected)
+        # Infinite if the bound is 0 and the error is not, and if the result is a NaN.
+        share = np.where(error == 0, 0.0, np.divide(error, bound, out=np.full_like(error, np.inf), where=bound > 0))
+        share = np.where(np.isnan(share), np.inf, share)
+        worst = np.unravel_index(np.argmax(share), share.shape)
+        message = f"{name}{list(map(int, worst))} is {found[worst]:.9g}, not {expected[worst]:.9g} within {bound[worst]:.3g}"
+        yield float(share[worst]), f"{message}; {np.sum(share > 1)} of {share.size} differ"
+
+
+def check(number, target, folder, program, options):
+    """Compiles the kernel if it is missing, and runs it. Returns what is wrong, and facts about the run."""
+    variant, code = VARIANTS[number], folder / target / f"{VARIANTS[number].name}.co"
+    facts = {"instructions": set(), "share": 0.0, "seconds": 0.0}
+    if not code.with_suffix(".json").exists():
+        failure = build(number, target, folder, False)
+        if failure:
+            return failure, facts
+    lines = re.findall(r"^\t([a-z]\w+.*)", code.with_suffix(".s").read_text(), re.MULTILINE)
+    facts["instructions"] = {line.split()[0] for line in lines if line.startswith(("v_mfma", "v_smfmac"))}
+    facts["code"] = hashlib.sha256("\n".join(line.split(";")[0] for line in lines).encode()).digest()
+    launch = Launch(variant, target)
+    with tempfile.TemporaryDirectory() as scratch:
+        begin = time.monotonic()
+        try:
+            REFERENCES[variant.kernel.__name__](launch, np.random.default_rng(zlib.crc32(variant.name.encode())))
+            wrong = []
+            for share, message in run(launch, code, Path(scratch), program, options):
+                facts["share"] = max(facts["share"], share)
+                wrong += [message] * (share > 1)
+        except RuntimeError as error:
+            wrong = [str(error)]
+        facts["seconds"] = time.monotonic() - begin
+    return (f"{target}/{variant.name}: {'; '.join(wrong)}" if wrong else None), facts
+
+
+def main():
+    sample = sys.argv[1:2] == ["--sample"]
+    arguments = sys.argv[2:] if sample else sys.argv[1:]
+    options = []
+    if "--" in arguments:
+        at = arguments.index("--")
+        arguments, options = arguments[:at], arguments[at + 1 :]
+    if not arguments:
+        sys.exit(__doc__)
+    folder, program = Path(arguments[0]).resolve(), os.environ.get("WAVEMILL", "wavemill")
+    wanted = set(arguments[1:] or (SAMPLE if sample else []))
+    load()
+    jobs = [
+        (number, target)
+        for target in TARGETS
+        for number, variant in enumerate(VARIANTS)
+        if variant.kernel.__name__ in REFERENCES and target in (variant.only or TARGETS)
+        and (not wanted or wanted & {variant.name, f"{target}/{variant.name}"})
+    ]
+    known = {name for number, target in jobs for name in (VARIANTS[number].name, f"{target}/{VARIANTS[number].name}")}
+    if wanted - known:
+        sys.exit(f"error: no matrix kernel {', '.join(sorted(wanted - known))}")
+    passed, matrix, instructions, highest = Counter(), defaultdict(set), defaultdict(set), Counter()
+    failures = []
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        results = pool.map(check, *zip(*jobs), [folder] * len(jobs), [program] * len(jobs), [options] * len(jobs))
+        for (number, target), (failure, facts) in zip(jobs, results):
+            if failure:
+                failures.append(failure)
+                print(f"error: {failure}", flush=True)
+                continue
+            passed[target] += 1
+            if facts["instructions"]:
+                matrix[target].add(facts["code"])
+            instructions[target] |= facts["instructions"]
+            highest[target] = max(highest[target], facts["share"])
+            if os.environ.get("VERBOSE"):
+                print(f"{facts['seconds']:6.2f} s  {facts['share']:8.5f}  {target}/{VARIANTS[number].name}", flush=True)
+    for target in sorted({target for _, target in jobs}):
+        total = sum(of == target for _, of in jobs)
+        print(f"{target}: {passed[target]} of {total} kernels passed; {len(matrix[target])} different codes have"
+              f" {len(instructions[target])} matrix instructions; the largest error is {highest[target]:.2f} of its bound")
+    few = [target for target in TARGETS[1:] if len(matrix[target]) < LEAST] if not wanted else []
+    if failures or few:
+        sys.exit(f"{len(failures)} kernels failed" + "".join(f"; {target} has less than {LEAST}" for target in few))
+
+
+if __name__ == "__main__":
+    main()
