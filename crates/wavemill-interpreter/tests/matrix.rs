@@ -72,13 +72,11 @@ fn number(random: &mut SplitMix64, format: N, numbers: Numbers) -> u64 {
 fn cells(random: &mut SplitMix64, format: N, count: u32, numbers: Numbers) -> Vec<[u32; 64]> {
     let mut rows = vec![[0; 64]; count as usize];
     let width = shape(format).0;
-    for lane in 0..64 {
-        for item in 0..32 * count / width {
-            let (at, value) = (item * width, number(random, format, numbers));
-            for bit in 0..width {
-                let bit_at = (at + bit) as usize;
-                rows[bit_at / 32][lane] |= ((value >> bit & 1) as u32) << (bit_at % 32);
-            }
+    for (lane, item) in (0..64).flat_map(|lane| (0..32 * count / width).map(move |item| (lane, item))) {
+        let value = number(random, format, numbers);
+        for bit in 0..width {
+            let at = (item * width + bit) as usize;
+            rows[at / 32][lane] |= ((value >> bit & 1) as u32) << (at % 32);
         }
     }
     rows

@@ -175,7 +175,11 @@ impl MatrixOp {
             None => true,
             Some([a, b]) => {
                 let fits = self.rows as u32 * (self.depth as u32 / SCALED_TOGETHER) <= LANES as u32;
-                self.blocks == 1 && (self.depth as u32).is_multiple_of(SCALED_TOGETHER) && fits && a < 4 && b < 4
+                self.blocks == 1
+                    && (self.depth as u32).is_multiple_of(SCALED_TOGETHER)
+                    && fits
+                    && a < 4
+                    && b < 4
             }
         };
         let shares = self.broadcast < 5
