@@ -136,6 +136,9 @@ pub struct MatrixOp {
 }
 
 impl MatrixOp {
+    /// The most elements of a factor in a lane.
+    pub const MAX_ITEMS: u32 = 32;
+
     /// Columns of A that are stored.
     #[must_use]
     pub const fn stored_depth(&self) -> u32 {
@@ -190,7 +193,10 @@ impl MatrixOp {
             MatrixLanes::Half(n) => n < 2,
             MatrixLanes::Quarter(n) => n < 4,
         };
-        let room = self.cells(MatrixOperand::A) <= 8 && self.cells(MatrixOperand::B) <= 8;
+        let room = self.cells(MatrixOperand::A) <= 8
+            && self.cells(MatrixOperand::B) <= 8
+            && self.items(MatrixOperand::A) <= MatrixOp::MAX_ITEMS
+            && self.items(MatrixOperand::B) <= MatrixOp::MAX_ITEMS;
         whole
             && sparse
             && scaled
@@ -200,21 +206,33 @@ impl MatrixOp {
             && room
     }
 
-    /// Whether the rule of summation is one for these formats.
+    /// Whether the rule of summation is one for these formats, and its groups are whole.
     const fn has_rule(&self) -> bool {
         let singles = matches!(self.c, NumberFormat::F32);
+        let depth = self.stored_depth();
         match self.sum {
             MatrixSum::Wrap => matches!(self.c, NumberFormat::I32),
             MatrixSum::Chain => !matches!(self.c, NumberFormat::I32),
-            MatrixSum::Tree { width: group } => {
-                singles && (group == 2 || group == 4) && self.scales.is_none()
+            MatrixSum::Tree { width } => {
+                let whole = (width == 2 || width == 4) && depth.is_multiple_of(width as u32);
+                singles && whole && self.scales.is_none()
             }
-            MatrixSum::Exact { group } => singles && group > 0 && group <= 16 && self.scales.is_none(),
+            MatrixSum::Exact { group } => singles && self.has_groups(group) && self.scales.is_none(),
             MatrixSum::Truncated { group, product_bits, sum_bits, .. } => {
-                let bits = product_bits == 24 && sum_bits == 31;
-                singles && group > 0 && group <= 16 && bits
+                // Products of other factors are exact in f32.
+                let wide = matches!(self.a, NumberFormat::F32) || matches!(self.b, NumberFormat::F32);
+                singles && !wide && product_bits == 24 && sum_bits == 31 && self.has_groups(group)
             }
         }
+    }
+
+    /// Whether the products are whole groups, or less than one group; no group has two scales.
+    const fn has_groups(&self, group: u8) -> bool {
+        let (depth, group) = (self.stored_depth(), group as u32);
+        group > 0
+            && group <= 16
+            && (depth <= group || depth.is_multiple_of(group))
+            && (self.scales.is_none() || SCALED_TOGETHER.is_multiple_of(group))
     }
 
     /// The format of a matrix.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use wavemill_interpreter::Interpreter;
 use wavemill_ir::{
     Attrs, Block, BufferAddr, CellRange, CmpPred, Cond, Inst, IntOp, IntType, LaneControl, LaneMask,
-    LanePattern, MemType, Op, Operand, Row, ScalarOp, Space, Terminator, Uni, Width,
+    LanePattern, MatrixLanes, MatrixOp, MatrixSum, MemType, NumberFormat, Op, Operand, Row, ScalarOp, Space,
+    Terminator, Uni, Width,
 };
 use wavemill_machine::engine::{Engine, Inside, Lds, Surroundings, Task, Wave};
 use wavemill_machine::{GuestMemory, RegisterCounts, Strict};
@@ -38,11 +39,52 @@ fn block(insts: Vec<Inst>, terminator: Terminator) -> Block {
     Block { start: 0x1000, next: 0x1004, ranges: vec![covered], insts, guest: vec![0x1000], terminator }
 }
 
+/// Products of matrices that engines have no room for, or with groups that are not whole.
+fn matrices() -> [MatrixOp; 8] {
+    let truncated = |group, halves| MatrixSum::Truncated { group, product_bits: 24, sum_bits: 31, halves };
+    let product = |rows, depth, format, sum| MatrixOp {
+        rows,
+        columns: rows,
+        depth,
+        blocks: 1,
+        a: format,
+        b: format,
+        c: NumberFormat::F32,
+        sparse: None,
+        scales: None,
+        broadcast: 0,
+        shared: 0,
+        lanes: MatrixLanes::Own,
+        negate: 0,
+        sum,
+    };
+    let halves = product(16, 32, NumberFormat::F16, truncated(8, false));
+    let scaled = product(16, 96, NumberFormat::Fp4, truncated(12, true));
+    [
+        // More elements than a factor has.
+        product(32, 128, NumberFormat::Fp4, MatrixSum::Chain),
+        product(32, 96, NumberFormat::Fp6, MatrixSum::Chain),
+        // Groups that do not divide the depth, or that two scales share.
+        product(32, 64, NumberFormat::Fp8, truncated(15, true)),
+        product(16, 6, NumberFormat::Bf16, MatrixSum::Tree { width: 4 }),
+        MatrixOp { scales: Some([0, 0]), ..scaled },
+        // Products that are not exact in f32.
+        product(16, 8, NumberFormat::F32, truncated(8, false)),
+        // Blocks and sets that do not exist.
+        MatrixOp { broadcast: 1, ..halves },
+        MatrixOp { sparse: Some(4), ..halves },
+    ]
+}
+
 /// Blocks of one guest instruction that access registers out of range.
 fn malformed() -> Vec<Block> {
     let (row, cell) = (Operand::Row(Row(1)), Operand::Uni(Uni(4)));
     let mov = Op::Int(IntOp::Mov);
     let anywhere = |end| CellRange { first: Uni(0), end: Uni(end) };
+    let matrices = matrices().map(|op| {
+        let sources = [Row(0).into(), Row(0).into(), Operand::Const(0), row, row];
+        Inst { mask: LaneMask::All, ..inst(Op::Matrix(op), Row(0), &sources) }
+    });
     let operations = [
         inst(mov, Row(Row::COUNT), &[row]),
         inst(mov, Row(u16::MAX), &[row]),
@@ -72,6 +114,7 @@ fn malformed() -> Vec<Block> {
         permuted(1, row),
         permuted(3, row),
     ];
+    let operations: Vec<Inst> = operations.into_iter().chain(matrices).collect();
     let ends = [
         Terminator::Branch { cond: Cond::Zero(Uni(u16::MAX), Width::W64), taken: 0, next: 0 },
         Terminator::Branch { cond: Cond::NonZero(Uni(Uni::COUNT), Width::W32), taken: 0, next: 0 },

@@ -67,7 +67,7 @@ fn is_finite(bits: u64) -> bool {
 unsafe fn factor(rows: *const Row, positions: &[u16], sign: u64, into: &mut [f64; FACTOR]) -> bool {
     let mut finite = true;
     for (at, into) in positions.iter().zip(into) {
-        // SAFETY: positions are those of the operand.
+        // SAFETY: positions name doubles of the operand.
         let bits = unsafe { read(rows, *at) };
         finite &= is_finite(bits);
         *into = f64::from_bits(bits ^ sign);
@@ -90,7 +90,7 @@ unsafe fn rows_of<const N: usize>(
         let (block, a) = (number / N, &a[number * depth..][..depth]);
         let mut sums = [0.0; N];
         for (sum, at) in sums.iter_mut().zip(positions) {
-            // SAFETY: positions are those of the result.
+            // SAFETY: positions name doubles of the result.
             let bits = unsafe { read(result, *at) };
             finite &= is_finite(bits);
             *sum = f64::from_bits(bits ^ sign);
@@ -103,7 +103,7 @@ unsafe fn rows_of<const N: usize>(
         }
         for (sum, at) in sums.iter().zip(positions) {
             finite &= sum.is_finite();
-            // SAFETY: positions are those of the result.
+            // SAFETY: positions name doubles of the result.
             unsafe {
                 let p = result.cast::<u32>().add((*at).into());
                 p.write(sum.to_bits() as u32);

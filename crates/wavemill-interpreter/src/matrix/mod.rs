@@ -30,7 +30,7 @@ type Row = [u32; LANES];
 /// The most cells of a result.
 const MAX_CELLS: usize = 32;
 
-/// What a product needs besides its operands.
+/// The data of a product besides its operands.
 #[derive(Debug)]
 pub(super) struct Site {
     op: MatrixOp,

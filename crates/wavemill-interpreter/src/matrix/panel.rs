@@ -6,14 +6,14 @@
 use std::mem::MaybeUninit;
 
 use wavemill_float::MatrixFactor;
-use wavemill_ir::{LANES, MatrixOperand, MatrixSum, NumberFormat};
+use wavemill_ir::{LANES, MatrixOp, MatrixOperand, MatrixSum, NumberFormat};
 
 use super::{Plan, Row, Site, extra, row};
 use crate::hostop::{Ctx, HostOp};
 use crate::simd::{CHUNK, CHUNKS, Simd};
 
-/// The most elements of a factor: eight cells of 8-bit elements.
-const ELEMENTS: usize = 32 * LANES;
+/// The most elements of a factor.
+const ELEMENTS: usize = MatrixOp::MAX_ITEMS as usize * LANES;
 /// The most stored elements of a sparse factor: four cells of 8-bit elements.
 const STORED: usize = 16 * LANES;
 /// Elements in the K dimension that share a scale.
@@ -106,7 +106,7 @@ fn layout(format: NumberFormat) -> Layout {
     }
 }
 
-/// What becomes of denormal factors.
+/// The treatment of denormal factors.
 #[derive(Clone, Copy, PartialEq)]
 enum Denormals {
     Keep,
@@ -139,7 +139,7 @@ unsafe fn factor<S: Simd>(
     exponents: bool,
     panel: &mut Panel,
 ) -> bool {
-    // SAFETY: positions are those of whole chunks in the panel.
+    // SAFETY: positions name whole chunks in the panel.
     unsafe {
         let Layout { bits, mantissa, bias, special, negative_zero_is_nan } = layout(format);
         let sign = 1u32 << (bits - 1);
@@ -181,7 +181,7 @@ unsafe fn factor<S: Simd>(
 /// Decodes an integer factor.
 #[inline(always)]
 unsafe fn integers<S: Simd>(rows: *const Row, positions: &[u16], chunks: [usize; CHUNKS], panel: &mut Panel) {
-    // SAFETY: positions are those of whole chunks in the panel.
+    // SAFETY: positions name whole chunks in the panel.
     unsafe {
         let up = S::splat(24);
         for (n, at) in positions.iter().enumerate() {
@@ -206,7 +206,7 @@ fn scales(cells: &Row, byte: u8, into: &mut [i32; LANES]) -> bool {
 /// Multiplies the values of one block by their scales; `false` if the products may not be exact.
 #[inline(always)]
 unsafe fn scale<S: Simd>(panel: &mut Panel, exponents: &[i32; LANES], size: usize, depth: usize) -> bool {
-    // SAFETY: positions are those of elements; there is an exponent for each row and 32 elements.
+    // SAFETY: positions name elements; there is an exponent for each row and 32 elements.
     unsafe {
         for k in 0..depth {
             for along in (0..size).step_by(CHUNK) {

@@ -12,7 +12,7 @@ use crate::simd::{CHUNK, Simd};
 /// The largest exponent of a group must be in this range, unless all its products are zero: then
 /// f32 products that matter are exact.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -99..=125;
-/// Exponents below this one are those of zeros.
+/// Zeros have exponents below this one.
 const ALL_ZERO: i32 = -2000;
 
 /// The elements that feed 16 columns of a row.
@@ -31,13 +31,13 @@ struct Factors<'a> {
 impl Factors<'_> {
     #[inline(always)]
     unsafe fn a<S: Simd>(self, k: usize) -> S::V {
-        // SAFETY: positions are those of elements, which are decoded.
+        // SAFETY: positions name decoded elements.
         unsafe { S::splat(self.a.value(self.from.0 + k * self.size).read()) }
     }
 
     #[inline(always)]
     unsafe fn b<S: Simd>(self, k: usize) -> S::V {
-        // SAFETY: positions are those of elements, which are decoded.
+        // SAFETY: positions name decoded elements.
         unsafe { S::load(self.b.value(self.at_b(k)).cast()) }
     }
 
@@ -52,7 +52,7 @@ impl Factors<'_> {
     /// The exponents of the products.
     #[inline(always)]
     unsafe fn exponents<S: Simd>(self, k: usize) -> S::V {
-        // SAFETY: positions are those of elements, which are decoded.
+        // SAFETY: positions name decoded elements.
         unsafe {
             let a = S::splat(self.a.exponent(self.from.0 + k * self.size).read());
             S::add(a, S::load(self.b.exponent(self.at_b(k)).cast()))

@@ -375,7 +375,9 @@ impl MatrixLayout {
     /// (CDNA4 ISA 7.5).
     pub fn index_set(&self) -> u32 {
         let sets = 32 / (2 * self.items(Matrix::Indices)).max(1);
-        if self.modifiers.cbsz & 3 == 0 { u32::from(self.modifiers.abid) % sets.max(1) } else { 0 }
+        // Four sets look at two bits of CBSZ.
+        let field = if sets == 4 { self.modifiers.cbsz & 3 } else { self.modifiers.cbsz };
+        if field == 0 { u32::from(self.modifiers.abid) % sets.max(1) } else { 0 }
     }
 
     /// The byte of the scale register that OP_SEL_HI and OP_SEL select: bit 0 for A, bit 1 for B

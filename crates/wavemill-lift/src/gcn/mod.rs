@@ -58,11 +58,11 @@ impl Context {
 /// How matrix instructions sum their products.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum MatrixRule {
-    /// As the target's matrix cores do, as far as it is known.
+    /// As the matrix cores of the target do. Facets name what is not known about them.
     #[default]
     Exact,
-    /// Floats by one fused multiply-add after the other, in f32: faster than the rules of the
-    /// cores, and no less accurate. Results differ in the last bits.
+    /// Floats by one fused multiply-add after the other, in f32. It is faster, and rounds after each
+    /// product: results differ from the cores' results, most where terms cancel.
     Fast,
 }
 

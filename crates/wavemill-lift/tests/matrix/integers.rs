@@ -60,7 +60,7 @@ fn check(random: &mut SplitMix64, target: Target, line: &str) {
     let mut b = filled(random, &plain, target, Matrix::B);
     let c = filled(random, &plain, target, Matrix::C);
     let shape = layout.shape();
-    // What each column of B reads after the permutation of lanes: the element that lies there.
+    // After the permutation of lanes, a column of B reads the element of another place.
     if layout.permutes() && modifiers.blgp != 0 {
         let at: std::collections::HashMap<_, _> = plain
             .elements(Matrix::B)

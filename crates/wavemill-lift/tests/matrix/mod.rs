@@ -5,6 +5,7 @@
 //! - Numerics: dot products that `mmasim` computed for the shapes that it knows (README.md here).
 
 mod integers;
+mod modes;
 mod places;
 mod vectors;
 

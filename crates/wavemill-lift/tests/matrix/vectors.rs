@@ -128,6 +128,23 @@ fn gfx90a_sums_as_mmasim() {
     check(Target::Gfx90a, include_str!("gfx90a.txt"), 22);
 }
 
+/// gfx950 follows gfx942 in the instructions that both have, except for 8-bit floats, whose
+/// formats differ.
+#[test]
+fn gfx950_sums_as_gfx942() {
+    let mut compared = 0;
+    for (suffixes, vectors) in groups(include_str!("gfx942.txt")) {
+        let is_other = |suffix: &str| ["fp8", "bf8", "xf32"].iter().any(|format| suffix.contains(format));
+        for suffix in suffixes.into_iter().filter(|suffix| !is_other(suffix)) {
+            let op = Op::on(Target::Gfx950, &format!("v_mfma_{suffix}")).expect("gfx950 has it");
+            let wrong = run(Target::Gfx950, op, &vectors);
+            assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 17);
+}
+
 #[test]
 fn gfx942_sums_as_mmasim() {
     check(Target::Gfx942, include_str!("gfx942.txt"), 27);

@@ -36,8 +36,8 @@ pub(crate) struct EngineArgs {
     pub tier: Option<Late<Tier>>,
     /// Sums of matrix instructions: exact or fast; exact by default
     ///
-    /// `exact`: sums as the chip's matrix cores make them, as far as that is public. gfx950 and sparse products follow the dense products of gfx942.
-    /// `fast`: one fused multiply-add after the other, in f32. The last bits differ from the chip's.
+    /// `exact`: as matrix cores sum. gfx950 and sparse products follow the dense products of gfx942.
+    /// `fast`: one fused multiply-add after the other, in f32. Results differ from the chip's, most where terms cancel.
     #[arg(long, value_name = "RULE", value_parser = matrix_rule, hide_short_help = true, help_heading = ENGINE)]
     pub mfma: Option<MatrixRule>,
     /// Bytes of the heap that the kernel's malloc uses, such as 1G; 256M by default
