@@ -83,7 +83,7 @@ fn malformed() -> Vec<Block> {
     let anywhere = |end| CellRange { first: Uni(0), end: Uni(end) };
     let matrices = matrices().map(|op| {
         let sources = [Row(0).into(), Row(0).into(), Operand::Const(0), row, row];
-        Inst { mask: LaneMask::All, ..inst(Op::Matrix(op), Row(0), &sources) }
+        Inst { mask: LaneMask::All, ..inst(Op::Matrix(op), Row::temp(0), &sources) }
     });
     let operations = [
         inst(mov, Row(Row::COUNT), &[row]),
@@ -114,7 +114,7 @@ fn malformed() -> Vec<Block> {
         permuted(1, row),
         permuted(3, row),
     ];
-    let operations: Vec<Inst> = operations.into_iter().chain(matrices).collect();
+    let operations = operations.into_iter().chain(matrices);
     let ends = [
         Terminator::Branch { cond: Cond::Zero(Uni(u16::MAX), Width::W64), taken: 0, next: 0 },
         Terminator::Branch { cond: Cond::NonZero(Uni(Uni::COUNT), Width::W32), taken: 0, next: 0 },
