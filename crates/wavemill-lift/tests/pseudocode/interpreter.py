@@ -362,6 +362,15 @@ class Parser:
             raise SyntaxError("no target")
         start = self.i
         name = self.next()
+        if name == "MEM":
+            address, k, w = self.memory()
+
+            def put(s, v):
+                v = rounded(v, f"{k}{w}") if k in FLOATS else v
+                s.vars["MEM"].write(s.memory_bit(address(s).b), w, v.b & ((1 << w) - 1), clipped(v.n, 0, w))
+            put.width = w
+            put.read = lambda s: load(s, address, k, w)
+            return put
         if name == "VGPR":
             # VGPR[laneId][VDST.u32]: the old contents of the destination stay.
             for _ in range(2):
@@ -396,6 +405,15 @@ class Parser:
             write.read = self.postfix()
         self.i = end
         return write
+
+    def memory(self):
+        """`[address].type`; 32 bits without a type."""
+        self.need("[")
+        address = self.expression()
+        self.need("]")
+        if self.take("."):
+            return (address, *split(self.next()))
+        return address, "b", 32
 
     def index(self):
         self.need("[")
@@ -506,6 +524,9 @@ class Parser:
             return lambda s: cast(plain(x(s)), k, w, hexadecimal)
         if kind == "name":
             self.next()
+            if text == "MEM" and self.peek() == "[":
+                address, k, w = self.memory()
+                return lambda s: load(s, address, k, w)
             if text == "VGPR" and self.peek() == "[":
                 # VGPR[laneId][SRC0.u32]: the source.
                 self.index()
@@ -558,6 +579,12 @@ class Register:
         self.mask |= mask
         kept = tuple(x for x in self.n if x[0] + x[1] <= lo or x[0] >= lo + w)
         self.n = kept + tuple((a + lo, x, f) for a, x, f in n)
+
+
+def load(s, address, k, w):
+    bit = s.memory_bit(address(s).b)
+    v = s.vars["MEM"].value()
+    return typed(V("b", w, v.b >> bit & ((1 << w) - 1), clipped(v.n, bit, w)), k, w)
 
 
 def plain(v):
@@ -758,6 +785,11 @@ class State:
         self.functions = {}
         self.keeps = False
         self.round = "ROUND_NEAREST_EVEN"
+
+    @staticmethod
+    def memory_bit(address):
+        """Where a byte is in the register that stands for memory: it has 32 bytes, and 32 more at address 2048."""
+        return 8 * (address if address < 32 else 32 + address - 2048)
 
     def call(self, name, args):
         if name in self.functions:

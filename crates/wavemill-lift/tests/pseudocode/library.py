@@ -294,6 +294,7 @@ LIBRARY = {
     "isSignalNAN": lambda _, v: flag(is_signalling(fmt_of(v), v.b)),
     "isQuietNAN": lambda _, v: flag(is_nan(fmt_of(v), v.b) and not is_signalling(fmt_of(v), v.b)),
     "cvtToQuietNAN": quiet,
+    "CalcDsAddr": lambda _, a, low, high: V("u", 32, a.b + low.bits(8) + (high.bits(8) << 8)),
     "bitCount": lambda _, v: V("u", 32, bin(v.bits()).count("1")),
     "signext": lambda _, v: V("i", 64, signed(v.b, v.w)),
     "signext_from_bit": sign_extend_from,

@@ -23,10 +23,12 @@ LEFT_OUT = [
     (r"V_(READLANE|READFIRSTLANE|WRITELANE|PERMLANE\w+)_B32.*", "moves between lanes"),
     (r"S_(GETPC|SETPC|SWAPPC|CALL|RFE)_B64|S_CBRANCH_\w+", "control flow"),
     (r"S_MOVREL[SD]_B(32|64)|S_SET_GPR_IDX_\w+", "indexed registers"),
+    (r"DS_(SWIZZLE|PERMUTE|BPERMUTE)_B32", "moves between lanes"),
+    (r"DS_(READ|WRITE)_ADDTID_B32|DS_CONDXCHG32_RTN_B64", "LDS instructions with addresses of their own"),
     (r"S_(GETREG|SETREG|SETREG_IMM32)_B32|S_SETVSKIP", "hardware registers"),
 ]
 FORMAT_NAMES = {"SOP1Op": "SOP1", "SOP2Op": "SOP2", "SOPCOp": "SOPC", "SOPKOp": "SOPK", "VOP1Op": "VOP1", "VOP2Op": "VOP2",
-                "VOPCOp": "VOPC", "VOP3Op": "VOP3", "VOP3SDOp": "VOP3", "VOP3POp": "VOP3P"}
+                "VOPCOp": "VOPC", "VOP3Op": "VOP3", "VOP3SDOp": "VOP3", "VOP3POp": "VOP3P", "DSOp": "DS"}
 
 SPECIAL = {
     "f32": [0, 0x8000_0000, 1, 0x8000_0001, 0x007f_ffff, 0x807f_ffff, 0x0080_0000, 0x7f7f_ffff, 0xff7f_ffff, 0x3f80_0000,
@@ -335,8 +337,89 @@ class Row:
         return out
 
 
+class LocalRow:
+    """An LDS instruction. Each work-item has 32 bytes, and 32 more that are 2048 bytes further on."""
+    scalar = imm = mask_result = carry_in = has_scc = has_exec = False
+    reads_d = True
+
+    def __init__(self, name, program, operands):
+        self.fmt, self.full_name, self.name, self.program = "DS", name, name, program
+        kinds = re.findall(r"\.([iuf]|bf)(16|32|64)\b", re.sub(r"(addr|OFFSET\d?)\S*", "", program))
+        floats = [f"{k}{w}" for k, w in kinds if k in ("f", "bf")]
+
+        def source(bits):
+            if floats and bits == 32 and floats[0].endswith("16"):
+                return Source(f"FMT_NUM_PK2_{floats[0].upper()}", 32)
+            if floats and bits == int(floats[0][1:]):
+                return Source(f"FMT_NUM_{floats[0].upper()}", bits)
+            width = 64 if bits == 64 else 32
+            return Source(f"FMT_NUM_U{width}" if bits == width else f"FMT_NUM_PK{bits // 32}_U32", bits)
+        self.wide = "ST64" in name
+        bits = lambda register: int(operands[register][1])
+        uses = lambda word: re.search(rf"\b{word}\b", program) is not None
+        self.sources = [(c, source(bits(o))) for c, o, word in (("s0", "data0", "DATA"), ("s1", "data1", "DATA2")) if uses(word)]
+        self.returns = "vdst" in operands and (not self.is_atomic() or "_RTN_" in name)
+        self.dst = source(bits("vdst")) if self.returns else None
+        # Most atomics access one value; it is tried against all sources.
+        atomic = self.sources[0][1] if self.is_atomic() and "WRXCHG2" not in name else None
+        self.memory = atomic or Source("FMT_NUM_PK16_U32" if self.wide else "FMT_NUM_PK8_U32", 512 if self.wide else 256)
+
+    def is_atomic(self):
+        return re.search(r"tmp1? = MEM", self.program) is not None
+
+    def signature(self):
+        return ("DS", tuple(s.fmt for _, s in self.sources), self.memory.fmt, None if self.dst is None else self.dst.bits)
+
+    def make_set(self, r):
+        sources = [s for _, s in self.sources]
+        names = [c for c, _ in self.sources]
+        if self.memory.bits <= 64:
+            cases = cases_of([*sources, self.memory], self.name, r)
+        else:
+            cases = [[s.whole(r) for s in [*sources, self.memory]] for _ in range(LANES)]
+        columns = [(n, s.dwords()) for n, s in zip([*names, "m"], [*sources, self.memory])]
+        if self.dst is not None:
+            columns.append(("d", self.dst.dwords()))
+            for case in cases:
+                case.append(r.getrandbits(32 * self.dst.dwords()))
+        return columns, cases
+
+    def variants(self):
+        size = 8 if self.name.endswith("64") else 4
+        if "OFFSET1.u32" in self.program:
+            one, two = (0, 2048 // (64 * size)) if self.wide else (1, 3)
+            return [(f" offset0:{one} offset1:{two}", {"OFFSET0": V("u", 8, one), "OFFSET1": V("u", 8, two)})]
+        zero = {"OFFSET0": V("u", 8, 0), "OFFSET1": V("u", 8, 0), "OFFSET": V("u", 16, 0)}
+        if self.memory.bits > 64 and "OFFSET.u32" in self.program:
+            return [(" offset:8", {**zero, "OFFSET": V("u", 16, 8)})]
+        return [("", zero)]
+
+    def text(self, ending):
+        operands = [registers("v", VECTOR_PLACES["d"], self.dst.dwords())] if self.returns else []
+        operands.append("v112")
+        operands += [registers("v", VECTOR_PLACES[c], s.dwords()) for c, s in self.sources]
+        return f"{self.name.lower()} {', '.join(operands)}{ending}"
+
+    def outputs(self):
+        return ["m"] + (["d"] if self.returns else [])
+
+    def execute(self, program, columns, case, variables, programs):
+        values = {name: value for (name, _), value in zip(columns, case)}
+        state = {"ADDR": V("u", 32, 0), "ADDR_BASE": V("u", 32, 0), "MEM": Register(32 * self.memory.dwords(), values["m"])}
+        state |= variables
+        for column, name in (("s0", "DATA"), ("s1", "DATA2")):
+            if column in values:
+                state[name] = V("b", 32 * dict(columns)[column], values[column])
+        state["RETURN_DATA"] = Register(32 * self.dst.dwords() if self.dst else 128, values.get("d", 0))
+        program(State(state, library.LIBRARY, programs))
+        memory, returned = state["MEM"], state["RETURN_DATA"]
+        return {"m": (memory.bits, (1 << memory.w) - 1, memory.n), "d": (returned.bits, (1 << returned.w) - 1, returned.n)}
+
+
 def execute(row, program, columns, case, lane, variables, programs):
     """Values, and bits that are written or a NaN of no defined payload."""
+    if row.fmt == "DS":
+        return row.execute(program, columns, case, variables, programs)
     values = {name: (value, dwords) for (name, dwords), value in zip(columns, case)}
     whole = row.name.startswith("V_DIV_SCALE")
     lane = 0 if whole else lane
@@ -434,7 +517,10 @@ def main():
             continue
         base = re.sub(r"_E(32|64)$", "", op.name)
         given = operand_of.get((kind, base)) or operand_of[kind, op.name]
-        rows.append(Row(FORMAT_NAMES[kind], op.name, text, given, bases))
+        if kind == "DSOp":
+            rows.append(LocalRow(op.name, text, given))
+        else:
+            rows.append(Row(FORMAT_NAMES[kind], op.name, text, given, bases))
     # The two encodings of an instruction follow each other, and so compress.
     rows.sort(key=lambda row: (row.scalar, row.name, row.fmt))
     for row in rows:
@@ -458,20 +544,20 @@ def main():
                     results.append(execute(row, program, columns, case, n % LANES, variables, programs))
                 except Exception as error:
                     raise RuntimeError(f"{row.full_name} of {[hex(x) for x in case]}\n{row.program}") from error
-            heads = []
+            heads, sizes = [], dict(columns)
             for output in row.outputs():
-                if output == "d":
+                if output in "dm":
                     mask = 0
                     for result in results:
-                        mask |= result["d"][1]
-                    heads.append("d:" + ",".join(f"{mask >> 32 * i & 0xffff_ffff:x}" for i in range(row.dst.dwords())))
+                        mask |= result[output][1]
+                    heads.append(f"{output}:" + ",".join(f"{mask >> 32 * i & 0xffff_ffff:x}" for i in range(sizes[output])))
                 else:
                     heads.append(output)
             data = []
             for result in results:
                 for output in row.outputs():
                     bits, _, n = result[output]
-                    count = row.dst.dwords() if output == "d" else 2 if output == "exec" and row.scalar else 1
+                    count = sizes[output] if output in "dm" else 2 if output == "exec" and row.scalar else 1
                     data += [token(bits, 32 * i, n) for i in range(count)]
             body = " ".join(data)
             lines.append(f"row {row.fmt} {row.full_name} | {row.text(ending)} | {name} | {' '.join(heads)}")

@@ -1,4 +1,4 @@
-//! Scalar and vector ALU instructions of gfx950 against AMD's pseudocode, which an interpreter of
+//! Scalar and vector ALU instructions and LDS instructions of gfx950 against AMD's pseudocode, which an interpreter of
 //! its own executed (README.md).
 
 mod vectors;
@@ -17,8 +17,11 @@ use vectors::{Data, Expected, Part, Row, Set};
 
 const TARGET: Target = Target::Gfx950;
 /// First VGPRs of the columns of a set.
-const PLACES: [(&str, u16); 7] =
-    [("s0", 0), ("s1", 32), ("s2", 48), ("d", 64), ("scc", 96), ("exec", 98), ("imm", 100)];
+const PLACES: [(&str, u16); 8] =
+    [("s0", 0), ("s1", 32), ("s2", 48), ("d", 64), ("scc", 96), ("exec", 98), ("imm", 100), ("m", 128)];
+/// VGPR with the LDS address of the lane, and the first of those that its memory is read into.
+const ADDRESS: u16 = 112;
+const MEMORY_AFTER: u16 = 160;
 /// First SGPRs of the columns, for scalar instructions.
 const SCALAR_PLACES: [(&str, u16); 3] = [("s0", 0), ("s1", 4), ("d", 8)];
 /// SGPR pairs that VOP3 encodings read carries from, and write masks to.
@@ -36,7 +39,7 @@ pub(crate) struct Difference {
     pub(crate) name: String,
     pub(crate) text: String,
     pub(crate) output: String,
-    /// Sources, the old destination, and carry in; the low 64 bits.
+    /// Sources (the third of an LDS instruction is memory), the old destination, and carry in; the low 64 bits.
     pub(crate) s: [u64; 3],
     pub(crate) d: u64,
     pub(crate) carry: bool,
@@ -79,7 +82,7 @@ fn carries(set: &Set, cases: &[Vec<u32>]) -> u64 {
 
 fn machine() -> Machine {
     let mut machine = Machine::new(TARGET);
-    machine.registers = RegisterCounts { vgprs: 128, ..machine.registers };
+    machine.registers = RegisterCounts { vgprs: 192, ..machine.registers };
     machine
 }
 
@@ -93,6 +96,37 @@ fn run_vector(row: &Row, set: &Set, cases: &[Vec<u32>]) -> Outcome {
         }
         regs.set_uni64(Uni(CARRY_IN), carry);
         regs.set_uni64(registers::VCC, carry);
+        regs.set_uni64(registers::EXEC, u64::MAX);
+    })
+}
+
+/// Runs an LDS instruction: each lane has bytes of its own, which are written before and read after.
+fn run_local(row: &Row, set: &Set, cases: &[Vec<u32>]) -> Outcome {
+    let (_, dwords) = set.columns.iter().find(|(name, _)| name == "m").expect("memory");
+    let accesses = |text: &dyn Fn(u16) -> String| {
+        let offset = |n: u16| if n < 8 { 4 * n } else { 2048 + 4 * (n - 8) };
+        (0..*dwords as u16)
+            .flat_map(|n| words(&format!("{} offset:{}", text(n), offset(n))))
+            .collect::<Vec<u32>>()
+    };
+    let wait = words("s_waitcnt lgkmcnt(0)");
+    let memory = place(&PLACES, "m");
+    let code = [
+        accesses(&|n| format!("ds_write_b32 v{ADDRESS}, v{}", memory + n)),
+        wait.clone(),
+        words(&row.text),
+        wait.clone(),
+        accesses(&|n| format!("ds_read_b32 v{}, v{ADDRESS}", MEMORY_AFTER + n)),
+        wait,
+    ];
+    let rows = rows_of(set, cases);
+    let mut machine = machine();
+    machine.lds_size = 4096;
+    machine.run(&code.concat(), |regs, _| {
+        for (n, row) in &rows {
+            regs.set_row(registers::vgpr(*n), row);
+        }
+        regs.set_row(registers::vgpr(ADDRESS), &std::array::from_fn(|lane| 32 * lane as u32));
         regs.set_uni64(registers::EXEC, u64::MAX);
     })
 }
@@ -156,6 +190,7 @@ fn found(row: &Row, outcome: &Outcome, output: &str, dword: usize, lane: usize) 
         "cout" if row.text.contains(" vcc") => bit(outcome.wave.vcc()),
         "cout" => bit(outcome.sgpr64(usize::from(CARRY_OUT))),
         "exec" => bit(outcome.wave.exec()),
+        "m" => vgpr(MEMORY_AFTER),
         _ => vgpr(place(&PLACES, output)),
     }
 }
@@ -182,8 +217,11 @@ fn check(row: &Row, set: &Set, known: &mut BTreeMap<String, Vec<u32>>) -> Vec<Di
     let mut differences = Vec::new();
     let tokens = row.tokens_of_case();
     for (chunk, cases) in set.cases.chunks(LANES).enumerate() {
-        let outcome =
-            if row.is_scalar() { run_scalar(row, set, cases, known) } else { run_vector(row, set, cases) };
+        let outcome = match row.format.as_str() {
+            "DS" => run_local(row, set, cases),
+            _ if row.is_scalar() => run_scalar(row, set, cases, known),
+            _ => run_vector(row, set, cases),
+        };
         for (lane, case) in cases.iter().enumerate() {
             let results = &row.results[(chunk * LANES + lane) * tokens..][..tokens];
             let mut at = 0;
@@ -213,7 +251,7 @@ fn check(row: &Row, set: &Set, known: &mut BTreeMap<String, Vec<u32>>) -> Vec<Di
                         name: row.base_name().to_owned(),
                         text: row.text.clone(),
                         output: output.name.clone(),
-                        s: [column("s0"), column("s1"), column("s2")],
+                        s: [column("s0"), column("s1"), column(if row.format == "DS" { "m" } else { "s2" })],
                         d: column("d"),
                         carry: column("cin") != 0,
                         expected: want,
@@ -229,7 +267,7 @@ fn check(row: &Row, set: &Set, known: &mut BTreeMap<String, Vec<u32>>) -> Vec<Di
 
 /// Every row that the vectors have, on every tier. A result that differs needs a verdict.
 #[test]
-fn alu_rows_agree_with_amds_pseudocode() {
+fn rows_agree_with_amds_pseudocode() {
     let data = Data::read(include_bytes!("gfx950.txt.gz"));
     let next = AtomicUsize::new(0);
     let all = Mutex::new(Vec::new());
@@ -256,6 +294,7 @@ fn alu_rows_agree_with_amds_pseudocode() {
     assert_eq!(
         counts,
         [
+            ("DS", 113),
             ("SOP1", 44),
             ("SOP2", 51),
             ("SOPC", 18),

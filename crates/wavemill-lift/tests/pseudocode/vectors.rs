@@ -132,7 +132,7 @@ impl Row {
         let output = |text: &str| {
             let (name, masks) = text.split_once(':').unwrap_or((text, ""));
             let masks = match name {
-                "d" => masks.split(',').map(number).collect(),
+                "d" | "m" => masks.split(',').map(number).collect(),
                 "exec" if scalar => vec![u32::MAX; 2],
                 _ => vec![u32::MAX],
             };

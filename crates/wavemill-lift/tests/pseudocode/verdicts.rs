@@ -132,6 +132,42 @@ fn halves(x: u64) -> [u64; 2] {
 const VERDICTS: &[Verdict] = &[
     Verdict {
         names: &[
+            "ds_min_f32",
+            "ds_max_f32",
+            "ds_min_f64",
+            "ds_max_f64",
+            "ds_min_rtn_f32",
+            "ds_max_rtn_f32",
+            "ds_min_rtn_f64",
+            "ds_max_rtn_f64",
+        ],
+        when: |d| {
+            let f = format(&d.name);
+            let [data, _, memory] = d.s;
+            f.is_nan(data) || f.is_nan(memory)
+        },
+        right: Right::Open,
+        why: "The pseudocode compares and copies: memory keeps a NaN, and a NaN as data changes nothing. We do what \
+              v_min and v_max do. Facet atomic_nan.",
+    },
+    Verdict {
+        names: &[
+            "ds_min_f32",
+            "ds_max_f32",
+            "ds_min_f64",
+            "ds_max_f64",
+            "ds_min_rtn_f32",
+            "ds_max_rtn_f32",
+            "ds_min_rtn_f64",
+            "ds_max_rtn_f64",
+        ],
+        when: |d| format(&d.name).is_zero(d.s[0]) && format(&d.name).is_zero(d.s[2]),
+        right: Right::Open,
+        why: "The pseudocode compares: a zero of the other sign does not change memory. We do what v_min and v_max \
+              do, where -0 is less than +0.",
+    },
+    Verdict {
+        names: &[
             "v_cubesc_f32",
             "v_cubetc_f32",
             "v_div_scale_f32",
