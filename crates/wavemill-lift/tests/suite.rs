@@ -8,6 +8,7 @@ mod exceptions;
 mod gpr_index;
 mod matrix;
 mod memory;
+mod pseudocode;
 mod random_words;
 mod register_range;
 mod scalar_alu;

@@ -26,7 +26,7 @@ const MODES: [u32; 14] =
     [MODE, 0x3c0, 0x300, 0x0f0, 0x80_03f0, 0x000, 0x3f1, 0x3f4, 0x3e8 | 2, 0x3d7, 0x39b, 0x06e, 0x3ac, 0x353];
 
 /// Instructions whose 16-bit result keeps the upper half of the destination.
-const KEEPS_UPPER_HALF: [&str; 4] = ["v_mac_f16", "v_mad_f16", "v_fma_f16", "v_div_fixup_f16"];
+const KEEPS_UPPER_HALF: [&str; 3] = ["v_mad_f16", "v_fma_f16", "v_div_fixup_f16"];
 
 /// Random modifiers that the form accepts.
 fn modifiers(target: Target, op: Op, encoding: Encoding, random: &mut Random) -> Modifiers {
