@@ -32,8 +32,10 @@ pub const GPR_ALLOC: Uni = Uni(131);
 pub const LDS_ALLOC: Uni = Uni(132);
 /// XCC_ID (CDNA3 ISA 5.8).
 pub const XCC_ID: Uni = Uni(133);
+/// MODE.CSP: the number of entries on the stack of forks (Vega ISA 3.4).
+pub const CSP: Uni = Uni(134);
 /// Number of cells that belong to registers, without the IR's own cells.
-pub const CELLS: u16 = 134;
+pub const CELLS: u16 = 135;
 /// SGPRs that a wave can have, the special ones included.
 pub const MAX_SGPRS: u16 = 112;
 
@@ -139,6 +141,7 @@ impl Names for RegisterNames {
             131 => "gpr_alloc".to_owned(),
             132 => "lds_alloc".to_owned(),
             133 => "xcc_id".to_owned(),
+            134 => "csp".to_owned(),
             _ => return None,
         })
     }
