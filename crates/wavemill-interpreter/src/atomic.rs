@@ -17,6 +17,7 @@ use super::control::leave;
 use super::hostop::{Ctx, Exit, Handler, HostOp};
 use super::lds;
 use super::mem::{for_lanes, read_dword, write_dword};
+use super::smem;
 use super::strict::verdict;
 use wavemill_ir::LANES;
 use wavemill_machine::raw;
@@ -478,6 +479,47 @@ pub(super) fn handler(s: Space, w: Width, tier: Tier) -> Option<Handler> {
         // No target has these.
         (Space::Scratch, _) => return None,
     })
+}
+
+/// An atomic of the wave, at an address or through a buffer resource.
+unsafe fn scalar<F: AtomicFn, const WIDE: bool, const BUFFER: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+) -> *mut HostOp {
+    // SAFETY: the contract of handlers; the memory is resolved for the size and aligned to it.
+    unsafe {
+        let Some(p) = smem::atomic_place::<BUFFER>(ctx, op, if WIDE { 8 } else { 4 }) else {
+            return std::ptr::null_mut();
+        };
+        let data = datum::<WIDE>(ctx, op, 2, 0, 0);
+        let second = if F::SECOND { datum::<WIDE>(ctx, op, 3, 0, 0) } else { 0 };
+        let old = if p.is_null() { 0 } else { shared::<F, WIDE>(p, data, second, FpEnv::DEFAULT) };
+        if (*op).dst != DUMP {
+            write32(ctx, (*op).dst, old as u32);
+            if WIDE {
+                write32(ctx, (*op).dst + 4, (old >> 32) as u32);
+            }
+        }
+        HostOp::next(op)
+    }
+}
+
+/// The handler of an atomic of the wave.
+pub(super) fn scalar_handler(op: AtomicOp, width: Width, through_resource: bool) -> Handler {
+    macro_rules! table {
+        ($($name:ident)*) => {
+            match (op, width, through_resource) {
+                $((AtomicOp::$name, Width::W32, false) => scalar::<$name, false, false>,
+                (AtomicOp::$name, Width::W64, false) => scalar::<$name, true, false>,
+                (AtomicOp::$name, Width::W32, true) => scalar::<$name, false, true>,
+                (AtomicOp::$name, Width::W64, true) => scalar::<$name, true, true>,)*
+            }
+        };
+    }
+    table! {
+        Swap CmpSwap Add Sub Rsub MinI MinU MaxI MaxU And Or Xor IncWrap DecWrap MaskOr Wrap
+        AddF MinF MaxF CmpSwapF PkAddF16 PkAddBf16
+    }
 }
 
 /// Offset in LDS of the counter of [`Op::LdsAppend`](wavemill_ir::Op::LdsAppend).

@@ -440,6 +440,11 @@ impl<'a> Compiler<'a> {
             Op::ScalarLoad(n) => self.ops.push(self.plain(inst, smem::load_handler(n))),
             Op::ScalarBufferLoad(n) => self.ops.push(self.plain(inst, smem::buffer_load_handler(n))),
             Op::ScalarStore(n) => self.ops.push(self.plain(inst, smem::store_handler(n))),
+            Op::ScalarBufferStore(n) => self.ops.push(self.plain(inst, smem::buffer_store_handler(n))),
+            Op::ScalarAtomic(op, w) | Op::ScalarBufferAtomic(op, w) => {
+                let through_resource = matches!(inst.op, Op::ScalarBufferAtomic(..));
+                self.ops.push(self.plain(inst, atomic::scalar_handler(op, w, through_resource)));
+            }
             Op::MoveRelSource(w, cells) => {
                 let mut h = self.plain(inst, indexed::move_rel_source(w));
                 // For a read by index, missing cells are known only at run time.

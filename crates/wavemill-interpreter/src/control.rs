@@ -124,6 +124,7 @@ exits! {
     set_context |ctx, op| Exit::SetContext { value: scalar32(ctx, op, 0), next: (*op).own.jump.pc[0] };
     illegal |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::IllegalInstruction };
     unsupported |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::Unsupported };
+    halted |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::Halted };
     no_code |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::NoCode };
     trap |ctx, op| Exit::Trap { pc: (*op).pc, id: (*op).k[1] as u8 };
 }

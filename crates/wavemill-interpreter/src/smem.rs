@@ -1,6 +1,7 @@
 //! Scalar memory.
 
 use super::address::{self, global};
+use super::atomic;
 use super::body::{scalar32, scalar64, write32};
 use super::control::leave;
 use super::hostop::{ABSENT, CONST, Ctx, Exit, FLAGS, Handler, HostOp};
@@ -101,6 +102,23 @@ pub(super) unsafe fn buffer_address(ctx: *mut Ctx, op: *mut HostOp, n: u64) -> (
     }
 }
 
+/// Refuses the first of `count` dwords that is not in memory.
+#[cold]
+unsafe fn refuse_first(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    address: u64,
+    count: u64,
+    access: Access,
+) -> *mut HostOp {
+    // SAFETY: as above.
+    unsafe {
+        let outside = |n: &u64| global(ctx, op, address.wrapping_add(4 * n), 4, access).is_null();
+        let n = (0..count).find(outside).unwrap_or(0);
+        refuse(ctx, op, address.wrapping_add(4 * n), access, 4)
+    }
+}
+
 unsafe fn buffer_load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
@@ -109,16 +127,64 @@ unsafe fn buffer_load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut Ho
         if within > 0 {
             let p = global(ctx, op, address, 4 * within, Access::Load);
             if p.is_null() {
-                let outside =
-                    |n: &u64| global(ctx, op, address.wrapping_add(4 * n), 4, Access::Load).is_null();
-                let n = (0..within).find(outside).unwrap_or(0);
-                return refuse(ctx, op, address.wrapping_add(4 * n), Access::Load, 4);
+                return refuse_first(ctx, op, address, within, Access::Load);
             }
             raw::load_dwords(p, &mut data[..within as usize]);
         }
         (*ctx).out_of_range.buffer += u64::from(within < N as u64);
         write_data(ctx, op, &data);
         HostOp::next(op)
+    }
+}
+
+/// Stores the leading dwords that are in range.
+unsafe fn buffer_store<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: as above.
+    unsafe {
+        let (address, within) = buffer_address(ctx, op, N as u64);
+        if within > 0 {
+            let p = global(ctx, op, address, 4 * within, Access::Store);
+            if p.is_null() {
+                return refuse_first(ctx, op, address, within, Access::Store);
+            }
+            (*ctx).unordered_store = true;
+            raw::store_dwords(p, &store_data::<N>(ctx, op)[..within as usize]);
+        }
+        (*ctx).out_of_range.buffer += u64::from(within < N as u64);
+        HostOp::next(op)
+    }
+}
+
+/// Memory of an atomic on `size` bytes: null if it is out of the range of its buffer resource.
+/// `None` if it is refused, and the interpreter is left.
+#[inline(always)]
+pub(super) unsafe fn atomic_place<const BUFFER: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    size: u32,
+) -> Option<*mut u8> {
+    // SAFETY: as above.
+    unsafe {
+        let address = if BUFFER {
+            let (address, within) = buffer_address(ctx, op, u64::from(size / 4));
+            if within < u64::from(size / 4) {
+                (*ctx).out_of_range.buffer += 1;
+                return Some(std::ptr::null_mut());
+            }
+            address
+        } else {
+            address(ctx, op)
+        };
+        if atomic::misaligned(ctx, op, 1, size, |_| address) {
+            return None;
+        }
+        let p = global(ctx, op, address, size.into(), Access::Atomic);
+        if p.is_null() {
+            refuse(ctx, op, address, Access::Atomic, size);
+            return None;
+        }
+        (*ctx).unordered_store = true;
+        Some(p)
     }
 }
 
@@ -148,14 +214,21 @@ unsafe fn store<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
             return refuse(ctx, op, address, Access::Store, 4 * N as u32);
         }
         (*ctx).unordered_store = true;
+        raw::store_dwords(p, &store_data::<N>(ctx, op));
+        HostOp::next(op)
+    }
+}
+
+/// The dwords that a store writes.
+#[inline(always)]
+unsafe fn store_data<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> [u32; N] {
+    // SAFETY: as above.
+    unsafe {
         if (*op).src[2] & CONST != 0 {
-            let [low, high] = [(*op).k[2] as u32, ((*op).k[2] >> 32) as u32];
-            raw::store_dwords(p, &[low, high, 0, 0][..N]);
-            return HostOp::next(op);
+            return std::array::from_fn(|i| (*op).k[2].checked_shr(32 * i as u32).unwrap_or(0) as u32);
         }
         let cells = (*ctx).base.add(((*op).src[2] & !FLAGS) as usize) as *const u32;
-        raw::store_dwords(p, &std::array::from_fn::<u32, N, _>(|i| cells.add(i).read()));
-        HostOp::next(op)
+        std::array::from_fn(|i| cells.add(i).read())
     }
 }
 
@@ -178,6 +251,15 @@ pub(super) fn buffer_load_handler(n: u8) -> Handler {
         3 | 4 => buffer_load::<4>,
         5..=8 => buffer_load::<8>,
         _ => buffer_load::<16>,
+    }
+}
+
+/// The handler of a scalar buffer store of `n` dwords.
+pub(super) fn buffer_store_handler(n: u8) -> Handler {
+    match n {
+        0 | 1 => buffer_store::<1>,
+        2 => buffer_store::<2>,
+        _ => buffer_store::<4>,
     }
 }
 

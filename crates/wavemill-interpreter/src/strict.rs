@@ -120,6 +120,13 @@ pub(super) fn handler(op: Op, strict: Strict) -> Option<(Handler, u64)> {
         Op::ScalarBufferLoad(n) if strict.buffers => {
             (smem::buffer_check, Checked { size: 4, count: u32::from(n.max(1)), access: Access::Load }.pack())
         }
+        Op::ScalarBufferStore(n) if strict.buffers => (
+            smem::buffer_check,
+            Checked { size: 4, count: u32::from(n.max(1)), access: Access::Store }.pack(),
+        ),
+        Op::ScalarBufferAtomic(_, width) if strict.buffers => {
+            (smem::buffer_check, whole(4 * u32::from(width.dwords()), Access::Atomic))
+        }
         _ => return None,
     })
 }

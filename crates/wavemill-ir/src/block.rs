@@ -64,6 +64,8 @@ pub enum FaultKind {
     Unsupported,
     /// The PC left the memory that holds code.
     NoCode,
+    /// The wave halts itself, and no debugger can resume it.
+    Halted,
 }
 
 /// How a block ends. Addresses are guest addresses.

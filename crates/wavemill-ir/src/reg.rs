@@ -64,7 +64,7 @@ impl Row {
     /// First block-local temporary.
     pub const TEMP0: Row = Row(Row::BANK * Row::BANKS as u16);
     /// Number of row temporaries of a block.
-    pub const TEMPS: u16 = 16;
+    pub const TEMPS: u16 = 48;
     /// Total number of rows.
     pub const COUNT: u16 = Row::TEMP0.0 + Row::TEMPS;
 

@@ -73,10 +73,14 @@ impl fmt::Display for OpName {
             Op::ScalarLoad(n)
             | Op::ScalarBufferLoad(n)
             | Op::ScalarStore(n)
+            | Op::ScalarBufferStore(n)
             | Op::IndexedRead(n)
             | Op::IndexedWrite(n) => write!(f, "{name}.b{}", bits(n)),
             Op::Load(s, t) | Op::Store(s, t) => write!(f, "{name}.{}.{}", space(s), mem(t)),
             Op::Atomic(op, s, w) => write!(f, "{name}.{}.{}{}", space(s), op.name(), width(w)),
+            Op::ScalarAtomic(op, w) | Op::ScalarBufferAtomic(op, w) => {
+                write!(f, "{name}.{}{}", op.name(), width(w))
+            }
             Op::BufferLoad(t, a) | Op::BufferStore(t, a) => write!(f, "{name}.{}{}", mem(t), address(a)),
             Op::BufferAtomic(op, w, a) => write!(f, "{name}.{}{}{}", op.name(), width(w), address(a)),
             Op::Fence(s) => {

@@ -222,7 +222,7 @@ mod tests {
             (mov, row, [row, none, none, none], None),
             (mov, none, [row, none, none, none], Some("result 0 is missing")),
             (mov, row, [none; 4], Some("source 0 is missing")),
-            (mov, Row(Row::COUNT).into(), [row, none, none, none], Some("row 1040 does not exist")),
+            (mov, Row(Row::COUNT).into(), [row, none, none, none], Some("row 1072 does not exist")),
             (mov, row, [Uni(u16::MAX).into(), none, none, none], Some("uniform cell 65535 does not exist")),
             (load(3), row, [row, none, none, none], None),
             (load(5), row, [row, none, none, none], Some(nothing)),

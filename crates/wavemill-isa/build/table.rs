@@ -13,8 +13,8 @@
 //!   otherwise.
 //! - `%facet WHICH NAME`: a facet of many rows ([`Rule`]), on some targets with `NAME@TARGETS`. `fp`: all rows with the flag `fp`, a
 //!   floating-point source and a floating-point result. `half`: all rows that write one 16-bit
-//!   result without reading it. `lds`: all rows that access LDS. `omod`: all instances with an output
-//!   modifier. `!facet:NAME` in a row removes it.
+//!   result without reading it. `lds`: all rows that access LDS. `gds`: all rows with
+//!   the flag `gds`. `omod`: all instances with an output modifier. `!facet:NAME` in a row removes it.
 //!
 //! Every other line is one instruction: `OPCODE TARGETS MNEMONIC OPERAND... ATTR...`.
 //! An opcode may differ by target (`99@90a,93@942+`) or be in the VOP3 space there
@@ -93,13 +93,20 @@ enum Rule {
     Half,
     /// Rows that access LDS.
     Lds,
+    /// Rows that access LDS or, with a modifier, the global data share.
+    Gds,
     /// Instances with an output modifier.
     Omod,
 }
 
 impl Rule {
-    const ALL: [(&'static str, Rule); 4] =
-        [("fp", Rule::Fp), ("half", Rule::Half), ("lds", Rule::Lds), ("omod", Rule::Omod)];
+    const ALL: [(&'static str, Rule); 5] = [
+        ("fp", Rule::Fp),
+        ("half", Rule::Half),
+        ("lds", Rule::Lds),
+        ("gds", Rule::Gds),
+        ("omod", Rule::Omod),
+    ];
 
     fn from_name(name: &str) -> Option<Rule> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|&(_, rule)| rule)
@@ -123,6 +130,7 @@ impl Rule {
                 row.targets
             }
             Rule::Lds if row.memory.iter().any(|access| access.space == MemSpace::Lds) => row.targets,
+            Rule::Gds => flag(Flag::Gds),
             Rule::Omod => flag(Flag::Omod),
             Rule::Fp | Rule::Half | Rule::Lds => TargetSet::EMPTY,
         }

@@ -270,14 +270,6 @@ fn instructions_without_effect_have_none() {
 
 #[test]
 fn what_has_no_meaning_is_reported_when_it_is_reached() {
-    for word in [
-        0xbf8d_0001, // s_sethalt 1
-        0xbf91_0001, // s_sendmsghalt sendmsg(MSG_INTERRUPT)
-        0xbf90_000a, // s_sendmsg sendmsg(MSG_GET_DOORBELL)
-    ] {
-        let result = Machine::new(TARGET).try_run(&[word], |_, _| {});
-        assert_eq!(result, Err(FaultCause::Instruction(FaultKind::Unsupported)), "{word:#x}");
-    }
     for (data, name) in [(0x7e, "exec_lo"), (0x7f, "exec_hi"), (0x7c, "m0")] {
         // s_load_dword DATA, s[0:1], 0
         let result = Machine::new(TARGET).try_run(&[0xc002_0000 | data << 6, 0], |_, _| {});
@@ -286,10 +278,152 @@ fn what_has_no_meaning_is_reported_when_it_is_reached() {
     // s_memtime exec
     let result = Machine::new(TARGET).try_run(&[0xc090_0000 | 0x7e << 6, 0], |_, _| {});
     assert_eq!(result, Err(FaultCause::Instruction(FaultKind::Unsupported)));
-    let skipped = Machine::new(TARGET).try_run(&[0xbf82_0001, 0xbf8d_0001], |_, _| {});
+    let skipped = Machine::new(TARGET).try_run(&[0xbf82_0002, 0xc002_1f80, 0], |_, _| {});
     assert!(skipped.is_ok(), "a jump over it");
     let illegal = Machine::new(TARGET).try_run(&[0xffff_ffff], |_, _| {});
     assert_eq!(illegal, Err(FaultCause::Instruction(FaultKind::IllegalInstruction)));
+}
+
+#[test]
+fn a_wave_that_halts_itself_is_a_fault() {
+    for word in [
+        0xbf8d_0001, // s_sethalt 1
+        0xbf91_0001, // s_sendmsghalt sendmsg(MSG_INTERRUPT)
+    ] {
+        let result = Machine::new(TARGET).try_run(&[word], |_, _| {});
+        assert_eq!(result, Err(FaultCause::Instruction(FaultKind::Halted)), "{word:#x}");
+    }
+    let skipped = Machine::new(TARGET).try_run(&[0xbf82_0001, 0xbf8d_0001], |_, _| {});
+    assert!(skipped.is_ok(), "a jump over it");
+}
+
+/// The trap handler of AMD's runtime sets bit 31 of EXEC_LO and waits until the answer clears it.
+#[test]
+fn the_doorbell_number_arrives_in_the_low_half_of_exec() {
+    let code = [
+        0xbefe_00ff, // s_mov_b32 exec_lo, 0x80000000
+        0x8000_0000,
+        0xbeff_0085, // s_mov_b32 exec_hi, 5
+        0xbf90_000a, // s_sendmsg sendmsg(MSG_GET_DOORBELL)
+    ];
+    let outcome = Machine::new(TARGET).run(&code, |_, _| {});
+    assert_eq!(outcome.wave.exec(), 5 << 32);
+}
+
+/// A fork, its two paths, and the join.
+const FORK: [u32; 13] = [
+    0xb818_0005, // 00 s_cbranch_i_fork s[24:25], 5: to 18
+    0x8e1a_841a, // 04 s_lshl_b32 s26, s26, 4
+    0x871a_811a, // 08 s_or_b32 s26, s26, 1
+    0x7e02_0281, // 0c v_mov_b32 v1, 1
+    0xbe9c_017e, // 10 s_mov_b64 s[28:29], exec
+    0xbf82_0004, // 14 s_branch 4: to 28
+    0x8e1a_841a, // 18 s_lshl_b32 s26, s26, 4
+    0x871a_821a, // 1c s_or_b32 s26, s26, 2
+    0x7e02_0282, // 20 v_mov_b32 v1, 2
+    0xbe9e_017e, // 24 s_mov_b64 s[30:31], exec
+    0xbe80_2e14, // 28 s_cbranch_join s20
+    0xb8a2_1741, // 2c s_getreg_b32 s34, hwreg(HW_REG_MODE, 29, 3)
+    0xb8a3_f801, // 30 s_getreg_b32 s35, hwreg(HW_REG_MODE)
+];
+/// The same with the target in a register: `s_cbranch_g_fork s[24:25], s[22:23]`.
+const G_FORK: u32 = 0x9480_1618;
+
+/// Vega ISA 4.6: each lane takes its path; of two paths, that of the fewer lanes runs first, and
+/// the one that passes if both have as many.
+#[test]
+fn forks_run_both_paths_and_the_smaller_one_first() {
+    let all = u64::MAX;
+    for (mask, exec) in [
+        (all, all),
+        (0, all),
+        (0xff, all),
+        (!0xff, all),
+        (0xffff_ffff, all),
+        (0x5555_5555_5555_5555, 0xff00_0000_0000_00fe),
+        (0xf, 0xff),
+        (0x7, 0xff),
+        (0x1f, 0xff),
+        (all, 0xf0),
+        (!0xf0, 0xf0),
+        (3, 0),
+    ] {
+        for fork in [FORK[0], G_FORK] {
+            let mut code = FORK;
+            code[0] = fork;
+            let outcome = Machine::new(TARGET).run(&code, |regs, _| {
+                regs.set_uni64(Uni(24), mask);
+                regs.set_uni64(Uni(22), CODE + 0x18);
+                regs.set_uni64(registers::EXEC, exec);
+            });
+            let (pass, fail) = (mask & exec, !mask & exec);
+            let what = format!("{mask:#x} of {exec:#x}, {fork:#x}");
+            let (order, last) = match () {
+                () if pass == exec => (2, pass),
+                () if fail == exec => (1, fail),
+                () if fail.count_ones() < pass.count_ones() => (0x12, pass),
+                () => (0x21, fail),
+            };
+            assert_eq!(outcome.sgpr(26), order, "order of {what}");
+            assert_eq!(outcome.wave.exec(), last, "the lanes of the last path continue: {what}");
+            let ran = |digit: u32| order & 0xf == digit || order >> 4 == digit;
+            assert_eq!(outcome.sgpr64(28), if ran(1) { fail } else { 0 }, "{what}");
+            assert_eq!(outcome.sgpr64(30), if ran(2) { pass } else { 0 }, "{what}");
+            let lanes: [u32; 64] = std::array::from_fn(|lane| {
+                let bit = |mask: u64| (mask >> lane & 1) as u32;
+                bit(fail) + 2 * bit(pass)
+            });
+            assert_eq!(outcome.wave.vgprs[1], lanes, "{what}");
+            assert_eq!([outcome.sgpr(34), outcome.sgpr(35)], [0, MODE], "the stack is empty: {what}");
+            // The entry keeps its bits: the mask, then the address.
+            let entry = match order {
+                0x12 => [pass, CODE + 0x18],
+                0x21 => [fail, CODE + 4],
+                _ => [0, 0],
+            };
+            assert_eq!([0, 2].map(|n| outcome.sgpr64(n)), entry, "{what}");
+        }
+    }
+}
+
+#[test]
+fn the_stack_of_forks_grows_from_csp_on() {
+    let mut code = vec![
+        0xba00_1741, // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 29, 3), 4
+        4,
+        0xb8a4_f801, // s_getreg_b32 s36, hwreg(HW_REG_MODE)
+        0xb818_0000, // s_cbranch_i_fork s[24:25], 0: both paths are the next instruction
+        0xb8a5_1741, // s_getreg_b32 s37, hwreg(HW_REG_MODE, 29, 3)
+        0xb818_0000, // s_cbranch_i_fork s[24:25], 0: all pass, or all fail
+    ];
+    code.extend(&FORK[11..]);
+    let outcome = Machine::new(TARGET).run(&code, |regs, _| regs.set_uni64(Uni(24), 0xff));
+    assert_eq!(outcome.sgpr(36), MODE | 4 << 29);
+    assert_eq!(outcome.sgpr(37), 5);
+    assert_eq!([outcome.sgpr(34), outcome.sgpr(35)], [5, MODE | 5 << 29]);
+    assert_eq!([outcome.sgpr64(16), outcome.sgpr64(18)], [!0xff, CODE + 0x10]);
+    assert_eq!(outcome.wave.exec(), 0xff);
+}
+
+/// A chain of forks that each leave one of 64, 32, ... 2 lanes' halves: six entries, and every lane
+/// reaches the end.
+#[test]
+fn six_forks_nest() {
+    // 00 s_cbranch_i_fork s[24+2n:25+2n], 0, six times; then each lane counts once.
+    let mut code: Vec<u32> = (0..6).map(|n| 0xb818_0000 + (2 * n << 16)).collect();
+    code.extend([
+        0x6802_0281, // v_add_u32 v1, 1, v1
+        0xbe80_2e14, // s_cbranch_join s20
+    ]);
+    // The entries are in s[0:23]: the saved CSP is in s40 instead of s20.
+    code[7] = 0xbe80_2e28;
+    let outcome = Machine::new(TARGET).run(&code, |regs, _| {
+        for n in 0..6 {
+            let mask = (0..64u64).filter(|lane| lane >> n & 1 != 0).fold(0, |mask, lane| mask | 1 << lane);
+            regs.set_uni64(Uni(24 + 2 * n), mask);
+        }
+    });
+    assert_eq!(outcome.wave.vgprs[1], [1; 64]);
 }
 
 #[test]

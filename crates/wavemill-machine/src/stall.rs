@@ -84,7 +84,7 @@ fn address_of(inst: &Inst, wave: &Wave) -> Option<u64> {
     let [first, second, ..] = inst.src;
     let constant = i64::from(inst.attrs.imm);
     let (base, offset) = match inst.op {
-        Op::ScalarLoad(_) => {
+        Op::ScalarLoad(_) | Op::ScalarAtomic(..) => {
             return Some(scalar_address(wide(first)?, dword(second)?, constant));
         }
         Op::Load(Space::Global | Space::Flat, _) | Op::Atomic(_, Space::Global | Space::Flat, _) => {

@@ -1,8 +1,9 @@
 //! Scalar memory.
 
-use wavemill_ir::Inst;
+use wavemill_float::atomic_op;
+use wavemill_ir::{AtomicOp, FpEnv, Inst, Width};
 use wavemill_machine::engine::scalar_address;
-use wavemill_machine::{Access, FaultCause, FaultSpace};
+use wavemill_machine::{Access, FaultCause, FaultLane, FaultSpace};
 
 use crate::host::Place;
 use crate::memory::Refused;
@@ -94,17 +95,91 @@ impl State<'_> {
         let within = part.within(4, count.into());
         let mut values = Vec::new();
         if within > 0 {
-            let dword = |n: u32| part.address.wrapping_add(4 * u64::from(n));
-            values = self.read_dwords(part.address, within as u16).map_err(|_| {
-                // The report names the first dword that is missing.
-                let is_there = |n: u32| Place::global(self.around.map, dword(n), 4, Access::Load).is_some();
-                let first = (0..within).find(|n| !is_there(*n)).unwrap_or(0);
-                self.refused(dword(first), Access::Load, 4)
-            })?;
+            values = self
+                .read_dwords(part.address, within as u16)
+                .map_err(|_| self.first_missing(part.address, within, Access::Load))?;
         }
         self.out_of_range.buffer += u64::from(within < u32::from(count));
         values.resize(count.into(), 0);
         self.set_cells(inst.dst[0], &values);
         Ok(())
+    }
+
+    /// The fault of a refused access to dwords of a buffer: it names the first dword that is
+    /// missing.
+    fn first_missing(&self, address: u64, count: u32, access: Access) -> FaultCause {
+        let dword = |n: u32| address.wrapping_add(4 * u64::from(n));
+        let is_there = |n: u32| Place::global(self.around.map, dword(n), 4, access).is_some();
+        let first = (0..count).find(|n| !is_there(*n)).unwrap_or(0);
+        self.refused(dword(first), access, 4)
+    }
+
+    /// A store of dwords through a buffer resource. Dwords out of range are dropped.
+    pub(crate) fn scalar_buffer_store(&mut self, inst: &Inst, count: u8) -> Result<(), FaultCause> {
+        let part = self.buffer_part(inst);
+        let within = part.within(4, count.into());
+        if within > 0 {
+            match Place::global(self.around.map, part.address, 4 * within, Access::Store) {
+                Some(place) => place.store(4 * within, [0, 1, 2, 3].map(|n| self.cell(inst.src[2], n))),
+                None => return Err(self.first_missing(part.address, within, Access::Store)),
+            }
+        }
+        self.out_of_range.buffer += u64::from(within < u32::from(count));
+        Ok(())
+    }
+
+    /// An atomic at an address.
+    pub(crate) fn scalar_atomic(
+        &mut self,
+        inst: &Inst,
+        op: AtomicOp,
+        width: Width,
+    ) -> Result<(), FaultCause> {
+        let old = self.atomic_at(inst, op, width, self.scalar_address(inst))?;
+        self.set_old(inst, width, old);
+        Ok(())
+    }
+
+    /// An atomic through a buffer resource; out of range, nothing happens and the old value is 0.
+    pub(crate) fn scalar_buffer_atomic(
+        &mut self,
+        inst: &Inst,
+        op: AtomicOp,
+        width: Width,
+    ) -> Result<(), FaultCause> {
+        let part = self.buffer_part(inst);
+        let old = if part.within(4 * u32::from(width.dwords()), 1) == 1 {
+            self.atomic_at(inst, op, width, part.address)?
+        } else {
+            self.out_of_range.buffer += 1;
+            0
+        };
+        self.set_old(inst, width, old);
+        Ok(())
+    }
+
+    /// Performs an atomic and returns the old value.
+    fn atomic_at(&self, inst: &Inst, op: AtomicOp, width: Width, address: u64) -> Result<u64, FaultCause> {
+        let size = 4 * u32::from(width.dwords());
+        if !address.is_multiple_of(size.into()) {
+            return Err(FaultCause::MisalignedAtomic { size, lanes: vec![FaultLane { lane: 0, address }] });
+        }
+        let value = |source: usize| match width {
+            Width::W32 => u64::from(self.cell(inst.src[source], 0)),
+            Width::W64 => self.pair(inst.src[source]),
+        };
+        let [a, b] = [value(2), if op.has_second_datum() { value(3) } else { 0 }];
+        match Place::global(self.around.map, address, size, Access::Atomic) {
+            Some(place) => Ok(place.update(width, |old| atomic_op(op, width, [old, a, b], FpEnv::DEFAULT))),
+            None => Err(self.refused(address, Access::Atomic, size)),
+        }
+    }
+
+    /// Writes the old value of an atomic, if it has a result.
+    fn set_old(&mut self, inst: &Inst, width: Width, old: u64) {
+        if !inst.dst[0].is_none() {
+            let cells = [old as u32, (old >> 32) as u32];
+            self.set_cells(inst.dst[0], &cells[..usize::from(width.dwords())]);
+        }
     }
 }

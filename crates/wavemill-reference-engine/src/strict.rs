@@ -54,17 +54,26 @@ impl State<'_> {
             Op::BufferAtomic(_, width, addr) if buffers => {
                 self.check_buffer(inst, addr, (4 * u32::from(width.dwords()), 1), Access::Atomic)
             }
-            Op::ScalarBufferLoad(count) if buffers => {
-                let (part, count) = (self.buffer_part(inst), u32::from(count));
-                let (mut refused, within) = (Refused::default(), part.within(4, count));
-                if within < count {
-                    let range = FaultSpace::Buffer(BufferRange::Bytes(part.end));
-                    refused.add(0, part.offset + 4 * u64::from(within), range);
-                }
-                refused.verdict(self.around, Access::Load, 4)
+            Op::ScalarBufferLoad(count) if buffers => self.check_scalar(inst, 4, count.into(), Access::Load),
+            Op::ScalarBufferStore(count) if buffers => {
+                self.check_scalar(inst, 4, count.into(), Access::Store)
+            }
+            Op::ScalarBufferAtomic(_, width) if buffers => {
+                self.check_scalar(inst, 4 * u32::from(width.dwords()), 1, Access::Atomic)
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a scalar access to elements beyond the end of its buffer.
+    fn check_scalar(&self, inst: &Inst, size: u32, count: u32, access: Access) -> Result<(), FaultCause> {
+        let part = self.buffer_part(inst);
+        let (mut refused, within) = (Refused::default(), part.within(size, count));
+        if within < count {
+            let range = FaultSpace::Buffer(BufferRange::Bytes(part.end));
+            refused.add(0, part.offset + u64::from(size * within), range);
+        }
+        refused.verdict(self.around, access, size)
     }
 
     /// Refuses lanes whose access leaves the workgroup's LDS.

@@ -135,7 +135,7 @@ fn operation(random: &mut SplitMix64) -> Op {
     let ty = random.pick(&MEM_TYPES);
     let space = random.pick(&SPACES);
     let cells = CellRange { first: Uni(4), end: LACKING.plus(1) };
-    match random.below(35) {
+    match random.below(38) {
         0..3 => Op::Scalar(random.pick(ScalarOp::ALL), width),
         3 => Op::ScalarCmp(random.pick(&CmpPred::INT), random.pick(&INT_TYPES)),
         4..9 => Op::Int(random.pick(IntOp::ALL)),
@@ -184,6 +184,9 @@ fn operation(random: &mut SplitMix64) -> Op {
         ]),
         32 => random.pick(&[Op::MoveRelSource(width, cells), Op::MoveRelDest(width, cells)]),
         33 => Op::Matrix(matrix(random)),
+        34 => Op::ScalarAtomic(random.pick(AtomicOp::ALL), width),
+        35 => Op::ScalarBufferAtomic(random.pick(AtomicOp::ALL), width),
+        36 => Op::ScalarBufferStore(random.pick(&[1, 2, 4])),
         _ => random.pick(&[
             Op::IndexedRead(1),
             Op::IndexedRead(2),
@@ -221,7 +224,12 @@ fn source(random: &mut SplitMix64, op: Op, value: Value, dwords: u16) -> Operand
         Value::Mask | Value::Uniform(_)
             if matches!(
                 op,
-                Op::BufferLoad(..) | Op::BufferStore(..) | Op::BufferAtomic(..) | Op::ScalarBufferLoad(_)
+                Op::BufferLoad(..)
+                    | Op::BufferStore(..)
+                    | Op::BufferAtomic(..)
+                    | Op::ScalarBufferLoad(_)
+                    | Op::ScalarBufferStore(_)
+                    | Op::ScalarBufferAtomic(..)
             ) =>
         {
             if dwords == 4 {
@@ -230,7 +238,9 @@ fn source(random: &mut SplitMix64, op: Op, value: Value, dwords: u16) -> Operand
                 random.pick(&[Operand::None, SMALL.into()])
             }
         }
-        Value::Uniform(2) if matches!(op, Op::ScalarLoad(_) | Op::ScalarStore(_)) => BASE.into(),
+        Value::Uniform(2) if matches!(op, Op::ScalarLoad(_) | Op::ScalarStore(_) | Op::ScalarAtomic(..)) => {
+            BASE.into()
+        }
         Value::Uniform(1) if matches!(op, Op::ScalarLoad(_)) => {
             random.pick(&[Operand::None, SMALL.into(), Operand::Const(3)])
         }
@@ -394,6 +404,17 @@ fn instruction(random: &mut SplitMix64, guest: u32) -> Inst {
                 inst.src[3] = if cvt.stochastic { inst.src[3] } else { Operand::None };
             }
             Op::Matrix(_) => inst.mask = LaneMask::All,
+            // The data are not addresses.
+            Op::ScalarAtomic(_, width) | Op::ScalarBufferAtomic(_, width) => {
+                for n in [2, 3] {
+                    let present = signature.sources[n] != Value::None;
+                    inst.src[n] = if present { uniform(random, width.dwords()) } else { Operand::None };
+                }
+                if random.one_in(4) {
+                    inst.dst[0] = Operand::None;
+                }
+            }
+            Op::ScalarBufferStore(n) => inst.src[2] = uniform(random, n.into()),
             Op::MoveRelSource(..) => inst.src[0] = Operand::Uni(Uni(10)),
             Op::MoveRelDest(..) => inst.dst[0] = Operand::Uni(Uni(30)),
             Op::IndexedRead(_) => {

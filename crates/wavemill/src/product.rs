@@ -4,6 +4,8 @@ use wavemill_ir::LANES;
 use wavemill_isa::Target;
 use wavemill_object::{Feature, Processor, TargetId};
 
+use crate::registers;
+
 /// A product: a chip with its size. For accelerators that appear as two devices, one of the two.
 ///
 /// Compute units are from AMD's product pages. LDS sizes are from the ISA documents, section "Local
@@ -18,10 +20,19 @@ pub struct Product {
     pub target: Target,
     /// Enabled compute units.
     pub compute_units: u32,
+    /// Dies with compute units (XCCs) that appear as one device.
+    pub(crate) xccs: u32,
 }
 
 const fn product(name: &'static str, title: &'static str, target: Target, compute_units: u32) -> Product {
-    Product { name, title, target, compute_units }
+    Product { name, title, target, compute_units, xccs: 1 }
+}
+
+impl Product {
+    /// A product of several dies that appear as one device.
+    const fn of_xccs(self, xccs: u32) -> Product {
+        Product { xccs, ..self }
+    }
 }
 
 /// Every product that has a name, by target. The first product of each target stands for the
@@ -37,11 +48,11 @@ pub static PRODUCTS: &[Product] = &[
     product("mi210", "Instinct MI210", Target::Gfx90a, 104),
     product("mi250", "Instinct MI250, one of its two dies", Target::Gfx90a, 104),
     product("mi250x", "Instinct MI250X, one of its two dies", Target::Gfx90a, 110),
-    product("mi300x", "Instinct MI300X", Target::Gfx942, 304),
-    product("mi300a", "Instinct MI300A", Target::Gfx942, 228),
-    product("mi325x", "Instinct MI325X", Target::Gfx942, 304),
-    product("mi355x", "Instinct MI355X", Target::Gfx950, 256),
-    product("mi350x", "Instinct MI350X", Target::Gfx950, 256),
+    product("mi300x", "Instinct MI300X", Target::Gfx942, 304).of_xccs(8),
+    product("mi300a", "Instinct MI300A", Target::Gfx942, 228).of_xccs(6),
+    product("mi325x", "Instinct MI325X", Target::Gfx942, 304).of_xccs(8),
+    product("mi355x", "Instinct MI355X", Target::Gfx950, 256).of_xccs(8),
+    product("mi350x", "Instinct MI350X", Target::Gfx950, 256).of_xccs(8),
 ];
 
 impl Product {
@@ -78,6 +89,24 @@ impl Product {
     /// Most bytes of private memory of a work-item.
     pub(crate) fn private_bytes(&self) -> u32 {
         self.target.facts().wave_scratch_bytes / LANES as u32
+    }
+
+    /// The location of a wave, by the number of its workgroup among the resident ones and its number
+    /// in it. Workgroups go to dies in turn, then to the compute units of each in turn, and waves to the
+    /// SIMDs of one in turn (*modelled*).
+    pub(crate) fn location(&self, slot: u32, waves: u32, wave: u32) -> registers::Location {
+        let simds = self.target.facts().simds.max(1);
+        let units = (self.compute_units / self.xccs).max(1);
+        let on_xcc = slot / self.xccs;
+        let workgroup = on_xcc / units;
+        let on_unit = workgroup * waves + wave;
+        registers::Location {
+            xcc: slot % self.xccs,
+            compute_unit: on_xcc % units,
+            simd: on_unit % simds,
+            slot: on_unit / simds,
+            workgroup,
+        }
     }
 
     /// Workgroups that the chip holds at once, at least 1: the limit from registers and LDS on all

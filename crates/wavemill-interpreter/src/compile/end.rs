@@ -63,6 +63,7 @@ impl Compiler<'_> {
             Terminator::Fault(FaultKind::IllegalInstruction) => self.host(control::illegal),
             Terminator::Fault(FaultKind::Unsupported) => self.host(control::unsupported),
             Terminator::Fault(FaultKind::NoCode) => self.host(control::no_code),
+            Terminator::Fault(FaultKind::Halted) => self.host(control::halted),
             Terminator::Trap(id) => {
                 let mut op = self.host(control::trap);
                 op.k[1] = u64::from(id);

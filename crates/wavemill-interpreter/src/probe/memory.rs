@@ -23,8 +23,9 @@ fn asks(op: Op) -> (Access, u32) {
         Op::Load(_, t) | Op::BufferLoad(t, _) => (Access::Load, t.bytes()),
         Op::Store(_, t) | Op::BufferStore(t, _) => (Access::Store, t.bytes()),
         Op::Atomic(_, _, w) | Op::BufferAtomic(_, w, _) => (Access::Atomic, width(w)),
+        Op::ScalarAtomic(_, w) | Op::ScalarBufferAtomic(_, w) => (Access::Atomic, width(w)),
         Op::ScalarLoad(n) | Op::ScalarBufferLoad(n) => (Access::Load, 4 * u32::from(n)),
-        Op::ScalarStore(n) => (Access::Store, 4 * u32::from(n)),
+        Op::ScalarStore(n) | Op::ScalarBufferStore(n) => (Access::Store, 4 * u32::from(n)),
         Op::LdsAppend(_) => (Access::Atomic, 4),
         // The source decides on the number of bytes.
         _ => (Access::Load, 0),
@@ -138,7 +139,7 @@ unsafe fn components<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *m
     }
 }
 
-/// The probe before scalar loads and stores.
+/// The probe before scalar loads, stores and atomics.
 unsafe fn scalar(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
@@ -148,7 +149,7 @@ unsafe fn scalar(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// The probe before scalar loads through buffer resources.
+/// The probe before scalar loads and stores through buffer resources.
 unsafe fn scalar_buffer(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
@@ -156,6 +157,19 @@ unsafe fn scalar_buffer(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         let (address, within) = smem::buffer_address(ctx, op, u64::from(size / 4));
         if within > 0 {
             add(&mut events.pieces, 0, 4 * within as u32, Place::Global(address));
+        }
+        report(ctx, op, MemoryKind::Scalar, size, 1)
+    }
+}
+
+/// The probe before scalar atomics through buffer resources.
+unsafe fn scalar_buffer_atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of probes.
+    unsafe {
+        let (size, events) = begin(ctx, op);
+        let (address, within) = smem::buffer_address(ctx, op, u64::from(size / 4));
+        if 4 * within == u64::from(size) {
+            add(&mut events.pieces, 0, size, Place::Global(address));
         }
         report(ctx, op, MemoryKind::Scalar, size, 1)
     }
@@ -210,8 +224,9 @@ pub(crate) fn handler(op: Op) -> Option<(Handler, u32)> {
         }
         Op::BufferLoad(t, addr) | Op::BufferStore(t, addr) => (through(addr), buffer::shape(t).1),
         Op::BufferAtomic(_, _, addr) => (through(addr), 1),
-        Op::ScalarLoad(_) | Op::ScalarStore(_) => (scalar, 1),
-        Op::ScalarBufferLoad(_) => (scalar_buffer, 1),
+        Op::ScalarLoad(_) | Op::ScalarStore(_) | Op::ScalarAtomic(..) => (scalar, 1),
+        Op::ScalarBufferLoad(_) | Op::ScalarBufferStore(_) => (scalar_buffer, 1),
+        Op::ScalarBufferAtomic(..) => (scalar_buffer_atomic, 1),
         Op::LdsAppend(_) => (counter, 1),
         Op::LdsDirect => (element, 1),
         _ => return None,

@@ -211,6 +211,35 @@ operations! {
     /// Uniform store of that many dwords: address as [`Op::ScalarLoad`], data `src2`.
     ScalarStore(n: u8) =
         line("s.store", &[U64, U32, Value::Uniform(n as u16)], &[], Effects::STORE).optional(1);
+    /// Uniform store through a buffer resource: address and range as [`Op::ScalarBufferLoad`], data
+    /// `src2`. Dwords out of range are not stored. If a dword in range is not in memory, the fault
+    /// names the first such dword, and nothing is stored.
+    ScalarBufferStore(n: u8) =
+        line("s.buffer_store", &[Value::Uniform(4), U32, Value::Uniform(n as u16)], &[], Effects::STORE)
+            .optional(1);
+    /// Uniform atomic, whatever lanes are active: address as [`Op::ScalarLoad`], data `src2`,
+    /// second datum `src3`. `dst[0]`, if present, is the old value. The parameter is the width of
+    /// the datum. An address that is not a multiple of the size is a fault of its own kind, in lane
+    /// 0.
+    ScalarAtomic(op: AtomicOp, width: Width) = line(
+        "s.atomic",
+        &[U64, U32, Value::uniform(width), if op.has_second_datum() { Value::uniform(width) } else { NONE }],
+        &[Value::uniform(width)],
+        Effects::ATOMIC,
+    ).optional(1);
+    /// The same through a buffer resource: address and range as [`Op::ScalarBufferLoad`]. If the
+    /// datum does not end within the resource's bytes, nothing happens, and the old value is 0.
+    ScalarBufferAtomic(op: AtomicOp, width: Width) = line(
+        "s.buffer_atomic",
+        &[
+            Value::Uniform(4),
+            U32,
+            Value::uniform(width),
+            if op.has_second_datum() { Value::uniform(width) } else { NONE },
+        ],
+        &[Value::uniform(width)],
+        Effects::ATOMIC,
+    ).optional(1);
     /// Varying load from the address row(s) `src0` (64-bit for global and flat without `src1`, else
     /// a 32-bit offset; none: 0), plus the uniform base `src1` (64-bit for global, 32-bit offset
     /// for scratch), plus `imm`. Offsets are unsigned; addresses in LDS wrap at 32 bits. Bytes
@@ -328,7 +357,7 @@ impl Op {
     pub const fn is_defined(self) -> bool {
         match self {
             Op::ScalarLoad(n) | Op::ScalarBufferLoad(n) => matches!(n, 1 | 2 | 4 | 8 | 16),
-            Op::ScalarStore(n) => matches!(n, 1 | 2 | 4),
+            Op::ScalarStore(n) | Op::ScalarBufferStore(n) => matches!(n, 1 | 2 | 4),
             Op::Load(_, MemType::Dwords(n))
             | Op::Store(_, MemType::Dwords(n))
             | Op::BufferLoad(MemType::Dwords(n), _)

@@ -5,6 +5,7 @@
 
 use super::encoding::{Encoding, FieldId};
 use super::inst::Inst;
+use super::matrix::{Matrix, MatrixLayout, MatrixLayoutError};
 use super::operand::{Operand, Special};
 use super::row::{MAX_OPERANDS, OperandSpec};
 use super::vocabulary::{Access, Elem, Flag, Format, MemOp, MemSpace, Role, Takes};
@@ -57,6 +58,15 @@ pub enum Rule {
     /// The addend of a matrix product is the destination, or shares no register with it (CDNA3 ISA
     /// 7.1).
     MatrixOverlap,
+    /// CBSZ and BLGP of a product of small formats name a format (CDNA4 ISA 7.2).
+    MatrixFormat,
+    /// CBSZ forms groups of at most all blocks, and ABID names a block of a group (CDNA3 ISA table
+    /// 88).
+    MatrixBroadcast,
+    /// BLGP of a product of doubles is its signs, which not all targets have (CDNA3 ISA 13.3.6.1).
+    MatrixSigns,
+    /// Only global wave sync is left of the global data share (CDNA2 ISA 1.3).
+    GlobalDataShare,
     /// Dot products do not select halves of their sources (CDNA3 ISA 13.3.6).
     DotHalves,
 }
@@ -83,6 +93,10 @@ impl fmt::Display for Rule {
             Rule::MatrixConstant => "the addend of a matrix product cannot be a constant on the target",
             Rule::ScalarToAccumulator => "the target moves only vector registers and constants to accumulation registers",
             Rule::MatrixOverlap => "the addend must be the destination itself, or share no register with it",
+            Rule::MatrixFormat => "only formats 0 to 4 exist",
+            Rule::MatrixBroadcast => "`cbsz` must form groups of at most all blocks of the product, and `abid` must name a block of a group",
+            Rule::MatrixSigns => "the target has no signs for products of doubles: `blgp` must be 0",
+            Rule::GlobalDataShare => "the target has no memory of the global data share",
             Rule::DotHalves => "dot products have no half selection on the target",
         })
     }
@@ -289,7 +303,7 @@ impl Inst {
     fn field_rule(&self) -> Option<BrokenRule> {
         use Encoding as E;
         // The other encodings have no such rules.
-        if !matches!(self.encoding(), E::Vop3p | E::Mubuf | E::Mtbuf | E::Smem | E::Mimg) {
+        if !matches!(self.encoding(), E::Vop3p | E::Mubuf | E::Mtbuf | E::Smem | E::Mimg | E::Ds) {
             return None;
         }
         let modifiers = self.modifiers();
@@ -300,6 +314,9 @@ impl Inst {
             }
             Encoding::Vop3p if self.has(Flag::PlainHalves) && modifiers.op_sel_hi != 7 => {
                 Some(BrokenRule::field(Rule::DotHalves, FieldId::OpSelHi))
+            }
+            Encoding::Ds if modifiers.gds && !self.has(Flag::GdsOnly) && !self.facts().gds => {
+                Some(BrokenRule::field(Rule::GlobalDataShare, FieldId::Gds))
             }
             Encoding::Mubuf | Encoding::Mtbuf
                 if modifiers.tfe && does(MemOp::Store) && !does(MemOp::Load) =>
@@ -337,7 +354,13 @@ impl Inst {
     }
 
     fn matrix_rule(&self) -> Option<BrokenRule> {
-        if !matches!(self.encoding(), Encoding::Mai | Encoding::MaiScaled) || self.has(Flag::Sparse) {
+        if !matches!(self.encoding(), Encoding::Mai | Encoding::MaiScaled) {
+            return None;
+        }
+        if let Some(broken) = self.matrix_field_rule() {
+            return Some(broken);
+        }
+        if self.has(Flag::Sparse) {
             return None;
         }
         let row = self.row();
@@ -356,5 +379,27 @@ impl Inst {
         // Small results are written only after every read.
         let overlap = first != other && first.abs_diff(other) < dwords && dwords > 4;
         overlap.then_some(BrokenRule::operand(Rule::MatrixOverlap, spec))
+    }
+
+    /// The rules of the fields that select formats, blocks and signs.
+    fn matrix_field_rule(&self) -> Option<BrokenRule> {
+        let modifiers = self.modifiers();
+        match MatrixLayout::of(self) {
+            Err(MatrixLayoutError::ReservedFormat { matrix: Matrix::A, .. }) => {
+                return Some(BrokenRule::field(Rule::MatrixFormat, FieldId::Cbsz));
+            }
+            Err(MatrixLayoutError::ReservedFormat { .. }) => {
+                return Some(BrokenRule::field(Rule::MatrixFormat, FieldId::Blgp));
+            }
+            Err(MatrixLayoutError::Broadcast { cbsz, blocks, .. }) => {
+                let group = 1u32 << u32::from(cbsz).min(31);
+                let field = if group > blocks { FieldId::Cbsz } else { FieldId::Abid };
+                return Some(BrokenRule::field(Rule::MatrixBroadcast, field));
+            }
+            Err(MatrixLayoutError::NotMatrix(_)) | Ok(_) => {}
+        }
+        let doubles = self.row().operand(Role::Src0).is_some_and(|spec| spec.ty.elem == Elem::F64);
+        (doubles && modifiers.blgp != 0 && !self.facts().blgp_negates_doubles)
+            .then_some(BrokenRule::field(Rule::MatrixSigns, FieldId::Blgp))
     }
 }

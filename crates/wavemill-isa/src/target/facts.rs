@@ -99,6 +99,11 @@ pub struct GcnFacts {
     pub waves_per_simd: u32,
     /// SIMDs of a compute unit (LLVM, `getEUsPerCU`).
     pub simds: u32,
+    /// Shader engines of a die, as HW_ID counts them in two bits.
+    pub shader_engines: u32,
+    /// Shader arrays of a shader engine, as HW_ID counts them: where a die has eight engines, four
+    /// of them are second arrays (Linux, `amdgpu`, `gfx_v9_0_get_cu_info`).
+    pub shader_arrays: u32,
     /// Work-items that a workgroup may have (Vega ISA, CDNA2 ISA and CDNA4 ISA 4.3).
     pub workgroup_items: u32,
     /// Bytes of private memory that a wave may have (LLVM, `GCNSubtarget::getMaxWaveScratchSize`).
@@ -166,6 +171,8 @@ const GFX900: GcnFacts = GcnFacts {
     vgprs_per_simd: 256,
     waves_per_simd: 10,
     simds: 4,
+    shader_engines: 4,
+    shader_arrays: 1,
     workgroup_items: 1024,
     // 13 bits of kilobytes.
     wave_scratch_bytes: ((1 << 13) - 1) << 10,
@@ -198,6 +205,7 @@ const GFX906: GcnFacts = GFX900;
 /// CDNA 1.
 const GFX908: GcnFacts = GcnFacts {
     generation: Generation::Gfx908,
+    shader_arrays: 2,
     register_ecc: true,
     max_of_equals_sets_scc: true,
     matrix_core: MatrixCore::Exact,
@@ -222,6 +230,7 @@ const GFX90A: GcnFacts = GcnFacts {
 /// CDNA 3.
 const GFX942: GcnFacts = GcnFacts {
     generation: Generation::Gfx940,
+    shader_arrays: 1,
     cache_words: CacheWords::Scope,
     scratch_vaddr_bit: true,
     blgp_negates_doubles: true,
@@ -252,6 +261,8 @@ impl GcnFacts {
         vgprs_per_simd: 0,
         waves_per_simd: 0,
         simds: 0,
+        shader_engines: 1,
+        shader_arrays: 1,
         workgroup_items: 0,
         wave_scratch_bytes: 0,
         lds_bytes: 0,

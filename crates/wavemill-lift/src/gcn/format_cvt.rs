@@ -1,12 +1,12 @@
 //! Conversions to and from small float formats (CDNA4 ISA 7.3). The types of the row give the
 //! formats and the number of elements.
 
-use wavemill_ir::{DstUnused, FormatCvt, NumberFormat as N, Op, Operand, SrcMods, SubDword};
-use wavemill_isa::gcn::{Access, Elem, Encoding, Inst, Role};
+use wavemill_ir::{DstUnused, FormatCvt, IntOp, NumberFormat as N, Op, Operand, SrcMods, SubDword};
+use wavemill_isa::gcn::{Access, Elem, Encoding, Inst, Role, Type};
 use wavemill_isa::{Fp8Format, Target};
 
 use super::lifter::{Lifted, Lifter};
-use super::valu::Ready;
+use super::valu::{Ready, Valu};
 
 /// The format of an element.
 fn format(elem: Elem, target: Target) -> Option<N> {
@@ -41,11 +41,9 @@ fn part(width: u32, byte: u8) -> SubDword {
 
 impl Lifter {
     /// Lifts a conversion; `scaled` means that the last source is a scale.
-    pub(super) fn format_cvt(&mut self, inst: &Inst, scaled: bool) -> Lifted {
+    pub(super) fn format_cvt(&mut self, inst: &Inst, mut v: Valu, scaled: bool) -> Lifted {
         let row = inst.row();
-        let (Some(mut v), Some(dst), Some(src0)) =
-            (self.valu(inst), row.operand(Role::Vdst), row.operand(Role::Src0))
-        else {
+        let (Some(dst), Some(src0)) = (row.operand(Role::Vdst), row.operand(Role::Src0)) else {
             return Lifted::Unsupported;
         };
         let target = inst.target();
@@ -64,10 +62,12 @@ impl Lifter {
             (false, _) => src0.ty.count << u8::from(interleaved),
         };
         let cvt = FormatCvt { from, to, count, interleaved, stochastic };
-        // The effect of signs on several elements in one source is not documented.
-        if src0.ty.count > 1 && v.attrs.src[0] != (SrcMods { sel: v.attrs.src[0].sel, ..SrcMods::default() })
-        {
-            return Lifted::Unsupported;
+        // Conversions from the small formats ignore signs and sign extension (CDNA4 ISA 7.3).
+        let mods = v.attrs.src[0];
+        v.attrs.src[0] =
+            if widens || src0.ty.count > 1 { SrcMods { sel: mods.sel, ..SrcMods::default() } } else { mods };
+        if !widens && src0.ty.count > 1 {
+            v.src[0] = self.signed_elements(v.src[0], src0.ty, mods.abs, mods.neg);
         }
         let op_sel = inst.modifiers().op_sel;
         if inst.encoding() == Encoding::Vop3a {
@@ -88,5 +88,25 @@ impl Lifter {
         let [even, second, _] = v.attrs.src;
         v.attrs.src = [even, if interleaved { second } else { SrcMods::default() }, SrcMods::default()];
         self.emit(Ready { op: Op::FormatCvt(cvt), valu: v })
+    }
+
+    /// A source of several elements whose signs are cleared (`abs`), then changed (`neg`), each of
+    /// them.
+    fn signed_elements(&mut self, source: Operand, ty: Type, abs: bool, neg: bool) -> Operand {
+        if !abs && !neg {
+            return source;
+        }
+        let signs: u64 = if ty.elem.bits() == 16 { 0x8000_8000 } else { 0x8000_0000 };
+        let op = match (abs, neg) {
+            (true, true) => IntOp::Or,
+            (true, false) => IntOp::And,
+            _ => IntOp::Xor,
+        };
+        let mask = if op == IntOp::And { !signs & 0xffff_ffff } else { signs };
+        let rows = self.b.row_temp(u16::from(ty.dwords()));
+        for n in 0..u16::from(ty.dwords()) {
+            self.int(op, rows.plus(n), [source.dword(n), Operand::Const(mask), Operand::None]);
+        }
+        rows.into()
     }
 }

@@ -19,16 +19,17 @@ pub(super) struct IndexedResult {
     /// The temporary that holds it.
     temp: Row,
     rows: u8,
+    /// The bit of M0 that turns indexing on for it.
+    enable: u32,
 }
 
 /// Bits of M0 that turn indexing on for an operand.
 const SOURCE_ENABLES: [u32; 3] = [12, 13, 14];
 const RESULT_ENABLE: u32 = 15;
 
-/// Whether the effect of indexing on the instruction is known. The manual does not cover
-/// instructions that write both operands.
-pub(super) fn indexable(inst: &Inst) -> bool {
-    !matches!(inst.op(), Op::VSwapB32 | Op::VPermlane16SwapB32 | Op::VPermlane32SwapB32)
+/// Whether the instruction writes its first source, too.
+fn exchanges(inst: &Inst) -> bool {
+    matches!(inst.op(), Op::VSwapB32 | Op::VPermlane16SwapB32 | Op::VPermlane32SwapB32)
 }
 
 /// The bit of M0 for a source.
@@ -71,7 +72,12 @@ impl Lifter {
     ) -> Option<Operand> {
         match (source, enable(inst, spec.role)) {
             (Operand::Row(base), Some(enable)) if base.0 < Row::BANK && self.mode_bit(GPR_IDX_EN) => {
-                self.fetch(base, spec.ty.dwords(), enable).map(Operand::Row)
+                let rows = spec.ty.dwords();
+                let temp = self.fetch(base, rows, enable)?;
+                if exchanges(inst) {
+                    self.indexed_results[1] = Some(IndexedResult { base, temp, rows, enable });
+                }
+                Some(temp.into())
             }
             _ => Some(source),
         }
@@ -84,7 +90,7 @@ impl Lifter {
             Operand::Row(base) if base.0 < Row::BANK && self.mode_bit(GPR_IDX_EN) => {
                 let rows = spec.ty.dwords();
                 let temp = self.fetch(base, rows, RESULT_ENABLE)?;
-                self.indexed_result = Some(IndexedResult { base, temp, rows });
+                self.indexed_results[0] = Some(IndexedResult { base, temp, rows, enable: RESULT_ENABLE });
                 Some(temp.into())
             }
             _ => Some(result),
@@ -93,8 +99,8 @@ impl Lifter {
 
     /// Stores a pending result. Lanes that were not written have their old value.
     pub(super) fn write_indexed(&mut self, result: IndexedResult) {
-        let IndexedResult { base, temp, rows } = result;
-        let index = self.vgpr_index(RESULT_ENABLE);
+        let IndexedResult { base, temp, rows, enable } = result;
+        let index = self.vgpr_index(enable);
         let sources = [temp.into(), index.into(), Operand::None, Operand::None];
         self.b.push(IrOp::IndexedWrite(rows), [base.into(), Operand::None], sources, Attrs::default());
     }

@@ -6,7 +6,7 @@ use wavemill_isa::Target;
 use wavemill_isa::gcn::{self, Inst, Role};
 
 use super::lifter::{Lifted, Lifter};
-use super::registers::{self, EXEC, SCC, TRAPSTS, VCC};
+use super::registers::{self, CSP, EXEC, SCC, TRAPSTS, VCC};
 
 /// The bits of MODE that code depends on: rounding (3:0), denormals (7:4), DX10_CLAMP, IEEE,
 /// FP16_OVFL (23), GPR_IDX_EN (27), VSKIP (28) (Vega ISA 3.4). Only these bits key lifted blocks.
@@ -41,6 +41,9 @@ impl Field {
         ((((1u64 << self.width) - 1) << self.offset) & 0xffff_ffff) as u32
     }
 }
+
+/// MODE.CSP, which has a cell of its own: code does not depend on it.
+const CSP_FIELD: Field = Field::new(29, 3);
 
 /// The field of a hardware register that a SIMM16 constant names: register in bits 5:0, first bit in 10:6, width minus one
 /// in 15:11.
@@ -88,6 +91,11 @@ impl Lifter {
     pub(super) fn read_hwreg(&mut self, inst: &Inst) -> Lifted {
         let HwregField { register, field } = HwregField::of(inst);
         let value = match register {
+            number::MODE if field.mask() & CSP_FIELD.mask() != 0 => {
+                let mode = self.status_of(Status::Context);
+                self.insert(mode, mode.into(), CSP.into(), CSP_FIELD);
+                mode.into()
+            }
             number::MODE => self.status_of(Status::Context).into(),
             number::STATUS => self.status_register().into(),
             number::TRAPSTS => TRAPSTS.into(),
@@ -121,7 +129,14 @@ impl Lifter {
     /// Ends the block with a change to a field of MODE, because code depends on MODE.
     pub(super) fn set_mode(&mut self, value: Operand, field: Field) -> Lifted {
         let mode = self.status_of(Status::Context);
+        if field.mask() & CSP_FIELD.mask() != 0 {
+            self.insert(mode, mode.into(), CSP.into(), CSP_FIELD);
+        }
         self.insert(mode, mode.into(), value, field);
+        if field.mask() & CSP_FIELD.mask() != 0 {
+            let shift = constant(CSP_FIELD.offset.into());
+            self.b.scalar(ScalarOp::Shr, Width::W32, CSP, &[mode.into(), shift]);
+        }
         Lifted::End(Terminator::SetContext { value: mode.into(), next: self.next })
     }
 

@@ -27,8 +27,8 @@ pub(super) struct Lifter {
     pub(super) pc: u64,
     /// Guest address of the next one.
     pub(super) next: u64,
-    /// The indexed result of the current instruction, pending in temporaries.
-    pub(super) indexed_result: Option<IndexedResult>,
+    /// The indexed results of the current instruction, pending in temporaries.
+    pub(super) indexed_results: [Option<IndexedResult>; 2],
     /// Temporaries of the current instruction that are zero.
     pub(super) zeros: Option<Uni>,
 }

@@ -2,6 +2,7 @@
 
 mod ds;
 mod flat;
+mod fork;
 mod format_cvt;
 mod gpr_index;
 mod hwreg;
@@ -156,7 +157,7 @@ fn lift(
     max_guest: usize,
 ) -> Block {
     let b = BlockBuilder::new(pc);
-    let mut lifter = Lifter { context: *context, b, pc, next: pc, indexed_result: None, zeros: None };
+    let mut lifter = Lifter { context: *context, b, pc, next: pc, indexed_results: [None; 2], zeros: None };
     loop {
         lifter.pc = lifter.next;
         if lifter.b.guest_len() >= max_guest {
@@ -234,9 +235,9 @@ impl Lifter {
             Format::Mai | Format::MaiScaled => self.mai(inst),
             _ => Lifted::Unsupported,
         };
-        let result = self.indexed_result.take();
-        if let (Lifted::Next, Some(result)) = (&lifted, result) {
-            self.write_indexed(result);
+        let results = std::mem::take(&mut self.indexed_results);
+        if let Lifted::Next = lifted {
+            results.into_iter().flatten().for_each(|result| self.write_indexed(result));
         }
         lifted
     }

@@ -5,6 +5,7 @@
 //! follow them.
 
 use wavemill_ir::{CellRange, Names, Row, Uni};
+use wavemill_isa::Target;
 
 /// FLAT_SCRATCH, low half. SGPRs end here.
 pub const FLAT_SCRATCH: Uni = Uni(102);
@@ -32,8 +33,10 @@ pub const GPR_ALLOC: Uni = Uni(131);
 pub const LDS_ALLOC: Uni = Uni(132);
 /// XCC_ID (CDNA3 ISA 5.8).
 pub const XCC_ID: Uni = Uni(133);
+/// MODE.CSP: the number of entries on the stack of forks (Vega ISA 3.4).
+pub const CSP: Uni = Uni(134);
 /// Number of cells that belong to registers, without the IR's own cells.
-pub const CELLS: u16 = 134;
+pub const CELLS: u16 = 135;
 /// SGPRs that a wave can have, the special ones included.
 pub const MAX_SGPRS: u16 = 112;
 
@@ -101,18 +104,68 @@ pub(super) const STATUS_VCCZ: u32 = 10;
 /// STATUS of a wave that runs, without its conditions.
 pub(super) const STATUS_VALID: u32 = 1 << 16;
 
-/// GPR_ALLOC of a wave with this many VGPRs: its VGPR_SIZE field counts units of four (Vega ISA
-/// 5.8).
-#[must_use]
-pub const fn gpr_alloc(vgprs: u16) -> u32 {
-    (vgprs.saturating_sub(1) as u32 / 4) << 8
+/// The location of a wave on a chip, and its registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Location {
+    /// The XCC: the die, for chips of several.
+    pub xcc: u32,
+    /// The compute unit, counted in the XCC.
+    pub compute_unit: u32,
+    /// The SIMD of the compute unit.
+    pub simd: u32,
+    /// The slot of the SIMD.
+    pub slot: u32,
+    /// The workgroup, counted in the compute unit.
+    pub workgroup: u32,
 }
 
-/// LDS_ALLOC of a wave whose workgroup has this many bytes: its LDS_SIZE field counts units of 64
-/// dwords (Vega ISA 5.8, CDNA4 ISA 5.8).
-#[must_use]
-pub const fn lds_alloc(bytes: u32) -> u32 {
-    bytes.div_ceil(256) << 12
+impl Location {
+    /// HW_ID (Vega ISA 5.8, CDNA2 ISA and CDNA4 ISA 3.12). Pipe, queue and process are 0.
+    #[must_use]
+    pub const fn hw_id(self, target: Target) -> u32 {
+        let facts = target.facts();
+        let (engines, arrays) = (facts.shader_engines, facts.shader_arrays);
+        let engine = self.compute_unit % engines;
+        let array = self.compute_unit / engines % arrays;
+        let unit = self.compute_unit / (engines * arrays);
+        self.slot & 0xf
+            | (self.simd & 3) << 4
+            | (unit & 0xf) << 8
+            | (array & 1) << 12
+            | (engine & 3) << 13
+            | (self.workgroup & 0xf) << 16
+    }
+
+    /// GPR_ALLOC of a wave with these registers, where all waves of its SIMD have as many: each base
+    /// is that of the wave's slot. VGPRs count in units of four, the bases of SGPRs in units of
+    /// eight (Vega ISA 5.8). Where both kinds of VGPRs share a file, there is a field for the first
+    /// AccVGPR, and sizes of SGPRs count in units of 16 (CDNA4 ISA 5.8). A number that does not fit
+    /// its field loses its upper bits.
+    #[must_use]
+    pub fn gpr_alloc(self, target: Target, sgprs: u16, vgprs: u16, accs: u16) -> u32 {
+        let unified = target.has_unified_vgprs();
+        let first_acc = u32::from(vgprs).div_ceil(4);
+        let vgprs = if unified { first_acc + u32::from(accs).div_ceil(4) } else { first_acc }.max(1);
+        let sgprs = u32::from(sgprs).next_multiple_of(16).max(16);
+        let base = self.slot * vgprs & 0x3f;
+        let sgpr_base = self.slot * sgprs / 8 & 0x3f;
+        match unified {
+            false => base | (vgprs - 1 & 0x3f) << 8 | sgpr_base << 16 | (sgprs / 8 - 1 & 0xf) << 24,
+            true => {
+                let acc = if accs > 0 { first_acc & 0x3f } else { 0 };
+                let sizes = (vgprs - 1 & 0x3f) << 6 | (sgprs / 16 - 1 & 0xf) << 24;
+                base | sizes | acc << 12 | sgpr_base << 18
+            }
+        }
+    }
+
+    /// LDS_ALLOC of a wave whose workgroup has this many bytes, as all workgroups of its compute
+    /// unit. Its fields count units of 64 dwords (Vega ISA 5.8, CDNA4 ISA 5.8).
+    #[must_use]
+    pub const fn lds_alloc(self, bytes: u32) -> u32 {
+        let size = bytes.div_ceil(256);
+        size << 12 | self.workgroup * size & 0xff
+    }
 }
 
 /// The names of registers as in assembly text.
@@ -139,6 +192,7 @@ impl Names for RegisterNames {
             131 => "gpr_alloc".to_owned(),
             132 => "lds_alloc".to_owned(),
             133 => "xcc_id".to_owned(),
+            134 => "csp".to_owned(),
             _ => return None,
         })
     }

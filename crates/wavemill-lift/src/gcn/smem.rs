@@ -1,9 +1,10 @@
 //! SMEM instructions (Vega ISA 12.6, addresses in 7.2).
 
-use wavemill_ir::{Attrs, FenceScope, Op as IrOp, Operand, ScalarOp, Status, Width};
+use wavemill_ir::{AtomicOp, Attrs, FenceScope, Op as IrOp, Operand, ScalarOp, Status, Width};
 use wavemill_isa::gcn::{Flag, Inst, MemOp, Op, Role};
 
 use super::lifter::{Lifted, Lifter};
+use super::memory::{atomic_op, atomic_width};
 use super::registers::{EXEC, M0};
 
 impl Lifter {
@@ -19,16 +20,21 @@ impl Lifter {
             // Address translation requests, and discards of cache lines: there is no cache.
             Op::SAtcProbe | Op::SAtcProbeBuffer | Op::SDcacheDiscard | Op::SDcacheDiscardX2 => Lifted::Next,
             _ => {
-                let Some(data) = row.operand(Role::Sdata) else { return Lifted::Unsupported };
-                let dwords = data.ty.dwords();
+                let (Some(data), Some(access)) = (row.operand(Role::Sdata), row.memory.first()) else {
+                    return Lifted::Unsupported;
+                };
+                let (dwords, width) = (data.ty.dwords(), atomic_width(data.ty));
                 let buffer = row.operand(Role::Sbase).is_some_and(|base| base.ty.dwords() == 4);
-                match (row.memory.first().map(|access| access.op), buffer) {
-                    (Some(MemOp::Load), false) => self.scalar_memory(inst, IrOp::ScalarLoad(dwords)),
-                    (Some(MemOp::Load), true) => self.scalar_memory(inst, IrOp::ScalarBufferLoad(dwords)),
-                    (Some(MemOp::Store), false) => self.scalar_memory(inst, IrOp::ScalarStore(dwords)),
-                    // Scalar buffer stores and scalar atomics have no IR operation yet.
-                    _ => Lifted::Unsupported,
-                }
+                let op = match (access.op, atomic_op(inst.op()), buffer) {
+                    (MemOp::Load, _, false) => IrOp::ScalarLoad(dwords),
+                    (MemOp::Load, _, true) => IrOp::ScalarBufferLoad(dwords),
+                    (MemOp::Store, _, false) => IrOp::ScalarStore(dwords),
+                    (MemOp::Store, _, true) => IrOp::ScalarBufferStore(dwords),
+                    (MemOp::Atomic, Some(atomic), false) => IrOp::ScalarAtomic(atomic, width),
+                    (MemOp::Atomic, Some(atomic), true) => IrOp::ScalarBufferAtomic(atomic, width),
+                    _ => return Lifted::Unsupported,
+                };
+                self.scalar_memory(inst, op)
             }
         }
     }
@@ -45,7 +51,13 @@ impl Lifter {
 
     fn scalar_memory(&mut self, inst: &Inst, op: IrOp) -> Lifted {
         let data = self.get(inst, Role::Sdata);
-        if !matches!(op, IrOp::ScalarStore(_)) && !is_loadable(data) {
+        // An atomic returns the old value if GLC is set (Vega ISA 7.2.2).
+        let returns = match op {
+            IrOp::ScalarLoad(_) | IrOp::ScalarBufferLoad(_) => true,
+            IrOp::ScalarAtomic(..) | IrOp::ScalarBufferAtomic(..) => inst.modifiers().glc,
+            _ => false,
+        };
+        if returns && !is_loadable(data) {
             return Lifted::Unsupported;
         }
         let base = self.get(inst, Role::Sbase);
@@ -60,12 +72,14 @@ impl Lifter {
             register = bytes.into();
         }
         let attrs = Self::imm(inst.modifiers().offset);
-        if matches!(op, IrOp::ScalarStore(_)) {
-            self.b.push(op, [Operand::None; 2], [base, register, data, Operand::None], attrs);
-        } else {
-            let sources = [base, register, Operand::None, Operand::None];
-            self.b.push(op, [data, Operand::None], sources, attrs);
-        }
+        let (stored, comparand) = match op {
+            IrOp::ScalarLoad(_) | IrOp::ScalarBufferLoad(_) => (Operand::None, Operand::None),
+            IrOp::ScalarAtomic(AtomicOp::CmpSwap, width)
+            | IrOp::ScalarBufferAtomic(AtomicOp::CmpSwap, width) => (data, data.dword(width.dwords())),
+            _ => (data, Operand::None),
+        };
+        let result = if returns { data } else { Operand::None };
+        self.b.push(op, [result, Operand::None], [base, register, stored, comparand], attrs);
         Lifted::Next
     }
 }

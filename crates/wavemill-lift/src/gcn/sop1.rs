@@ -49,8 +49,10 @@ impl Lifter {
             Op::SMovrelsB64 => self.move_relative_source(inst, Width::W64),
             Op::SMovreldB32 => self.move_relative_dest(inst, Width::W32),
             Op::SMovreldB64 => self.move_relative_dest(inst, Width::W64),
-            // The stack of divergent paths is indexed by MODE.CSP; no compiler emits it.
-            Op::SCbranchJoin => Lifted::Unsupported,
+            Op::SCbranchJoin => {
+                let saved = self.get(inst, Role::Src0);
+                self.join(saved)
+            }
             Op::SAbsI32 => self.salu(inst, S::Abs),
             Op::SSetGprIdxIdx => {
                 let index = self.get(inst, Role::Src0);
@@ -102,6 +104,10 @@ impl Lifter {
     fn move_relative_source(&mut self, inst: &Inst, width: Width) -> Lifted {
         let (result, source) = (self.get(inst, Role::Sdst), self.get(inst, Role::Src0));
         let Operand::Uni(cell) = source else { return Lifted::Unsupported };
+        // All trap temporaries read as zero, and an index does not leave them (Vega ISA 3.6.1).
+        if self.zeros.is_some_and(|zeros| zeros == cell) {
+            return self.salu(inst, S::Mov);
+        }
         let Some(cells) = registers::of_the_same_kind(cell) else { return Lifted::Unsupported };
         let sources = [source, M0.into(), Operand::None, Operand::None];
         let op = IrOp::MoveRelSource(width, cells);

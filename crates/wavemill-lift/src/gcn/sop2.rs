@@ -37,8 +37,10 @@ impl Lifter {
             Op::SMulI32 => self.salu(inst, S::Mul),
             Op::SBfeU32 | Op::SBfeU64 => self.salu(inst, S::BfeU),
             Op::SBfeI32 | Op::SBfeI64 => self.salu(inst, S::BfeI),
-            // The stack of divergent paths is indexed by MODE.CSP; no compiler emits it.
-            Op::SCbranchGFork => Lifted::Unsupported,
+            Op::SCbranchGFork => {
+                let [mask, target] = [Role::Src0, Role::Src1].map(|role| self.get(inst, role));
+                self.fork(mask, target)
+            }
             Op::SAbsdiffI32 => self.salu(inst, S::AbsDiff),
             // A return from the trap handler is a jump: there is no privileged state. The second source is ignored.
             Op::SRfeRestoreB64 => {

@@ -21,8 +21,10 @@ impl Lifter {
             Op::SCmpkLeI32 | Op::SCmpkLeU32 => self.sopk_compare(inst, P::Le),
             Op::SAddkI32 => self.salu_of(inst, S::AddOverflow, [register, constant, Operand::None]),
             Op::SMulkI32 => self.salu_of(inst, S::Mul, [register, constant, Operand::None]),
-            // The stack of divergent paths is indexed by MODE.CSP; no compiler emits it.
-            Op::SCbranchIFork => Lifted::Unsupported,
+            Op::SCbranchIFork => {
+                let target = Operand::Const(self.branch_target(inst));
+                self.fork(register, target)
+            }
             Op::SGetregB32 => self.read_hwreg(inst),
             Op::SSetregB32 => self.write_hwreg(inst, register),
             Op::SSetregImm32B32 => {

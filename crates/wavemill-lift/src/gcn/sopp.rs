@@ -1,6 +1,6 @@
 //! SOPP instructions (Vega ISA 12.5).
 
-use wavemill_ir::{Attrs, Cond, FenceScope, Op as IrOp, Operand, Terminator, Width};
+use wavemill_ir::{Attrs, Cond, FaultKind, FenceScope, Op as IrOp, Operand, ScalarOp, Terminator, Width};
 use wavemill_isa::gcn::{Inst, Op, Role};
 
 use super::hwreg::Field;
@@ -36,16 +36,18 @@ impl Lifter {
                 Lifted::Next
             }
             // A halted wave waits for a debugger, and there is no debugger.
-            Op::SSethalt if Self::simm16(inst) & 1 != 0 => Lifted::Unsupported,
+            Op::SSethalt if Self::simm16(inst) & 1 != 0 => Lifted::End(Terminator::Fault(FaultKind::Halted)),
             Op::SSethalt => Lifted::Next,
             Op::SSleep => Lifted::End(Terminator::Yield(self.next)),
             Op::SSetprio => Lifted::Next,
-            Op::SSendmsg if Self::simm16(inst) & 0xf == GET_DOORBELL => Lifted::Unsupported,
             Op::SSendmsg => {
-                self.b.push(IrOp::Message, [Operand::None; 2], [Operand::None; 4], Attrs::default());
+                self.message(inst);
                 Lifted::Next
             }
-            Op::SSendmsghalt => Lifted::Unsupported,
+            Op::SSendmsghalt => {
+                self.message(inst);
+                Lifted::End(Terminator::Fault(FaultKind::Halted))
+            }
             Op::STrap => Lifted::End(match Self::simm16(inst) as u8 {
                 // A debugger breakpoint has no effect without a debugger (AMDGPUUsage, "Trap
                 // Handler ABI").
@@ -67,6 +69,16 @@ impl Lifter {
                 Lifted::Next
             }
             _ => Lifted::Unsupported,
+        }
+    }
+
+    /// Sends a message. The answer to a request for the doorbell number arrives in EXEC: the low half
+    /// is the number, without bit 31 (AMDGPUUsage, "Trap Handler ABI"). There is one queue, with
+    /// number 0.
+    fn message(&mut self, inst: &Inst) {
+        self.b.push(IrOp::Message, [Operand::None; 2], [Operand::None; 4], Attrs::default());
+        if Self::simm16(inst) & 0xf == GET_DOORBELL {
+            self.b.scalar(ScalarOp::Mov, Width::W32, EXEC, &[Operand::Const(0)]);
         }
     }
 

@@ -11,8 +11,7 @@ use wavemill_ir::{
 };
 use wavemill_isa::gcn::{self, Dpp, Elem, Flag, Format, Inst, Modifiers, Role, Sdwa, SdwaSel, Type};
 
-use super::gpr_index::indexable;
-use super::lifter::{GPR_IDX_EN, Lifted, Lifter};
+use super::lifter::{Lifted, Lifter};
 
 /// A vector ALU instruction on its way to the IR: operands, and modifiers that stay with their source.
 #[derive(Clone, Copy, Debug)]
@@ -37,15 +36,11 @@ pub(super) struct Ready {
 }
 
 impl Lifter {
-    /// Operands and modifiers of a vector ALU instruction. `None` if it has reserved modifiers, or
-    /// if the mode requires indexing and it cannot be indexed.
+    /// Operands and modifiers of a vector ALU instruction. `None` if it has reserved modifiers.
     pub(super) fn valu(&mut self, inst: &Inst) -> Option<Valu> {
         let row = inst.row();
         let modifiers = inst.modifiers();
         let none = Type::one(Elem::Mask);
-        if self.mode_bit(GPR_IDX_EN) && !indexable(inst) {
-            return None;
-        }
         let mut v = Valu {
             dst: [Operand::None; 2],
             src: [Operand::None; 4],

@@ -70,7 +70,7 @@ impl Lifter {
             O::VSatPkU8I16 => v.int(I::SatPkU8I16),
             O::VSwapB32 => v.exchange(L::Swap),
             O::VCvtF32Fp8 | O::VCvtF32Bf8 | O::VCvtPkF32Fp8 | O::VCvtPkF32Bf8 => {
-                return self.format_cvt(inst, false);
+                return self.format_cvt(inst, v, false);
             }
             O::VPrngB32 => v.int(I::Prng),
             O::VPermlane16SwapB32 => v.exchange(L::Permlane16Swap),

@@ -1,6 +1,6 @@
 //! VOP2 instructions: two sources, the second one a VGPR in the 32-bit encoding (Vega ISA 12.7).
 
-use wavemill_ir::{FloatOp as F, FloatType, IntOp as I, SubDword};
+use wavemill_ir::{Attrs, FloatOp as F, FloatType, IntOp as I, Op, Operand, SrcMods, SubDword};
 use wavemill_isa::gcn::{Inst, Op as O};
 
 use super::lifter::{Lifted, Lifter};
@@ -61,27 +61,20 @@ impl Lifter {
             O::VAddU32 => v.int(I::Add),
             O::VSubU32 => v.int(I::Sub),
             O::VSubrevU32 => v.rev().int(I::Sub),
-            O::VDot2cF32F16 if plain_halves(&v) => {
-                let mut v = v.onto_dst();
+            O::VDot2cF32F16 => {
+                let mut v = self.whole_sources(v.packed().onto_dst());
                 v.attrs.fp.denorm_in = self.dot2_keeps_denormals();
                 v.float_as(F::Dot2F16, FloatType::F32)
             }
             O::VDot2cF32Bf16 => {
-                let mut v = v;
-                // The absolute value bits are the signs of the high halves (AMD's machine-readable CDNA4 tables).
-                for m in &mut v.attrs.src[..2] {
-                    (m.abs, m.neg_hi, m.hi_sel) = (false, m.abs, true);
-                }
-                self.whole_sources(v.onto_dst()).float_as(F::Dot2cBf16, FloatType::F32)
+                self.whole_sources(v.packed().onto_dst()).float_as(F::Dot2cBf16, FloatType::F32)
             }
             O::VDot2cI32I16 => v.onto_dst().int(I::Dot2I16),
             O::VDot4cI32I8 => v.onto_dst().int(I::Dot4I8),
             O::VDot8cI32I4 => v.onto_dst().int(I::Dot8I4),
-            O::VPkFmacF16 if plain_halves(&v) => {
-                let mut v = v.onto_dst();
-                for m in &mut v.attrs.src {
-                    m.hi_sel = true;
-                }
+            O::VPkFmacF16 => {
+                let mut v = self.selected_sources(v).packed().onto_dst();
+                v.attrs.src[2].hi_sel = true;
                 v.float(F::Fma)
             }
             _ => return Lifted::Unsupported,
@@ -90,10 +83,35 @@ impl Lifter {
     }
 }
 
-/// Whether the packed sources are unmodified. The effect of the sign and select fields of the
-/// 64-bit and SDWA encodings on packed sources of a VOP2 instruction is not documented; no compiler
-/// uses them.
-fn plain_halves(v: &Valu) -> bool {
-    v.attrs.dst_sel == SubDword::Dword
-        && v.attrs.src.iter().all(|m| !m.abs && !m.neg && !m.sext && m.sel == SubDword::Dword)
+impl Lifter {
+    /// Copies the parts of registers that SDWA selects, extended to a dword: selects of a packed
+    /// operation name halves.
+    fn selected_sources(&mut self, mut v: Valu) -> Valu {
+        for i in 0..2 {
+            let SrcMods { sel, sext, .. } = v.attrs.src[i];
+            if sel == SubDword::Dword && !sext {
+                continue;
+            }
+            let row = self.b.row_temp(1).into();
+            let mut attrs = Attrs::default();
+            attrs.src[0] = SrcMods { sel, sext, ..SrcMods::default() };
+            let sources = [v.src[i], Operand::None, Operand::None, Operand::None];
+            self.b.push(Op::Int(I::Mov), [row, Operand::None], sources, attrs);
+            v.src[i] = row;
+            (v.attrs.src[i].sel, v.attrs.src[i].sext) = (SubDword::Dword, false);
+        }
+        v
+    }
+}
+
+impl Valu {
+    /// Gives the signs of two packed sources their meaning: the negation bit is the sign of the low
+    /// half, and the bit of the absolute value, which is NEG_HI in VOP3P, the sign of the high half
+    /// (for bf16, as in AMD's machine-readable CDNA4 tables).
+    fn packed(mut self) -> Valu {
+        for m in &mut self.attrs.src[..2] {
+            (m.abs, m.neg_hi, m.hi_sel) = (false, m.abs, true);
+        }
+        self
+    }
 }

@@ -141,7 +141,7 @@ impl Lifter {
             | O::VCvtScalef32Pk32F16Bf6
             | O::VCvtScalef32Pk32Bf16Bf6
             | O::VCvtScalef32PkBf16Fp8
-            | O::VCvtScalef32PkBf16Bf8 => return self.format_cvt(inst, true),
+            | O::VCvtScalef32PkBf16Bf8 => return self.format_cvt(inst, v, true),
             O::VAshrPkI8I32 => v.int(I::AsrPkI8),
             O::VAshrPkU8I32 => v.int(I::AsrPkU8),
             O::VCvtPkF16F32 => v.cvt(C::PkF16F32),
@@ -181,7 +181,7 @@ impl Lifter {
             | O::VCvtSrFp8F32
             | O::VCvtSrBf8F32
             | O::VCvtSrF16F32
-            | O::VCvtSrBf16F32 => return self.format_cvt(inst, false),
+            | O::VCvtSrBf16F32 => return self.format_cvt(inst, v, false),
             O::VMinimum3F32 => v.float_as(F::Minimum3, FloatType::F32),
             O::VMaximum3F32 => v.float_as(F::Maximum3, FloatType::F32),
             _ => return Lifted::Unsupported,

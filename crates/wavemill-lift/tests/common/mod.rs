@@ -189,8 +189,8 @@ impl WaveInit for Init<'_> {
     }
 
     fn init(&self, _: [u32; 3], _: u32, _: u32, regs: &mut Registers) {
-        regs.set_uni(registers::GPR_ALLOC, registers::gpr_alloc(regs.counts().rows[0]));
-        regs.set_uni(registers::LDS_ALLOC, registers::lds_alloc(self.lds_allocated));
+        let place = registers::Location::default();
+        regs.set_uni(registers::LDS_ALLOC, place.lds_alloc(self.lds_allocated));
         if let Some(address) = self.scratch {
             regs.set_uni64(registers::FLAT_SCRATCH, address);
         }

@@ -5,12 +5,13 @@ use wavemill_ir::{Inst, Op, Operand, Row, Uni};
 
 use super::RegisterCounts;
 
-/// Whether a scalar load writes any cell that the wave lacks.
+/// Whether a scalar load or atomic writes any cell that the wave lacks.
 fn loads_lacking(inst: &Inst, counts: RegisterCounts) -> bool {
     match (inst.op, inst.dst[0]) {
-        (Op::ScalarLoad(n) | Op::ScalarBufferLoad(n), Operand::Uni(first)) => {
-            (0..u16::from(n.max(1))).any(|k| counts.lacks(first.plus(k)))
-        }
+        (
+            Op::ScalarLoad(_) | Op::ScalarBufferLoad(_) | Op::ScalarAtomic(..) | Op::ScalarBufferAtomic(..),
+            Operand::Uni(first),
+        ) => (0..inst.result_dwords(0).max(1)).any(|k| counts.lacks(first.plus(k))),
         _ => false,
     }
 }

@@ -39,6 +39,9 @@ impl FaultReport {
                 f.write_str("unsupported instruction: Wavemill does not implement it yet")
             }
             FaultCause::Instruction(FaultKind::NoCode) => f.write_str(NO_END),
+            FaultCause::Instruction(FaultKind::Halted) => {
+                f.write_str("the wave halts itself, and no debugger can resume it")
+            }
             FaultCause::Trap(2) => {
                 f.write_str("trap 2: the program aborted (assertion, abort or unreachable code)")
             }

@@ -563,6 +563,9 @@ impl Kernel {
         let descriptor = self.object().descriptor;
         let init = InitialState {
             target: self.module.device.target,
+            product: self.module.device.product,
+            waves: 1,
+            resident: 1,
             descriptor,
             workgroup_size: [1; 3],
             global_size: [u64::from(u32::MAX); 3],

@@ -59,6 +59,9 @@ impl LaunchMemory for Memory {
         arguments.write_bytes(0, &kernarg)?;
         let init = InitialState {
             target: kernel.module.device.target,
+            product: kernel.module.device.product,
+            waves: plan.waves,
+            resident: plan.resident,
             descriptor: object.descriptor,
             workgroup_size: plan.geometry.workgroup_size,
             global_size: plan.geometry.global_size,

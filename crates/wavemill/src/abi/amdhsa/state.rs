@@ -5,12 +5,19 @@ use wavemill_isa::Target;
 use wavemill_machine::{Registers, WaveInit};
 use wavemill_object::KernelDescriptor;
 
+use crate::product::Product;
 use crate::registers;
 
 /// Everything that the initial state of a wave depends on.
 #[derive(Debug)]
 pub(super) struct InitialState {
     pub target: Target,
+    /// The chip, which decides where waves run.
+    pub product: &'static Product,
+    /// Waves of a workgroup.
+    pub waves: u32,
+    /// Workgroups that the chip holds at once, or fewer if there are not as many.
+    pub resident: u32,
     pub descriptor: KernelDescriptor,
     pub workgroup_size: [u32; 3],
     pub global_size: [u64; 3],
@@ -47,6 +54,17 @@ impl InitialState {
             let before = u64::from(workgroup[d]) * u64::from(self.workgroup_size[d]);
             u64::from(self.workgroup_size[d]).min(self.global_size[d].saturating_sub(before)) as u32
         })
+    }
+
+    /// The location of a wave on the chip. The first workgroups fill it, and each later one is where
+    /// an earlier one was: the number of the workgroup decides, so that every run gives the same
+    /// answer.
+    fn location(&self, workgroup: [u32; 3], wave: u32) -> registers::Location {
+        let count = |d: usize| self.global_size[d].div_ceil(u64::from(self.workgroup_size[d].max(1)));
+        let [x, y, z] = workgroup.map(u64::from);
+        let number = x + count(0) * (y + count(1) * z);
+        let slot = number % u64::from(self.resident.max(1));
+        self.product.location(slot as u32, self.waves, wave)
     }
 
     /// Buffer resource of scratch memory: swizzled by lane, 4-byte elements, 64 lanes (AMDGPUUsage, "Private Segment
@@ -150,9 +168,13 @@ impl WaveInit for InitialState {
             }
             regs.set_uni(ttmp(11), wave);
         }
-        regs.set_uni(registers::HW_ID, slot & 0xf);
-        regs.set_uni(registers::GPR_ALLOC, registers::gpr_alloc(regs.counts().rows[0]));
-        regs.set_uni(registers::LDS_ALLOC, registers::lds_alloc(self.lds_allocated));
+        let place = self.location(workgroup, wave);
+        let counts = regs.counts();
+        let (sgprs, [vgprs, accs]) = (counts.absent.0.0, counts.rows);
+        regs.set_uni(registers::HW_ID, place.hw_id(self.target));
+        regs.set_uni(registers::GPR_ALLOC, place.gpr_alloc(self.target, sgprs, vgprs, accs));
+        regs.set_uni(registers::LDS_ALLOC, place.lds_alloc(self.lds_allocated));
+        regs.set_uni(registers::XCC_ID, place.xcc);
         self.work_item_ids(size, wave, regs);
     }
 
