@@ -294,7 +294,7 @@ const VERDICTS: &[Verdict] = &[
         names: &["v_exp_f32", "v_log_f32", "v_rcp_f32", "v_rcp_iflag_f32", "v_rsq_f32", "v_sqrt_f32"],
         when: |d| F32.is_denormal(d.s[0]) || (F32.is_denormal(d.expected) && F32.is_zero(d.found)),
         right: Right::Ours,
-        why: "These flush denormals whatever MODE says (Vega ISA 12.7; LLVM scales around them).",
+        why: "These flush denormals whatever MODE says (Vega ISA 12.8; LLVM scales around them).",
     },
     Verdict {
         names: &["v_rsq_f16", "v_rsq_f32", "v_rsq_f64"],
