@@ -464,11 +464,8 @@ class Parser:
                 negative = text[0] == "-"
                 return lambda s: flag(zero_sign(left(s)) is negative)
             if text[0] == "DENORM":
-                return lambda s: flag(is_denormal(left(s), self.wide(start)))
+                return lambda s: flag(is_denormal(left(s)))
         return lambda s: operate(op, left(s), right(s))
-
-    def wide(self, start):
-        return self.t[start + 2][1]
 
     def unary(self):
         if self.kind() == "op":
@@ -675,7 +672,7 @@ def zero_sign(v):
     return bool(v.b >> (v.w - 1)) if v.is_float() and magnitude == 0 and fmt in FORMATS else None
 
 
-def is_denormal(v, _):
+def is_denormal(v):
     e, m = FORMATS[v.format()][:2]
     return v.b & ((1 << m) - 1) != 0 and v.b >> m & ((1 << e) - 1) == 0
 

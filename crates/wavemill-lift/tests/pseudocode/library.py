@@ -295,6 +295,8 @@ LIBRARY = {
     "isQuietNAN": lambda _, v: flag(is_nan(fmt_of(v), v.b) and not is_signalling(fmt_of(v), v.b)),
     "cvtToQuietNAN": quiet,
     "CalcDsAddr": lambda _, a, low, high: V("u", 32, a.b + low.bits(8) + (high.bits(8) << 8)),
+    "CalcGlobalAddr": lambda _, a, scalar, offset: V("u", 64, a.b + scalar.b + offset.b),
+    "CalcFlatAddr": lambda _, a, offset: V("u", 64, a.b + offset.b),
     "bitCount": lambda _, v: V("u", 32, bin(v.bits()).count("1")),
     "signext": lambda _, v: V("i", 64, signed(v.b, v.w)),
     "signext_from_bit": sign_extend_from,

@@ -28,7 +28,7 @@ LEFT_OUT = [
     (r"S_(GETREG|SETREG|SETREG_IMM32)_B32|S_SETVSKIP", "hardware registers"),
 ]
 FORMAT_NAMES = {"SOP1Op": "SOP1", "SOP2Op": "SOP2", "SOPCOp": "SOPC", "SOPKOp": "SOPK", "VOP1Op": "VOP1", "VOP2Op": "VOP2",
-                "VOPCOp": "VOPC", "VOP3Op": "VOP3", "VOP3SDOp": "VOP3", "VOP3POp": "VOP3P", "DSOp": "DS"}
+                "VOPCOp": "VOPC", "VOP3Op": "VOP3", "VOP3SDOp": "VOP3", "VOP3POp": "VOP3P", "DSOp": "DS", "FLATOp": "FLAT", "GLOBALOp": "GLOBAL"}
 
 SPECIAL = {
     "f32": [0, 0x8000_0000, 1, 0x8000_0001, 0x007f_ffff, 0x807f_ffff, 0x0080_0000, 0x7f7f_ffff, 0xff7f_ffff, 0x3f80_0000,
@@ -190,8 +190,6 @@ class Row:
         self.name = re.sub(r"_E(32|64)$", "", name)
         self.scalar = fmt.startswith("SOP")
         self.operands, self.bases = operands, bases
-        uses = lambda word: re.search(rf"\b{word}\b", program) is not None
-        self.columns = []
         self.imm = fmt == "SOPK"
         names = [("s0", ("src0", "ssrc0")), ("s1", ("src1", "vsrc1", "ssrc1")), ("s2", ("src2",))]
         raw = []
@@ -337,13 +335,13 @@ class Row:
         return out
 
 
-class LocalRow:
-    """An LDS instruction. Each work-item has 32 bytes, and 32 more that are 2048 bytes further on."""
+class MemoryRow:
+    """An instruction on LDS or memory. Each work-item has 32 bytes; in LDS 32 more that are 2048 bytes further on."""
     scalar = imm = mask_result = carry_in = has_scc = has_exec = False
     reads_d = True
 
-    def __init__(self, name, program, operands):
-        self.fmt, self.full_name, self.name, self.program = "DS", name, name, program
+    def __init__(self, fmt, name, program, operands):
+        self.fmt, self.full_name, self.name, self.program = fmt, name, name, program
         kinds = re.findall(r"\.([iuf]|bf)(16|32|64)\b", re.sub(r"(addr|OFFSET\d?)\S*", "", program))
         floats = [f"{k}{w}" for k, w in kinds if k in ("f", "bf")]
 
@@ -357,18 +355,23 @@ class LocalRow:
         self.wide = "ST64" in name
         bits = lambda register: int(operands[register][1])
         uses = lambda word: re.search(rf"\b{word}\b", program) is not None
-        self.sources = [(c, source(bits(o))) for c, o, word in (("s0", "data0", "DATA"), ("s1", "data1", "DATA2")) if uses(word)]
-        self.returns = "vdst" in operands and (not self.is_atomic() or "_RTN_" in name)
+        registers_of = (("s0", "data0", "DATA"), ("s1", "data1", "DATA2")) if fmt == "DS" else (("s0", "data", "V?DATA"),)
+        self.sources = [(c, source(bits(o))) for c, o, word in registers_of if o in operands and uses(word)]
+        self.returns = "vdst" in operands and (fmt != "DS" or not self.is_atomic() or "_RTN_" in name)
         self.dst = source(bits("vdst")) if self.returns else None
         # Most atomics access one value; it is tried against all sources.
+        self.compares = "CMP" in name
         atomic = self.sources[0][1] if self.is_atomic() and "WRXCHG2" not in name else None
+        if atomic is not None and self.compares and fmt != "DS":
+            # The data are the new value and, above it, the one to compare with.
+            atomic = source(self.dst.bits)
         self.memory = atomic or Source("FMT_NUM_PK16_U32" if self.wide else "FMT_NUM_PK8_U32", 512 if self.wide else 256)
 
     def is_atomic(self):
         return re.search(r"tmp1? = MEM", self.program) is not None
 
     def signature(self):
-        return ("DS", tuple(s.fmt for _, s in self.sources), self.memory.fmt, None if self.dst is None else self.dst.bits)
+        return ("memory", self.compares, tuple(s.fmt for _, s in self.sources), self.memory.fmt, None if self.dst is None else self.dst.bits)
 
     def make_set(self, r):
         sources = [s for _, s in self.sources]
@@ -377,6 +380,10 @@ class LocalRow:
             cases = cases_of([*sources, self.memory], self.name, r)
         else:
             cases = [[s.whole(r) for s in [*sources, self.memory]] for _ in range(LANES)]
+        if self.compares:
+            # Memory often has the value that it is compared with.
+            for case in cases[::3]:
+                case[-1] = case[0] if len(sources) == 2 else case[0] >> self.memory.bits
         columns = [(n, s.dwords()) for n, s in zip([*names, "m"], [*sources, self.memory])]
         if self.dst is not None:
             columns.append(("d", self.dst.dwords()))
@@ -385,6 +392,10 @@ class LocalRow:
         return columns, cases
 
     def variants(self):
+        if self.fmt != "DS":
+            offset = 8 if self.memory.bits > 64 else 0
+            text = f" offset:{offset}" if offset else ""
+            return [(text + (" sc0" if self.is_atomic() else ""), {"OFFSET": V("u", 32, offset), "SADDR": V("u", 64, 0)})]
         size = 8 if self.name.endswith("64") else 4
         if "OFFSET1.u32" in self.program:
             one, two = (0, 2048 // (64 * size)) if self.wide else (1, 3)
@@ -396,8 +407,10 @@ class LocalRow:
 
     def text(self, ending):
         operands = [registers("v", VECTOR_PLACES["d"], self.dst.dwords())] if self.returns else []
-        operands.append("v112")
+        operands.append("v112" if self.fmt == "DS" else "v[112:113]")
         operands += [registers("v", VECTOR_PLACES[c], s.dwords()) for c, s in self.sources]
+        if self.fmt == "GLOBAL":
+            operands.append("off")
         return f"{self.name.lower()} {', '.join(operands)}{ending}"
 
     def outputs(self):
@@ -410,15 +423,22 @@ class LocalRow:
         for column, name in (("s0", "DATA"), ("s1", "DATA2")):
             if column in values:
                 state[name] = V("b", 32 * dict(columns)[column], values[column])
-        state["RETURN_DATA"] = Register(32 * self.dst.dwords() if self.dst else 128, values.get("d", 0))
+        returned = "RETURN_DATA" if "RETURN_DATA" in self.program else "VDATA"
+        if self.returns or self.is_atomic():
+            state[returned] = Register(32 * self.dst.dwords() if self.dst else 128, values.get("d", 0))
+        else:
+            state["VDATA"] = state.get("DATA")
         program(State(state, library.LIBRARY, programs))
-        memory, returned = state["MEM"], state["RETURN_DATA"]
-        return {"m": (memory.bits, (1 << memory.w) - 1, memory.n), "d": (returned.bits, (1 << returned.w) - 1, returned.n)}
+        memory, d = state["MEM"], state.get(returned)
+        result = {"m": (memory.bits, (1 << memory.w) - 1, memory.n)}
+        if self.returns:
+            result["d"] = (d.bits, (1 << d.w) - 1, d.n)
+        return result
 
 
 def execute(row, program, columns, case, lane, variables, programs):
     """Values, and bits that are written or a NaN of no defined payload."""
-    if row.fmt == "DS":
+    if isinstance(row, MemoryRow):
         return row.execute(program, columns, case, variables, programs)
     values = {name: (value, dwords) for (name, dwords), value in zip(columns, case)}
     whole = row.name.startswith("V_DIV_SCALE")
@@ -504,7 +524,6 @@ def main():
 
     sets, lines, left_out, done = {}, [], {}, {}
     previous = None
-    order = {"V": 0}
     rows = []
     for op, text in pcode.items():
         kind = type(op).__name__
@@ -517,12 +536,12 @@ def main():
             continue
         base = re.sub(r"_E(32|64)$", "", op.name)
         given = operand_of.get((kind, base)) or operand_of[kind, op.name]
-        if kind == "DSOp":
-            rows.append(LocalRow(op.name, text, given))
+        if kind in ("DSOp", "FLATOp", "GLOBALOp"):
+            rows.append(MemoryRow(FORMAT_NAMES[kind], op.name, text, given))
         else:
             rows.append(Row(FORMAT_NAMES[kind], op.name, text, given, bases))
     # The two encodings of an instruction follow each other, and so compress.
-    rows.sort(key=lambda row: (row.scalar, row.name, row.fmt))
+    rows.sort(key=lambda row: (row.scalar, re.sub("^(FLAT|GLOBAL)_", "", row.name), row.fmt))
     for row in rows:
         if not re.search(arguments.only, row.full_name):
             continue

@@ -1,4 +1,4 @@
-//! Scalar and vector ALU instructions and LDS instructions of gfx950 against AMD's pseudocode, which an interpreter of
+//! Scalar and vector ALU, LDS, FLAT and GLOBAL instructions of gfx950 against AMD's pseudocode, which an interpreter of
 //! its own executed (README.md).
 
 mod vectors;
@@ -39,7 +39,7 @@ pub(crate) struct Difference {
     pub(crate) name: String,
     pub(crate) text: String,
     pub(crate) output: String,
-    /// Sources (the third of an LDS instruction is memory), the old destination, and carry in; the low 64 bits.
+    /// Sources (the third of an instruction on memory is the memory), the old destination, and carry in; the low 64 bits.
     pub(crate) s: [u64; 3],
     pub(crate) d: u64,
     pub(crate) carry: bool,
@@ -131,6 +131,30 @@ fn run_local(row: &Row, set: &Set, cases: &[Vec<u32>]) -> Outcome {
     })
 }
 
+/// Runs an instruction on memory: each lane has bytes of its own.
+fn run_global(row: &Row, set: &Set, cases: &[Vec<u32>]) -> Outcome {
+    let rows = rows_of(set, cases);
+    let memory = place(&PLACES, "m");
+    let mut bytes = vec![0; 32 * LANES];
+    for (n, row) in rows.iter().filter(|(n, _)| (memory..memory + 8).contains(n)) {
+        for (lane, value) in row.iter().enumerate() {
+            let at = 32 * lane + 4 * usize::from(n - memory);
+            bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+    }
+    let mut machine = machine();
+    machine.buffers = vec![bytes];
+    machine.run(&words(&row.text), |regs, addresses| {
+        for (n, row) in &rows {
+            regs.set_row(registers::vgpr(*n), row);
+        }
+        let address = |lane: usize| addresses[0] + 32 * lane as u64;
+        regs.set_row(registers::vgpr(ADDRESS), &std::array::from_fn(|lane| address(lane) as u32));
+        regs.set_row(registers::vgpr(ADDRESS + 1), &std::array::from_fn(|lane| (address(lane) >> 32) as u32));
+        regs.set_uni64(registers::EXEC, u64::MAX);
+    })
+}
+
 /// Runs a scalar instruction once for each lane: sources come from the lane, results go there.
 fn run_scalar(row: &Row, set: &Set, cases: &[Vec<u32>], known: &mut BTreeMap<String, Vec<u32>>) -> Outcome {
     let mut code = Vec::new();
@@ -190,6 +214,7 @@ fn found(row: &Row, outcome: &Outcome, output: &str, dword: usize, lane: usize) 
         "cout" if row.text.contains(" vcc") => bit(outcome.wave.vcc()),
         "cout" => bit(outcome.sgpr64(usize::from(CARRY_OUT))),
         "exec" => bit(outcome.wave.exec()),
+        "m" if row.format != "DS" => outcome.dwords(0)[8 * lane + dword],
         "m" => vgpr(MEMORY_AFTER),
         _ => vgpr(place(&PLACES, output)),
     }
@@ -219,6 +244,7 @@ fn check(row: &Row, set: &Set, known: &mut BTreeMap<String, Vec<u32>>) -> Vec<Di
     for (chunk, cases) in set.cases.chunks(LANES).enumerate() {
         let outcome = match row.format.as_str() {
             "DS" => run_local(row, set, cases),
+            "FLAT" | "GLOBAL" => run_global(row, set, cases),
             _ if row.is_scalar() => run_scalar(row, set, cases, known),
             _ => run_vector(row, set, cases),
         };
@@ -251,7 +277,11 @@ fn check(row: &Row, set: &Set, known: &mut BTreeMap<String, Vec<u32>>) -> Vec<Di
                         name: row.base_name().to_owned(),
                         text: row.text.clone(),
                         output: output.name.clone(),
-                        s: [column("s0"), column("s1"), column(if row.format == "DS" { "m" } else { "s2" })],
+                        s: [
+                            column("s0"),
+                            column("s1"),
+                            column(if set.offset("m").is_some() { "m" } else { "s2" }),
+                        ],
                         d: column("d"),
                         carry: column("cin") != 0,
                         expected: want,
@@ -295,6 +325,8 @@ fn rows_agree_with_amds_pseudocode() {
         counts,
         [
             ("DS", 113),
+            ("FLAT", 54),
+            ("GLOBAL", 54),
             ("SOP1", 44),
             ("SOP2", 51),
             ("SOPC", 18),
