@@ -410,7 +410,7 @@ fn the_stack_of_forks_grows_from_csp_on() {
 #[test]
 fn six_forks_nest() {
     // 00 s_cbranch_i_fork s[24+2n:25+2n], 0, six times; then each lane counts once.
-    let mut code: Vec<u32> = (0..6).map(|n| 0xb818_0000 + (2 * n << 16)).collect();
+    let mut code: Vec<u32> = (0..6).map(|n| 0xb818_0000 + ((2 * n) << 16)).collect();
     code.extend([
         0x6802_0281, // v_add_u32 v1, 1, v1
         0xbe80_2e14, // s_cbranch_join s20

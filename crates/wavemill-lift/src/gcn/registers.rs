@@ -147,13 +147,13 @@ impl Location {
         let first_acc = u32::from(vgprs).div_ceil(4);
         let vgprs = if unified { first_acc + u32::from(accs).div_ceil(4) } else { first_acc }.max(1);
         let sgprs = u32::from(sgprs).next_multiple_of(16).max(16);
-        let base = self.slot * vgprs & 0x3f;
-        let sgpr_base = self.slot * sgprs / 8 & 0x3f;
+        let base = (self.slot * vgprs) & 0x3f;
+        let sgpr_base = (self.slot * sgprs / 8) & 0x3f;
         match unified {
-            false => base | (vgprs - 1 & 0x3f) << 8 | sgpr_base << 16 | (sgprs / 8 - 1 & 0xf) << 24,
+            false => base | ((vgprs - 1) & 0x3f) << 8 | sgpr_base << 16 | ((sgprs / 8 - 1) & 0xf) << 24,
             true => {
                 let acc = if accs > 0 { first_acc & 0x3f } else { 0 };
-                let sizes = (vgprs - 1 & 0x3f) << 6 | (sgprs / 16 - 1 & 0xf) << 24;
+                let sizes = ((vgprs - 1) & 0x3f) << 6 | ((sgprs / 16 - 1) & 0xf) << 24;
                 base | sizes | acc << 12 | sgpr_base << 18
             }
         }
@@ -164,7 +164,7 @@ impl Location {
     #[must_use]
     pub const fn lds_alloc(self, bytes: u32) -> u32 {
         let size = bytes.div_ceil(256);
-        size << 12 | self.workgroup * size & 0xff
+        size << 12 | ((self.workgroup * size) & 0xff)
     }
 }
 

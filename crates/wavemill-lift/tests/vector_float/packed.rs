@@ -2,7 +2,7 @@
 //! constant.
 
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Elem, Encoding, Inst, Modifiers, Op, Operand, Role, Type};
+use wavemill_isa::gcn::{DstUnused, Elem, Encoding, Inst, Modifiers, Op, Operand, Role, Sdwa, SdwaSel, Type};
 use wavemill_reference::{
     BF16, Dot, Env, Extreme, F16, F32, Field, Format, Mode, Wide, add, dot2, extreme, fma, fma_mix, mad,
     minimum3, mul,
@@ -12,6 +12,7 @@ use crate::common::vector::{DST_VGPR, EXEC, Random, SOURCE_VGPRS, place};
 use crate::common::{MODE, Machine};
 use crate::vector_float::values::{Inputs, value};
 use crate::vector_float::{MODES, modified_output};
+use wavemill_lift::gcn::registers;
 
 /// VOP2 instructions with packed operands.
 pub(crate) const NAMES: [&str; 1] = ["v_pk_fmac_f16"];
@@ -179,24 +180,31 @@ fn dot_products() {
     }
 }
 
-/// In the 64-bit encoding the absolute value bits of V_DOT2C_F32_BF16 negate the high halves of its factors.
+/// In the 64-bit encoding the absolute value bits of accumulating dot products negate the high halves
+/// of their factors.
 #[test]
 fn signs_of_an_accumulating_dot_product() {
-    let op = Op::from_name("v_dot2c_f32_bf16").expect("it exists");
     let mut random = Random(0x3405_7b7e_f767_814f);
-    for (neg, abs) in (0..4).flat_map(|neg| (0..4).map(move |abs| (neg, abs))) {
-        let mut m = Modifiers::plain(op.row().form(Target::Gfx950, Encoding::Vop3a).expect("the form"));
-        (m.neg, m.abs) = (neg, abs);
-        let words = build_as(Target::Gfx950, op, Encoding::Vop3a, m);
-        let inputs = Inputs::new(op.row(), &mut random);
-        compare(Target::Gfx950, op, &words, MODE, &inputs, |lane| {
-            let factor = |n: usize| {
-                let signs = u64::from(neg >> n & 1) << 15 | u64::from(abs >> n & 1) << 31;
-                inputs.value(SOURCE_VGPRS[n], 1, lane) ^ signs
-            };
-            let addend = inputs.value(DST_VGPR, 1, lane);
-            dot2(BF16, Dot::AddendFirst, [factor(0), factor(1), addend], false)
-        });
+    for (name, format) in [("v_dot2c_f32_bf16", BF16), ("v_dot2c_f32_f16", F16)] {
+        let op = Op::from_name(name).expect("it exists");
+        for target in Target::GCN.into_iter().filter(|t| op.row().targets.contains(*t)) {
+            let Some(form) = op.row().form(target, Encoding::Vop3a) else { continue };
+            let keeps = format == F16 && dot_keeps(target);
+            for (neg, abs) in (0..4).flat_map(|neg| (0..4).map(move |abs| (neg, abs))) {
+                let mut m = Modifiers::plain(form);
+                (m.neg, m.abs) = (neg, abs);
+                let words = build_as(target, op, Encoding::Vop3a, m);
+                let inputs = Inputs::new(op.row(), &mut random);
+                compare(target, op, &words, MODE, &inputs, |lane| {
+                    let factor = |n: usize| {
+                        let signs = u64::from(neg >> n & 1) << 15 | u64::from(abs >> n & 1) << 31;
+                        inputs.value(SOURCE_VGPRS[n], 1, lane) ^ signs
+                    };
+                    let addend = inputs.value(DST_VGPR, 1, lane);
+                    dot2(format, Dot::AddendFirst, [factor(0), factor(1), addend], keeps)
+                });
+            }
+        }
     }
 }
 
@@ -241,6 +249,59 @@ fn packed_accumulation() {
             });
         }
     }
+}
+
+/// Signs and parts of the sources of the packed accumulation, as for dot products: negation is the
+/// sign of the low half, the absolute value bit that of the high half. SDWA selects a part first.
+#[test]
+fn packed_accumulation_of_signed_parts() {
+    let op = Op::from_name("v_pk_fmac_f16").expect("it exists");
+    let mut random = Random(0x1eed_5eed_1234_5678);
+    let env = Mode(MODE).env(Field::Double);
+    let accumulate = |sources: [u64; 3]| {
+        let result = |high| fma(F16, sources.map(|x| part(x, high, 16)), env);
+        result(false) | result(true) << 16
+    };
+    for target in Target::GCN.into_iter().filter(|t| op.row().targets.contains(*t)) {
+        if let Some(form) = op.row().form(target, Encoding::Vop3a) {
+            for (neg, abs) in (0..4).flat_map(|neg| (0..4).map(move |abs| (neg, abs))) {
+                let mut m = Modifiers::plain(form);
+                (m.neg, m.abs) = (neg, abs);
+                let words = build_as(target, op, Encoding::Vop3a, m);
+                let inputs = Inputs::new(op.row(), &mut random);
+                compare(target, op, &words, MODE, &inputs, |lane| {
+                    let source = |n: usize| {
+                        let signs = u64::from(neg >> n & 1) << 15 | u64::from(abs >> n & 1) << 31;
+                        inputs.value(SOURCE_VGPRS[n], 1, lane) ^ signs
+                    };
+                    accumulate([source(0), source(1), inputs.value(DST_VGPR, 1, lane)])
+                });
+            }
+        }
+        let form = op.row().form(target, Encoding::Vop2Sdwa).expect("the form");
+        for (src0_sel, at, bits) in [
+            (SdwaSel::Word1, 16, 16),
+            (SdwaSel::Byte2, 16, 8),
+            (SdwaSel::Word0, 0, 16),
+            (SdwaSel::Dword, 0, 32),
+        ] {
+            let mut m = Modifiers::plain(form);
+            m.sdwa = Some(sdwa(src0_sel));
+            let words = build_as(target, op, Encoding::Vop2Sdwa, m);
+            let inputs = Inputs::new(op.row(), &mut random);
+            compare(target, op, &words, MODE, &inputs, |lane| {
+                let [a, b, c] =
+                    [SOURCE_VGPRS[0], SOURCE_VGPRS[1], DST_VGPR].map(|v| inputs.value(v, 1, lane));
+                accumulate([a >> at & ((1 << bits) - 1), b, c])
+            });
+        }
+    }
+}
+
+/// SDWA that selects a part of the first source only.
+fn sdwa(src0_sel: SdwaSel) -> Sdwa {
+    let (src1_sel, dst_sel) = (SdwaSel::Dword, SdwaSel::Dword);
+    Sdwa { src0_sel, src1_sel, dst_sel, dst_unused: DstUnused::Pad, named_sdst: false }
 }
 
 #[test]
@@ -337,4 +398,44 @@ fn constants_behind_the_instruction() {
             }
         }
     }
+}
+
+/// Signs of conversions: each element of a source changes (CDNA4 ISA 7.3 has no rule), and
+/// conversions from small formats ignore signs and sign extension (CDNA4 ISA 7.3). Numbers by hand:
+/// 1 and -2 as halves, singles, and 8-bit floats.
+#[test]
+fn signs_of_small_conversions() {
+    let run = |name: &str, encoding, set: &dyn Fn(&mut Modifiers), source: [u32; 2], scale: u32| {
+        let op = Op::from_name(name).expect("it exists");
+        let mut m = Modifiers::plain(op.row().form(Target::Gfx950, encoding).expect("the form"));
+        set(&mut m);
+        let outcome =
+            Machine::new(Target::Gfx950).run(&build_as(Target::Gfx950, op, encoding, m), |regs, _| {
+                let first = u16::from(SOURCE_VGPRS[0]);
+                for (n, value) in source.into_iter().enumerate() {
+                    regs.set_row(registers::vgpr(first + n as u16), &[value; 64]);
+                }
+                for source in &SOURCE_VGPRS[1..] {
+                    regs.set_row(registers::vgpr(u16::from(*source)), &[scale; 64]);
+                }
+            });
+        [0, 1].map(|n| outcome.wave.vgprs[usize::from(DST_VGPR) + n][0])
+    };
+    const ONE: u32 = 0x3f80_0000;
+    for (neg, abs, fp8, fp4) in
+        [(0, 0, 0xc038, 0xc2), (1, 0, 0x40b8, 0x4a), (0, 1, 0x4038, 0x42), (1, 1, 0xc0b8, 0xca)]
+    {
+        let set = |m: &mut Modifiers| (m.neg, m.abs) = (neg, abs);
+        let [found, _] = run("v_cvt_scalef32_pk_fp8_f16", Encoding::Vop3a, &set, [0xc000_3c00, 0], ONE);
+        assert_eq!(found & 0xffff, fp8, "f16: neg {neg} abs {abs}");
+        let [found, _] = run("v_cvt_scalef32_pk_fp8_bf16", Encoding::Vop3a, &set, [0xc000_3f80, 0], ONE);
+        assert_eq!(found & 0xffff, fp8, "bf16: neg {neg} abs {abs}");
+        // The random number, which is the scale's register, does not matter: the values are exact.
+        let source = [ONE, 0xc000_0000];
+        let [found, _] = run("v_cvt_scalef32_sr_pk_fp4_f32", Encoding::Vop3a, &set, source, ONE);
+        assert_eq!(found & 0xff, fp4, "f32: neg {neg} abs {abs}");
+    }
+    let set = |m: &mut Modifiers| (m.sext, m.sdwa) = (1, Some(sdwa(SdwaSel::Word1)));
+    let found = run("v_cvt_pk_f32_fp8", Encoding::Vop1Sdwa, &set, [0xc038_0000, 0], ONE);
+    assert_eq!(found, [ONE, 0xc000_0000], "sign extension");
 }

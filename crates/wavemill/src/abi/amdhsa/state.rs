@@ -62,7 +62,9 @@ impl InitialState {
     fn location(&self, workgroup: [u32; 3], wave: u32) -> registers::Location {
         let count = |d: usize| self.global_size[d].div_ceil(u64::from(self.workgroup_size[d].max(1)));
         let [x, y, z] = workgroup.map(u64::from);
-        let number = x + count(0) * (y + count(1) * z);
+        // The search for misread arguments makes up workgroups that no grid has.
+        let row = y.wrapping_add(count(1).wrapping_mul(z));
+        let number = x.wrapping_add(count(0).wrapping_mul(row));
         let slot = number % u64::from(self.resident.max(1));
         self.product.location(slot as u32, self.waves, wave)
     }
