@@ -44,8 +44,8 @@ impl Lifter {
             O::VAddcCoU32 => v.int(I::AddCi),
             O::VSubbCoU32 => v.int(I::SubCi),
             O::VSubbrevCoU32 => v.rev().int(I::SubCi),
-            O::VMacF16 => v.onto_dst().float(F::Mad),
-            O::VMadmkF16 | O::VMadakF16 => v.float(F::Mad),
+            O::VMacF16 => self.mac_half(v.onto_dst()).float(F::Mad),
+            O::VMadmkF16 | O::VMadakF16 => self.mac_half(v).float(F::Mad),
             O::VAddU16 => v.int(I::Add16),
             O::VSubU16 => v.int(I::Sub16),
             O::VSubrevU16 => v.rev().int(I::Sub16),
@@ -84,6 +84,11 @@ impl Lifter {
 }
 
 impl Lifter {
+    /// Decides whether the result of a multiply-add of halves keeps the other half.
+    fn mac_half(&self, v: Valu) -> Valu {
+        if self.context.target.facts().mac_f16_clears_half { v } else { v.keeps_other_half() }
+    }
+
     /// Copies the parts of registers that SDWA selects, extended to a dword: selects of a packed
     /// operation name halves.
     fn selected_sources(&mut self, mut v: Valu) -> Valu {

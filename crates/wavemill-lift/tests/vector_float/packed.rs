@@ -392,8 +392,9 @@ fn constants_behind_the_instruction() {
                     let mask = if half { 0xffff } else { 0xffff_ffff };
                     let [a, b] = [0, 1].map(|n: usize| inputs.value(SOURCE_VGPRS[n], 1, lane) & mask);
                     let s = if name.contains("mk") { [a, constant, b] } else { [a, b, constant] };
-                    // A result of 16 bits clears the upper half.
-                    element(format, s, Mode(mode).env(field))
+                    let exact = element(format, s, Mode(mode).env(field));
+                    let kept = if half && target != Target::Gfx950 { 0xffff_0000 } else { 0 };
+                    exact | inputs.value(DST_VGPR, 1, lane) & kept
                 });
             }
         }
