@@ -37,7 +37,7 @@ fn set(targets: TargetSet) -> String {
     format!("TargetSet::from_bits({})", targets.bits())
 }
 
-/// A level with the names of its facets: without and with an output modifier.
+/// A level with the names of its facets: without and with an output modifier or gds.
 type Exactness<'a> = (TargetSet, Fidelity, [Vec<&'a str>; 2]);
 
 /// The levels of a row with their facets, on the targets that have the same ones.
@@ -45,7 +45,7 @@ fn exactness(row: &SourceRow) -> Vec<Exactness<'_>> {
     let mut all: Vec<Exactness<'_>> = Vec::new();
     for target in row.targets.iter() {
         let level = row.level(target);
-        let facets = [false, true].map(|with_omod| row.facet_names(target, with_omod));
+        let facets = [false, true].map(|with_modifier| row.facet_names(target, with_modifier));
         match all.iter_mut().find(|(_, other, same)| *other == level && *same == facets) {
             Some((targets, ..)) => *targets = targets.union(TargetSet::of(target)),
             None => all.push((TargetSet::of(target), level, facets)),
@@ -177,13 +177,13 @@ pub fn emit(rows: &[SourceRow], forms: &[SourceForm], facets: &[SourceFacet]) ->
         line!("        first_form: {start},");
         line!("        form_count: {},", end - start);
         line!("        fidelity: &[");
-        for (targets, level, [plain, with_omod]) in exactness(row) {
+        for (targets, level, [plain, with_modifier]) in exactness(row) {
             line!(
-                "            Exactness {{ targets: {}, level: Fidelity::{}, facets: {}, with_omod: {} }},",
+                "            Exactness {{ targets: {}, level: Fidelity::{}, facets: {}, with_modifier: {} }},",
                 set(targets),
                 level.variant(),
                 facets::references(facets, plain),
-                facets::references(facets, with_omod)
+                facets::references(facets, with_modifier)
             );
         }
         line!("        ],");

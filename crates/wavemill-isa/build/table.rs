@@ -13,8 +13,8 @@
 //!   otherwise.
 //! - `%facet WHICH NAME`: a facet of many rows ([`Rule`]), on some targets with `NAME@TARGETS`. `fp`: all rows with the flag `fp`, a
 //!   floating-point source and a floating-point result. `half`: all rows that write one 16-bit
-//!   result without reading it. `lds`: all rows that access LDS. `gds`: all rows with
-//!   the flag `gds`. `omod`: all instances with an output modifier. `!facet:NAME` in a row removes it.
+//!   result without reading it. `lds`: all rows that access LDS. `gds`: all
+//!   instances with gds. `omod`: all instances with an output modifier. `!facet:NAME` in a row removes it.
 //!
 //! Every other line is one instruction: `OPCODE TARGETS MNEMONIC OPERAND... ATTR...`.
 //! An opcode may differ by target (`99@90a,93@942+`) or be in the VOP3 space there
@@ -80,8 +80,8 @@ pub struct OperandRow {
 pub struct RowFacet {
     pub name: String,
     pub targets: TargetSet,
-    /// Only instances with an output modifier have it.
-    pub with_omod: bool,
+    /// Only instances with an output modifier or gds have it.
+    pub with_modifier: bool,
 }
 
 /// The rows to which `%facet` gives a facet.
@@ -93,7 +93,7 @@ enum Rule {
     Half,
     /// Rows that access LDS.
     Lds,
-    /// Rows that access LDS or, with a modifier, the global data share.
+    /// Instances with gds.
     Gds,
     /// Instances with an output modifier.
     Omod,
@@ -217,18 +217,19 @@ impl SourceRow {
 
     /// The names of the facets on a target, in the order of the row; those of instances with an
     /// output modifier on request.
-    pub fn facet_names(&self, target: Target, with_omod: bool) -> Vec<&str> {
-        let holds = |facet: &&RowFacet| facet.targets.contains(target) && (with_omod || !facet.with_omod);
+    pub fn facet_names(&self, target: Target, with_modifier: bool) -> Vec<&str> {
+        let holds =
+            |facet: &&RowFacet| facet.targets.contains(target) && (with_modifier || !facet.with_modifier);
         self.facets.iter().filter(holds).map(|facet| &*facet.name).collect()
     }
 
     /// Adds a facet of the row.
-    fn add_facet(&mut self, name: &str, targets: TargetSet, with_omod: bool) -> Result<(), String> {
+    fn add_facet(&mut self, name: &str, targets: TargetSet, with_modifier: bool) -> Result<(), String> {
         let same = |facet: &RowFacet| facet.name == name && !facet.targets.intersection(targets).is_empty();
         if self.facets.iter().any(same) {
             return Err(format!("expected each facet once per target, found `{name}` twice"));
         }
-        self.facets.push(RowFacet { name: name.to_owned(), targets, with_omod });
+        self.facets.push(RowFacet { name: name.to_owned(), targets, with_modifier });
         Ok(())
     }
 }
@@ -496,7 +497,7 @@ impl Header {
             if without.contains(&&**name) {
                 removed.push(&**name);
             } else {
-                row.add_facet(name, targets, *rule == Rule::Omod)?;
+                row.add_facet(name, targets, matches!(rule, Rule::Omod | Rule::Gds))?;
             }
         }
         if let Some(name) = without.iter().find(|name| !removed.contains(name)) {
@@ -504,7 +505,7 @@ impl Header {
                 "expected a facet that %facet gives to the row after `!facet:`, found `{name}`"
             ));
         }
-        let explained = row.facets.iter().filter(|facet| !facet.with_omod);
+        let explained = row.facets.iter().filter(|facet| !facet.with_modifier);
         let explained = explained.fold(TargetSet::EMPTY, |set, facet| set.union(facet.targets));
         if !level(row, Fidelity::Modelled).difference(explained).is_empty() {
             return Err("expected `facet:NAME` on every modelled target, found none".into());

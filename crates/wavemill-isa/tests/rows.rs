@@ -170,14 +170,14 @@ fn rows_without_a_clear_fidelity_are_refused() {
 }
 
 /// The facets of the only row of a table, on each target with this name.
-fn facets_of(text: &str, targets: &[Target], with_omod: bool) -> Vec<Vec<String>> {
+fn facets_of(text: &str, targets: &[Target], with_modifier: bool) -> Vec<Vec<String>> {
     let rows = table::parse("good.rows", text).expect("this table is right");
     let short = |target: &Target| {
         let known = rows[0].targets.iter().find(|known| known.name() == target.name());
         known.expect("a target of the row")
     };
     let names =
-        |target| rows[0].facet_names(short(target), with_omod).into_iter().map(str::to_owned).collect();
+        |target| rows[0].facet_names(short(target), with_modifier).into_iter().map(str::to_owned).collect();
     targets.iter().map(names).collect()
 }
 
@@ -186,7 +186,7 @@ fn facets_hold_on_targets_and_by_rule() {
     let (old, new) = (Target::Gfx906, Target::Gfx950);
     let header = "%format vop2\n%fidelity exact\n%facet fp nan\n%facet half half@900-942\n%facet lds lds\n%facet omod omod\n\
                   %columns vdst src0 src1\n1 all v_a ";
-    let facets = |row: &str, with_omod| facets_of(&format!("{header}{row}"), &[old, new], with_omod);
+    let facets = |row: &str, with_modifier| facets_of(&format!("{header}{row}"), &[old, new], with_modifier);
     // A float source and a float result, with the flag.
     assert_eq!(facets("f32 f32 f32 fp", false), [["nan"], ["nan"]]);
     let none: [[&str; 0]; 2] = [[], []];
@@ -348,7 +348,7 @@ fn every_modelled_row_has_a_facet() {
         for target in row.targets.iter() {
             let facets = row.facets(target);
             assert!(
-                facets.iter().all(|facet| row.facets_with_omod(target).contains(facet)),
+                facets.iter().all(|facet| row.facets_with_modifier(target).contains(facet)),
                 "{}",
                 row.name()
             );

@@ -78,9 +78,9 @@ fn facet(out: &mut String, facet: &Facet) {
     paragraph(out, "- ", "  ", &format!("Settled by: {}.", facet.settled_by));
     rows(out, &by_targets(|row, target| row.facets(target).contains(&facet)), "");
     let only_omod = |row: &Row, target| {
-        row.facets_with_omod(target).contains(&facet) && !row.facets(target).contains(&facet)
+        row.facets_with_modifier(target).contains(&facet) && !row.facets(target).contains(&facet)
     };
-    rows(out, &by_targets(only_omod), "With an output modifier, ");
+    rows(out, &by_targets(only_omod), "With an output modifier or gds, ");
 }
 
 /// The page.

@@ -91,9 +91,10 @@ impl Inst {
     /// output modifier if it is in use.
     pub fn facets(&self) -> &'static [&'static Facet] {
         let row = self.row();
-        match self.modifiers().omod {
-            0 => row.facets(self.target),
-            _ => row.facets_with_omod(self.target),
+        let modifiers = self.modifiers();
+        match modifiers.omod != 0 || modifiers.gds {
+            false => row.facets(self.target),
+            true => row.facets_with_modifier(self.target),
         }
     }
 

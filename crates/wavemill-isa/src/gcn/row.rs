@@ -90,7 +90,7 @@ struct Exactness {
     level: Fidelity,
     facets: &'static [&'static Facet],
     /// The facets of instances with an output modifier.
-    with_omod: &'static [&'static Facet],
+    with_modifier: &'static [&'static Facet],
 }
 
 /// One instruction: every fact that does not depend on an instance.
@@ -227,10 +227,10 @@ impl Row {
         self.exactness(target).map_or(&[], |exactness| exactness.facets)
     }
 
-    /// The exceptions to [`Row::fidelity`] for an instance with an output modifier on `target`:
+    /// The exceptions to [`Row::fidelity`] for an instance with an output modifier or gds on `target`:
     /// those of [`Row::facets`], and more.
-    pub fn facets_with_omod(&self, target: Target) -> &'static [&'static Facet] {
-        self.exactness(target).map_or(&[], |exactness| exactness.with_omod)
+    pub fn facets_with_modifier(&self, target: Target) -> &'static [&'static Facet] {
+        self.exactness(target).map_or(&[], |exactness| exactness.with_modifier)
     }
 
     fn exactness(&self, target: Target) -> Option<&'static Exactness> {

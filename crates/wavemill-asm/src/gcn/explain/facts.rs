@@ -65,19 +65,19 @@ pub struct FacetFacts {
     pub open: &'static str,
     /// The evidence that would settle it.
     pub settled_by: &'static str,
-    /// Whether only instances with an output modifier have it.
-    pub with_omod: bool,
+    /// Whether only instances with an output modifier or gds have it.
+    pub with_modifier: bool,
 }
 
 impl FacetFacts {
-    fn of(facet: &Facet, with_omod: bool) -> FacetFacts {
+    fn of(facet: &Facet, with_modifier: bool) -> FacetFacts {
         FacetFacts {
             name: facet.name,
             kind: facet.kind.name(),
             description: facet.kind.description(),
             open: facet.open,
             settled_by: facet.settled_by,
-            with_omod,
+            with_modifier,
         }
     }
 }
@@ -106,7 +106,7 @@ impl FidelityFacts {
     }
 
     fn new(targets: Vec<&'static str>, level: Fidelity, facets: Vec<FacetFacts>) -> FidelityFacts {
-        let open = facets.iter().filter(|facet| !facet.with_omod).map(|facet| facet.open);
+        let open = facets.iter().filter(|facet| !facet.with_modifier).map(|facet| facet.open);
         FidelityFacts {
             targets,
             level: level.name(),
@@ -314,7 +314,7 @@ fn fidelity(row: &Row, targets: TargetSet) -> Vec<FidelityFacts> {
     for target in targets.iter() {
         let plain = row.facets(target);
         let facet = |facet: &&'static Facet| FacetFacts::of(facet, !plain.contains(facet));
-        let facets: Vec<FacetFacts> = row.facets_with_omod(target).iter().map(facet).collect();
+        let facets: Vec<FacetFacts> = row.facets_with_modifier(target).iter().map(facet).collect();
         let level = row.fidelity(target);
         match all.iter_mut().find(|other| other.level == level.name() && other.facets == facets) {
             Some(other) => other.targets.push(target.name()),

@@ -227,9 +227,9 @@ fn fidelity_lines(f: &mut Formatter<'_>, all: &[FidelityFacts], on_targets: bool
 /// The facets, each once with the targets that have it.
 fn facet_lines(f: &mut Formatter<'_>, all: &[FidelityFacts], on_targets: bool) -> fmt::Result {
     for (facet, names) in by_facet(all) {
-        let with_omod = if facet.with_omod { ", with an output modifier" } else { "" };
+        let with_modifier = if facet.with_modifier { ", with an output modifier or gds" } else { "" };
         let on = if on_targets { format!(" on {}", targets(&names)) } else { String::new() };
-        writeln!(f, "  facet {} ({}){on}{with_omod}: {}.", facet.name, facet.kind, facet.open)?;
+        writeln!(f, "  facet {} ({}){on}{with_modifier}: {}.", facet.name, facet.kind, facet.open)?;
         writeln!(f, "    Settled by: {}.", facet.settled_by)?;
     }
     Ok(())

@@ -34,11 +34,11 @@ pub(super) fn document(facts: &InstructionFacts, op: Op) -> Document {
     });
     part(&mut blocks, "Emulator", &["Fidelity", "Targets", ""], fidelity.collect());
     let facets = by_facet(&facts.fidelity).into_iter().map(|(facet, targets)| {
-        let with_omod = if facet.with_omod { " (with an output modifier)" } else { "" };
+        let with_modifier = if facet.with_modifier { " (with an output modifier or gds)" } else { "" };
         vec![
             code(facet.name),
             text(facet.kind),
-            text(format!("{}{with_omod}", target_list(&targets))),
+            text(format!("{}{with_modifier}", target_list(&targets))),
             text(format!("{}. Settled by: {}.", facet.open, facet.settled_by)),
         ]
     });
