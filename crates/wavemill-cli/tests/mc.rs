@@ -43,7 +43,10 @@ fn main() -> ExitCode {
         let name = path.strip_prefix(repository()).unwrap_or(&path).display().to_string();
         suite.test(format!("text of {name}"), move || {
             let source = std::fs::read_to_string(&path)?.replace("TARGET", "gfx90a");
-            text_has_the_bytes_of(&source, "gfx90a", path.parent().ok_or("no folder")?)
+            // The target that the source names.
+            let named = source.split_once("amdgcn-amd-amdhsa--").and_then(|(_, rest)| rest.split('"').next());
+            let target = named.unwrap_or("gfx90a").to_owned();
+            text_has_the_bytes_of(&source, &target, path.parent().ok_or("no folder")?)
         });
     }
     suite.test("text of directives", || text_has_the_bytes_of(DIRECTIVES, "gfx90a", Path::new(".")));
