@@ -136,12 +136,12 @@ fn hardware_registers_say_where_a_wave_is() {
                 let (engine, array, number) = (unit % 4, unit / 4 % arrays, unit / 4 / arrays);
                 let id = slot | simd << 4 | number << 8 | array << 12 | engine << 13 | count << 16;
                 let bases = if target == "radeon-vii" {
-                    slot * 2 | (slot * 6 & 0x3f) << 16
+                    (slot * 2) | (((slot * 6) & 0x3f) << 16)
                 } else {
-                    slot * 2 | (slot * 6 & 0x3f) << 18
+                    (slot * 2) | (((slot * 6) & 0x3f) << 18)
                 };
                 let granules = if target == "mi355x" { 5 } else { 2 };
-                wanted.extend([id, die, sizes | bases, granules << 12 | count * granules]);
+                wanted.extend([id, die, sizes | bases, (granules << 12) | (count * granules)]);
             }
         }
         let folder = Folder::new(&format!("places_{target}"));
