@@ -20,7 +20,7 @@
 //! Entry points: [`float_function`] and [`float_op`], [`convert_function`] and [`cvt`],
 //! [`compare`], [`class`], [`div_scale`], [`div_fmas`], [`fma_mix_f32`], [`fma_mix_f16`],
 //! [`apply_output`]; [`element_function`], and below it [`narrow`], [`narrow_stochastic`] and
-//! [`widen`], for the small formats.
+//! [`widen`], for the small formats; [`matrix_product`] and [`matrix_element`] for matrices.
 //!
 //! Where the manuals leave something open, the code makes a choice and marks it *modelled*. The
 //! module `nan` holds the NaN policy. The first NaN in the order of the sources wins and is

@@ -7,9 +7,6 @@ use std::fmt;
 
 use crate::{LANES, NumberFormat};
 
-/// Elements in the K dimension that share a scale.
-const SCALED_TOGETHER: u32 = 32;
-
 /// How the products of one element are summed. All rules round to nearest even.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum MatrixSum {
@@ -138,6 +135,8 @@ pub struct MatrixOp {
 impl MatrixOp {
     /// The most elements of a factor in a lane.
     pub const MAX_ITEMS: u32 = 32;
+    /// Elements in the K dimension that share a scale.
+    pub const SCALED_TOGETHER: u32 = 32;
 
     /// Columns of A that are stored.
     #[must_use]
@@ -177,9 +176,9 @@ impl MatrixOp {
         let scaled = match self.scales {
             None => true,
             Some([a, b]) => {
-                let fits = self.rows as u32 * (self.depth as u32 / SCALED_TOGETHER) <= LANES as u32;
+                let fits = self.rows as u32 * (self.depth as u32 / MatrixOp::SCALED_TOGETHER) <= LANES as u32;
                 self.blocks == 1
-                    && (self.depth as u32).is_multiple_of(SCALED_TOGETHER)
+                    && (self.depth as u32).is_multiple_of(MatrixOp::SCALED_TOGETHER)
                     && fits
                     && a < 4
                     && b < 4
@@ -232,7 +231,7 @@ impl MatrixOp {
         group > 0
             && group <= 16
             && (depth <= group || depth.is_multiple_of(group))
-            && (self.scales.is_none() || SCALED_TOGETHER.is_multiple_of(group))
+            && (self.scales.is_none() || MatrixOp::SCALED_TOGETHER.is_multiple_of(group))
     }
 
     /// The format of a matrix.
@@ -325,7 +324,10 @@ impl MatrixOp {
     pub fn scale_place(&self, matrix: MatrixOperand, along: u32, k: u32) -> MatrixPlace {
         let [a, b] = self.scales.unwrap_or_default();
         let byte = if matrix == MatrixOperand::A { a } else { b };
-        MatrixPlace { lane: along + u32::from(self.rows) * (k / SCALED_TOGETHER), bit: 8 * u32::from(byte) }
+        MatrixPlace {
+            lane: along + u32::from(self.rows) * (k / MatrixOp::SCALED_TOGETHER),
+            bit: 8 * u32::from(byte),
+        }
     }
 }
 

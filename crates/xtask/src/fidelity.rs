@@ -80,7 +80,7 @@ fn facet(out: &mut String, facet: &Facet) {
     let only_omod = |row: &Row, target| {
         row.facets_with_modifier(target).contains(&facet) && !row.facets(target).contains(&facet)
     };
-    rows(out, &by_targets(only_omod), "With an output modifier or gds, ");
+    rows(out, &by_targets(only_omod), "With the modifier, ");
 }
 
 /// The page.

@@ -5,7 +5,9 @@
 
 use std::mem::MaybeUninit;
 
-use wavemill_float::MatrixFactor;
+use wavemill_float::{
+    Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, Format, Fp4, Fp6, Fp8, Fp8Fnuz, MatrixFactor, Specials,
+};
 use wavemill_ir::{LANES, MatrixOp, MatrixOperand, MatrixSum, NumberFormat};
 
 use super::{Plan, Row, Site, extra, row};
@@ -17,7 +19,7 @@ const ELEMENTS: usize = MatrixOp::MAX_ITEMS as usize * LANES;
 /// The most stored elements of a sparse factor: four cells of 8-bit elements.
 const STORED: usize = 16 * LANES;
 /// Elements in the K dimension that share a scale.
-pub(super) const SCALED_TOGETHER: usize = 32;
+pub(super) const SCALED_TOGETHER: usize = MatrixOp::SCALED_TOGETHER as usize;
 /// The exponent of a zero. The sum of two is still far from the range of an i32.
 pub(super) const ZERO: i32 = -10_000;
 
@@ -87,21 +89,30 @@ struct Layout {
 
 const NEVER: u32 = u32::MAX >> 1;
 
+fn layout_of<F: Format>() -> Layout {
+    let special = match F::SPECIALS {
+        Specials::Ieee => F::INF as u32,
+        Specials::NanAllOnes => F::MAGNITUDE as u32,
+        Specials::NanNegativeZero | Specials::None => NEVER,
+    };
+    let negative_zero_is_nan = F::SPECIALS == Specials::NanNegativeZero;
+    Layout { bits: F::BITS, mantissa: F::MAN, bias: F::BIAS, special, negative_zero_is_nan }
+}
+
+/// The layout of a format of floats up to 32 bits.
 fn layout(format: NumberFormat) -> Layout {
-    let of =
-        |bits, mantissa, bias, special| Layout { bits, mantissa, bias, special, negative_zero_is_nan: false };
     match format {
-        NumberFormat::F16 => of(16, 10, 15, 0x7c00),
-        NumberFormat::Bf16 => of(16, 7, 127, 0x7f80),
-        NumberFormat::Fp8 => of(8, 3, 7, 0x7f),
-        NumberFormat::Bf8 => of(8, 2, 15, 0x7c),
-        NumberFormat::Fp8Fnuz => Layout { negative_zero_is_nan: true, ..of(8, 3, 8, NEVER) },
-        NumberFormat::Bf8Fnuz => Layout { negative_zero_is_nan: true, ..of(8, 2, 16, NEVER) },
-        NumberFormat::Fp6 => of(6, 3, 1, NEVER),
-        NumberFormat::Bf6 => of(6, 2, 3, NEVER),
-        NumberFormat::Fp4 => of(4, 1, 1, NEVER),
+        NumberFormat::F16 => layout_of::<F16>(),
+        NumberFormat::Bf16 => layout_of::<Bf16>(),
+        NumberFormat::Fp8 => layout_of::<Fp8>(),
+        NumberFormat::Bf8 => layout_of::<Bf8>(),
+        NumberFormat::Fp8Fnuz => layout_of::<Fp8Fnuz>(),
+        NumberFormat::Bf8Fnuz => layout_of::<Bf8Fnuz>(),
+        NumberFormat::Fp6 => layout_of::<Fp6>(),
+        NumberFormat::Bf6 => layout_of::<Bf6>(),
+        NumberFormat::Fp4 => layout_of::<Fp4>(),
         NumberFormat::F32 | NumberFormat::Xf32 | NumberFormat::F64 | NumberFormat::I8 | NumberFormat::I32 => {
-            of(32, 23, 127, 0x7f80_0000)
+            layout_of::<F32>()
         }
     }
 }

@@ -9,12 +9,16 @@ use super::lifter::{Lifted, Lifter};
 use super::valu::{Ready, Valu};
 
 /// The format of an element.
-fn format(elem: Elem, target: Target) -> Option<N> {
+pub(super) fn number_format(elem: Elem, target: Target) -> Option<N> {
     let fnuz = target.facts().fp8 == Fp8Format::Fnuz;
     Some(match elem {
         Elem::F16 => N::F16,
         Elem::Bf16 => N::Bf16,
         Elem::F32 => N::F32,
+        Elem::F64 => N::F64,
+        Elem::Xf32 => N::Xf32,
+        Elem::I8 => N::I8,
+        Elem::I32 => N::I32,
         Elem::Fp8 if fnuz => N::Fp8Fnuz,
         Elem::Bf8 if fnuz => N::Bf8Fnuz,
         Elem::Fp8 => N::Fp8,
@@ -47,7 +51,9 @@ impl Lifter {
             return Lifted::Unsupported;
         };
         let target = inst.target();
-        let (Some(from), Some(to)) = (format(src0.ty.elem, target), format(dst.ty.elem, target)) else {
+        let (Some(from), Some(to)) =
+            (number_format(src0.ty.elem, target), number_format(dst.ty.elem, target))
+        else {
             return Lifted::Unsupported;
         };
         let src1 = row.operand(Role::Src1).map(|spec| spec.ty);

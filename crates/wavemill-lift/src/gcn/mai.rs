@@ -3,34 +3,12 @@
 use wavemill_ir::{
     Attrs, LaneMask, MatrixLanes, MatrixOp, MatrixSum, NumberFormat, Op, Operand, ScalarOp, Width,
 };
-use wavemill_isa::gcn::{Elem, Inst, Matrix, MatrixLayout, MatrixShape, Role};
-use wavemill_isa::{Fp8Format, MatrixCore, Target};
+use wavemill_isa::MatrixCore;
+use wavemill_isa::gcn::{Inst, Matrix, MatrixLayout, MatrixShape, Role};
 
 use super::MatrixRule;
+use super::format_cvt::number_format;
 use super::lifter::{GPR_IDX_EN, Lifted, Lifter};
-
-/// The format of an element.
-fn format(elem: Elem, target: Target) -> Option<NumberFormat> {
-    use NumberFormat as N;
-    let fnuz = target.facts().fp8 == Fp8Format::Fnuz;
-    Some(match elem {
-        Elem::F64 => N::F64,
-        Elem::F32 => N::F32,
-        Elem::Xf32 => N::Xf32,
-        Elem::F16 => N::F16,
-        Elem::Bf16 => N::Bf16,
-        Elem::Fp8 if fnuz => N::Fp8Fnuz,
-        Elem::Bf8 if fnuz => N::Bf8Fnuz,
-        Elem::Fp8 => N::Fp8,
-        Elem::Bf8 => N::Bf8,
-        Elem::Fp6 => N::Fp6,
-        Elem::Bf6 => N::Bf6,
-        Elem::Fp4 => N::Fp4,
-        Elem::I8 => N::I8,
-        Elem::I32 => N::I32,
-        _ => return None,
-    })
-}
 
 /// How the cores of a target sum products of factors of a format (`mmasim` 2.1.1, whose authors
 /// compared it with MI100, MI210 and MI300X). For gfx950 no measurement is public: it is modelled
@@ -70,7 +48,7 @@ impl Lifter {
         let facts = target.facts();
         let MatrixShape { rows, columns, depth, blocks } = layout.shape();
         let size = |n: u32| u8::try_from(n).ok();
-        let elem = |matrix| format(layout.elem(matrix)?, target);
+        let elem = |matrix| number_format(layout.elem(matrix)?, target);
         let a = elem(Matrix::A)?;
         let permutes = layout.permutes();
         let negate = match (a, facts.blgp_negates_doubles) {

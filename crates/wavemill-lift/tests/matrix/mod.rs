@@ -31,7 +31,7 @@ const D: u16 = 96;
 /// An instruction with its operands at these registers, as text. On gfx908 addend and result are
 /// accumulation VGPRs.
 fn text(target: Target, op: Op, modifiers: &str) -> String {
-    let layout = MatrixLayout::with(op, &parsed_modifiers(target, op, modifiers)).expect("legal modifiers");
+    let layout = MatrixLayout::with(op, &parsed_modifiers(modifiers)).expect("legal modifiers");
     let range = |file: &str, first: u16, matrix| match layout.registers(matrix) {
         1 => format!("{file}{first}"),
         n => format!("{file}[{first}:{}]", u32::from(first) + n - 1),
@@ -50,8 +50,8 @@ fn text(target: Target, op: Op, modifiers: &str) -> String {
     format!("{name} {d}, {a}, {b}, {c} {modifiers}")
 }
 
-/// The modifiers that a text gives, from an instance with the widest registers.
-fn parsed_modifiers(_: Target, _: Op, text: &str) -> wavemill_isa::gcn::Modifiers {
+/// The modifiers that a text names.
+fn parsed_modifiers(text: &str) -> wavemill_isa::gcn::Modifiers {
     let field = |name: &str| {
         let rest = text.split(name).nth(1)?.strip_prefix(':')?;
         rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()

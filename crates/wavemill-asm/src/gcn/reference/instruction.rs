@@ -34,7 +34,7 @@ pub(super) fn document(facts: &InstructionFacts, op: Op) -> Document {
     });
     part(&mut blocks, "Emulator", &["Fidelity", "Targets", ""], fidelity.collect());
     let facets = by_facet(&facts.fidelity).into_iter().map(|(facet, targets)| {
-        let with_modifier = if facet.with_modifier { " (with an output modifier or gds)" } else { "" };
+        let with_modifier = if facet.with_modifier { " (with the modifier)" } else { "" };
         vec![
             code(facet.name),
             text(facet.kind),
