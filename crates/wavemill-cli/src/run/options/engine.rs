@@ -114,8 +114,8 @@ pub(super) const GROUP: Group = Group {
                 Ok(())
             }),
             is_named: true,
-            listed: (31, 0),
-            written: Some((24, |args| args.engine.mfma.map(|rule| in_toml(rule.name())))),
+            listed: (32, 0),
+            written: Some((25, |args| args.engine.mfma.map(|rule| in_toml(rule.name())))),
         },
         Key {
             name: "heap",

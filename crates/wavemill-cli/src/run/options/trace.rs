@@ -24,8 +24,8 @@ pub(crate) struct TraceArgs {
     pub stats: Option<StatsLevel>,
     /// Report how exact the executed instructions are
     ///
-    /// It lists the levels (exact, rounded, modelled) with their instructions, and each facet: an aspect that is open,
-    /// what Wavemill does there, and the evidence that would settle it (docs/fidelity.md).
+    /// It lists the levels (exact, rounded, modelled) and their instructions. For each facet, an open aspect, it prints what
+    /// Wavemill does and which evidence would settle it (docs/fidelity.md).
     #[arg(long, help_heading = TRACE)]
     pub fidelity: bool,
     /// Add the executed rows of the instruction table to a file, and report their number
