@@ -27,6 +27,7 @@ mod mixed;
 mod number;
 mod output;
 mod select;
+mod series;
 mod small;
 mod trig;
 
