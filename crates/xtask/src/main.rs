@@ -15,6 +15,7 @@ mod pictures;
 mod round_trip;
 mod sessions;
 mod shell;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -46,6 +47,8 @@ enum Chore {
     RoundTrip(round_trip::Options),
     /// Run the commands that pages show, and compare what they print with the pages
     Sessions(sessions::Options),
+    /// Run the elementary functions of f32 on all 2^32 sources, and compare them with correctly rounded results
+    Sweep(sweep::Options),
 }
 
 fn main() -> ExitCode {
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Chore::Pictures(options) => pictures::run(&options),
         Chore::RoundTrip(options) => round_trip::run(&options),
         Chore::Sessions(options) => sessions::run(&options),
+        Chore::Sweep(options) => sweep::run(&options),
     };
     match result {
         Ok(code) => code,
