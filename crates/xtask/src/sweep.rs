@@ -197,7 +197,7 @@ impl Function {
         if x.is_nan() {
             return (source | 0x0040_0000, None);
         }
-        if !x.is_normal() && !(self.keeps_denormals && x.is_subnormal()) {
+        if !(x.is_normal() || self.keeps_denormals && x.is_subnormal()) {
             return (exact(), None);
         }
         let near = (self.near)(f64::from(x));
