@@ -10,6 +10,7 @@ mod generated;
 mod handbook;
 mod histogram;
 mod ir_reference;
+mod mutants;
 mod operations;
 mod pictures;
 mod round_trip;
@@ -39,6 +40,8 @@ enum Chore {
     Histogram(histogram::Options),
     /// Write docs/ir.md: what every operation of the IR takes, gives and does
     IrReference(generated::Options),
+    /// Change expressions of lifting rules and float operations, and list the changes that no test notices
+    Mutants(mutants::Options),
     /// Print how many operations the guest instructions of the kernels become, on all targets
     Operations(operations::Options),
     /// Draw docs/pictures: what commands print in a terminal, and the speeds of BENCHMARKS.md
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Chore::Handbook(options) => handbook::run(&options),
         Chore::Histogram(options) => histogram::run(&options),
         Chore::IrReference(options) => ir_reference::run(&options),
+        Chore::Mutants(options) => mutants::run(&options),
         Chore::Operations(options) => operations::run(&options),
         Chore::Pictures(options) => pictures::run(&options),
         Chore::RoundTrip(options) => round_trip::run(&options),
