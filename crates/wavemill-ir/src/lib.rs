@@ -25,6 +25,7 @@ mod matrix;
 mod number_format;
 mod op;
 mod reg;
+mod texel;
 mod text;
 mod verify;
 
@@ -37,9 +38,10 @@ pub use matrix::{MatrixLanes, MatrixOp, MatrixOperand, MatrixPlace, MatrixSum};
 pub use number_format::NumberFormat;
 pub use op::{
     AtomicOp, BufferAddr, CellRange, CmpPred, CvtOp, Effects, FenceScope, FloatOp, FloatType, IntOp, IntType,
-    LaneOp, MemType, Op, ScalarOp, Signature, Space, Status, Value, Width,
+    LaneOp, MemType, Op, ScalarOp, Signature, Space, Status, TexelAccess, TexelCells, Value, Width,
 };
 pub use reg::{Names, NoNames, Operand, Row, Uni};
+pub use texel::{DataFormat, TexelFormat, TexelNumber};
 pub use verify::{VerifyError, verify};
 
 /// Number of lanes of a wavefront; all supported targets have exactly 64.
