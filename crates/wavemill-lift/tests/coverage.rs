@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use wavemill_interpreter::{Tier, operation_costs};
 use wavemill_ir::{FaultKind, Terminator, verify};
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Fidelity, FieldId, Form, Format, Inst, Op, decode};
+use wavemill_isa::gcn::{Fidelity, FieldId, Form, Format, Inst, Op, Operand, Role, decode};
 use wavemill_lift::gcn::{Context, MODE_KEY, lift_block};
 use wavemill_oracle::{SplitMix64, whole_suites};
 
@@ -31,19 +31,58 @@ fn instances_of_a_row() -> usize {
 /// Number of random instances of each form, however many forms the row has.
 const LEAST: usize = 8;
 
-/// Random words for each legal instance, after which the form has no more. Fields with few legal
-/// values make most words illegal.
+/// Random words for each wanted instance. Fields with few legal values make most words illegal.
 const WORDS: usize = 40;
+
+/// Random words that are tried for the least instances of a form.
+const MOST_WORDS: usize = 100_000;
+
+/// What becomes of an instance that is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Outcome {
+    Runs,
+    /// The wave stops with a fault, because the instruction halts it.
+    Halts,
+    /// A fault says that the instruction is not supported.
+    Unsupported,
+}
 
 /// A set of legal instances of supported rows that do not run.
 struct Exception {
-    /// The facet of the rows that says so.
+    /// The facet that says so. It is one of the instances' facets.
     facet: &'static str,
-    applies: fn(&Inst) -> bool,
+    /// The formats that have such instances. Each of them has to meet one.
+    formats: &'static [Format],
+    /// Whether it is in the set, with this MODE. All instances of the set have the outcome.
+    applies: fn(&Inst, u32) -> bool,
+    outcome: Outcome,
 }
 
-const EXCEPTIONS: &[Exception] =
-    &[Exception { facet: "global_data_share", applies: |inst| inst.modifiers().gds }];
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        facet: "global_data_share",
+        formats: &[Format::Ds],
+        applies: |inst, _| inst.modifiers().gds,
+        outcome: Outcome::Unsupported,
+    },
+    Exception {
+        facet: "matrix_indexing",
+        formats: &[Format::Mai, Format::MaiScaled],
+        applies: |_, mode| mode & GPR_IDX_EN != 0,
+        outcome: Outcome::Unsupported,
+    },
+    Exception { facet: "halt", formats: &[Format::Sopp], applies: halts, outcome: Outcome::Halts },
+];
+
+/// Whether the instruction halts its wave: S_SETHALT with bit 0 set, or any S_SENDMSGHALT (Vega ISA 12.5).
+fn halts(inst: &Inst, _: u32) -> bool {
+    match inst.op() {
+        Op::SSethalt => {
+            inst.operand(Role::Simm16).is_some_and(|simm| matches!(simm, Operand::Imm(n) if n & 1 != 0))
+        }
+        _ => true,
+    }
+}
 
 /// The bytes of an instance of the form: zeros except for fixed bits. If zeros are not a legal
 /// instance, the first legal one with up to three bits set.
@@ -66,8 +105,8 @@ fn plainest(target: Target, form: &Form) -> Option<[u8; 16]> {
         })
 }
 
-/// Legal instances of the form with random operands and modifiers: `wanted`, or as many as can be
-/// found.
+/// Legal instances of the form with random operands and modifiers: at most `wanted`, and at least
+/// [`LEAST`], however many words that takes.
 fn random(target: Target, form: &Form, wanted: usize, source: &mut SplitMix64) -> Vec<[u8; 16]> {
     let mut fill = |n: usize| {
         let free = u128::from(source.next_u64()) | u128::from(source.next_u64()) << 64;
@@ -84,7 +123,14 @@ fn random(target: Target, form: &Form, wanted: usize, source: &mut SplitMix64) -
     let legal = |bytes: &[u8; 16]| {
         decode(target, bytes).is_ok_and(|inst| inst.form() == form && inst.broken_rule().is_none())
     };
-    (0..WORDS * wanted).map(&mut fill).filter(legal).take(wanted).collect()
+    let mut found = Vec::new();
+    for n in 0..MOST_WORDS {
+        if found.len() >= wanted || n >= WORDS * wanted && found.len() >= LEAST {
+            break;
+        }
+        found.extend(Some(fill(n)).filter(legal));
+    }
+    found
 }
 
 /// MODE with random values in the fields that code depends on. Instructions are not skipped.
@@ -93,13 +139,8 @@ fn random_mode(source: &mut SplitMix64) -> u32 {
     source.next_u64() as u32 & MODE_KEY & !VSKIP
 }
 
-/// Whether the manuals say what GPR indexing does to the instruction: for matrix products, no.
-fn can_be_indexed(format: Format) -> bool {
-    !matches!(format, Format::Mai | Format::MaiScaled)
-}
-
-/// Whether the instance has a meaning that the engine runs.
-fn runs(target: Target, mode: u32, bytes: [u8; 16]) -> bool {
+/// What becomes of an instance when a wave with this MODE reaches it.
+fn outcome(target: Target, mode: u32, bytes: [u8; 16]) -> Outcome {
     let size = decode(target, &bytes).map_or(0, |i| i.size());
     let context = Context::new(target, mode, false);
     let block = lift_block(&context, 0x1000, &mut |pc, out| {
@@ -112,7 +153,14 @@ fn runs(target: Target, mode: u32, bytes: [u8; 16]) -> bool {
         panic!("{target:?} {bytes:02x?}: {error}");
     }
     let refused = operation_costs(&block, Tier::Portable).iter().any(|cost| cost.unsupported);
-    block.terminator != Terminator::Fault(FaultKind::Unsupported) && !refused
+    match block.terminator {
+        Terminator::Fault(FaultKind::Unsupported) => Outcome::Unsupported,
+        Terminator::Fault(FaultKind::Halted) => Outcome::Halts,
+        Terminator::Fault(FaultKind::IllegalInstruction) => panic!("{target:?} {bytes:02x?} is illegal"),
+        _ if refused => Outcome::Unsupported,
+        // `NoCode` among them: nothing follows the instruction.
+        _ => Outcome::Runs,
+    }
 }
 
 /// The text of an instance, for errors.
@@ -133,8 +181,10 @@ fn set(targets: &[Target]) -> String {
 fn disagreements(format: Format) -> String {
     let mut wrong = String::new();
     let mut source = SplitMix64::new(format as u64);
+    let exceptions: Vec<&Exception> = EXCEPTIONS.iter().filter(|e| e.formats.contains(&format)).collect();
+    let mut used = vec![0; exceptions.len()];
     for row in Op::ALL.iter().map(|op| op.row()).filter(|row| row.format == format) {
-        let (mut lifted, mut missing) = (Vec::new(), BTreeMap::<String, Vec<Target>>::new());
+        let (mut lifted, mut wrong_on) = (Vec::new(), BTreeMap::<String, Vec<Target>>::new());
         let forms = || {
             let of = |target| row.forms().iter().filter(move |form| form.targets.contains(target));
             row.targets.iter().flat_map(move |target| of(target).map(move |form| (target, form)))
@@ -144,30 +194,39 @@ fn disagreements(format: Format) -> String {
             let supported = row.fidelity(target) != Fidelity::Unsupported;
             let mut instances = random(target, form, wanted, &mut source);
             instances.extend(plainest(target, form));
-            assert!(!instances.is_empty(), "{} has no legal instance on {target}", row.name());
+            assert!(
+                instances.len() >= LEAST,
+                "only {} legal instances of {} found on {target}",
+                instances.len(),
+                row.name()
+            );
             let mut failures = 0;
             for (n, bytes) in instances.iter().enumerate() {
                 let mode = if n % 2 == 0 { MODE } else { random_mode(&mut source) };
-                let mode = if can_be_indexed(format) { mode } else { mode & !GPR_IDX_EN };
-                if runs(target, mode, *bytes) == supported {
+                let inst = decode(target, bytes).unwrap();
+                let has = |facet: &str| inst.facets().iter().any(|f| f.name == facet);
+                let exception = exceptions.iter().position(|e| has(e.facet) && (e.applies)(&inst, mode));
+                let expected = match (supported, exception) {
+                    (false, _) => Outcome::Unsupported,
+                    (true, Some(n)) => {
+                        used[n] += 1;
+                        exceptions[n].outcome
+                    }
+                    (true, None) => Outcome::Runs,
+                };
+                let found = outcome(target, mode, *bytes);
+                if found == expected {
                     continue;
                 }
                 if !supported {
                     lifted.push(target);
                     break;
                 }
-                let inst = decode(target, bytes).unwrap();
-                let excused = |e: &&Exception| {
-                    (e.applies)(&inst) && inst.facets().iter().any(|facet| facet.name == e.facet)
-                };
-                if !EXCEPTIONS.iter().any(|e| excused(&e)) {
-                    failures += 1;
-                    if failures <= 2 {
-                        missing
-                            .entry(format!("{} (MODE {mode:#x})", text(target, bytes)))
-                            .or_default()
-                            .push(target);
-                    }
+                failures += 1;
+                if failures <= 2 {
+                    let text = text(target, bytes);
+                    let instance = format!("{text} (MODE {mode:#x}): {found:?}, expected {expected:?}");
+                    wrong_on.entry(instance).or_default().push(target);
                 }
             }
         }
@@ -182,14 +241,19 @@ fn disagreements(format: Format) -> String {
             )
             .unwrap();
         }
-        for (instance, targets) in missing {
+        for (instance, targets) in wrong_on {
             let targets = set(&targets);
             writeln!(
                 wrong,
-                "{} does not run on {targets}: {instance}; lift it, or say `unsupported@{targets}` ({file})",
+                "{} on {targets}: {instance}; lift it, say `unsupported@{targets}` ({file}), or correct the exceptions",
                 row.name()
             )
             .unwrap();
+        }
+    }
+    for (exception, count) in exceptions.iter().zip(used) {
+        if count == 0 {
+            writeln!(wrong, "no instance needs the exception of facet {}", exception.facet).unwrap();
         }
     }
     wrong

@@ -180,8 +180,8 @@ def registers(file, first, dwords):
     return f"{file}{first}" if dwords == 1 else f"{file}[{first}:{first + dwords - 1}]"
 
 
-VECTOR_PLACES = {"s0": 0, "s1": 32, "s2": 48, "d": 64}
-SCALAR_PLACES = {"s0": 0, "s1": 4, "d": 8}
+COLUMN_VGPRS = {"s0": 0, "s1": 32, "s2": 48, "d": 64}
+COLUMN_SGPRS = {"s0": 0, "s1": 4, "d": 8}
 
 
 class Row:
@@ -287,7 +287,7 @@ class Row:
         return [("", {})]
 
     def text(self, ending):
-        places = SCALAR_PLACES if self.scalar else VECTOR_PLACES
+        columns = COLUMN_SGPRS if self.scalar else COLUMN_VGPRS
         file = "s" if self.scalar else "v"
         # The text of v_mad_mix is the one of gfx900; the row is v_fma_mix here.
         mnemonic = self.name.lower().replace("v_mad_mix", "v_fma_mix")
@@ -301,11 +301,11 @@ class Row:
         if self.mask_result:
             operands.append("vcc" if self.fmt == "VOPC" else "s[24:25]")
         if self.dst is not None:
-            operands.append(registers(file, places["d"], self.dst.dwords()))
+            operands.append(registers(file, columns["d"], self.dst.dwords()))
         short = self.fmt in ("VOP2", "VOPC")
         if not self.scalar and self.carry_out() and not self.mask_result:
             operands.append("vcc" if short else "s[24:25]")
-        sources = [registers(file, places[c], s.dwords()) for c, s in self.sources]
+        sources = [registers(file, columns[c], s.dwords()) for c, s in self.sources]
         if "SIMM" in self.program and not self.scalar:
             at = 1 if "MK_" in self.name else 2
             sources.insert(at, ending.strip())
@@ -406,9 +406,9 @@ class MemoryRow:
         return [("", zero)]
 
     def text(self, ending):
-        operands = [registers("v", VECTOR_PLACES["d"], self.dst.dwords())] if self.returns else []
+        operands = [registers("v", COLUMN_VGPRS["d"], self.dst.dwords())] if self.returns else []
         operands.append("v112" if self.fmt == "DS" else "v[112:113]")
-        operands += [registers("v", VECTOR_PLACES[c], s.dwords()) for c, s in self.sources]
+        operands += [registers("v", COLUMN_VGPRS[c], s.dwords()) for c, s in self.sources]
         if self.fmt == "GLOBAL":
             operands.append("off")
         return f"{self.name.lower()} {', '.join(operands)}{ending}"

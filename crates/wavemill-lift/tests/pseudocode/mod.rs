@@ -17,19 +17,19 @@ use vectors::{Data, Expected, Part, Row, Set};
 
 const TARGET: Target = Target::Gfx950;
 /// First VGPRs of the columns of a set.
-const PLACES: [(&str, u16); 8] =
+const COLUMN_VGPRS: [(&str, u16); 8] =
     [("s0", 0), ("s1", 32), ("s2", 48), ("d", 64), ("scc", 96), ("exec", 98), ("imm", 100), ("m", 128)];
 /// VGPR with the LDS address of the lane, and the first of those that its memory is read into.
 const ADDRESS: u16 = 112;
 const MEMORY_AFTER: u16 = 160;
 /// First SGPRs of the columns, for scalar instructions.
-const SCALAR_PLACES: [(&str, u16); 3] = [("s0", 0), ("s1", 4), ("d", 8)];
+const COLUMN_SGPRS: [(&str, u16); 3] = [("s0", 0), ("s1", 4), ("d", 8)];
 /// SGPR pairs that VOP3 encodings read carries from, and write masks to.
 const CARRY_IN: u16 = 20;
 const CARRY_OUT: u16 = 24;
 
-fn place(places: &[(&str, u16)], name: &str) -> u16 {
-    places.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no column {name}")).1
+fn first_register(columns: &[(&str, u16)], name: &str) -> u16 {
+    columns.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no column {name}")).1
 }
 
 /// One result that is not what the pseudocode gives.
@@ -47,6 +47,10 @@ pub(crate) struct Difference {
     /// Whether a part of what is expected is a NaN of any payload.
     pub(crate) nan: bool,
     pub(crate) found: u64,
+    /// The bits that the instruction defines, to which both values are cut.
+    pub(crate) mask: u64,
+    /// Whether a dword above the low 64 bits differs.
+    pub(crate) differs_beyond: bool,
 }
 
 fn words(text: &str) -> Vec<u32> {
@@ -66,7 +70,7 @@ fn rows_of(set: &Set, cases: &[Vec<u32>]) -> Vec<(u16, [u32; LANES])> {
                 for (lane, case) in row.iter_mut().zip(cases) {
                     *lane = case[at];
                 }
-                rows.push((place(&PLACES, name) + dword as u16, row));
+                rows.push((first_register(&COLUMN_VGPRS, name) + dword as u16, row));
             }
             at += 1;
         }
@@ -110,7 +114,7 @@ fn run_local(row: &Row, set: &Set, cases: &[Vec<u32>]) -> Outcome {
             .collect::<Vec<u32>>()
     };
     let wait = words("s_waitcnt lgkmcnt(0)");
-    let memory = place(&PLACES, "m");
+    let memory = first_register(&COLUMN_VGPRS, "m");
     let code = [
         accesses(&|n| format!("ds_write_b32 v{ADDRESS}, v{}", memory + n)),
         wait.clone(),
@@ -134,7 +138,7 @@ fn run_local(row: &Row, set: &Set, cases: &[Vec<u32>]) -> Outcome {
 /// Runs an instruction on memory: each lane has bytes of its own.
 fn run_global(row: &Row, set: &Set, cases: &[Vec<u32>]) -> Outcome {
     let rows = rows_of(set, cases);
-    let memory = place(&PLACES, "m");
+    let memory = first_register(&COLUMN_VGPRS, "m");
     let mut bytes = vec![0; 32 * LANES];
     for (n, row) in rows.iter().filter(|(n, _)| (memory..memory + 8).contains(n)) {
         for (lane, value) in row.iter().enumerate() {
@@ -168,12 +172,12 @@ fn run_scalar(row: &Row, set: &Set, cases: &[Vec<u32>], known: &mut BTreeMap<Str
     let imm = set.offset("imm");
     for (lane, case) in cases.iter().enumerate() {
         for (name, dwords) in &set.columns {
-            let from = place(&PLACES, name);
+            let from = first_register(&COLUMN_VGPRS, name);
             let to = match name.as_str() {
                 "imm" => continue,
                 "scc" => 40,
                 "exec" => 44,
-                _ => place(&SCALAR_PLACES, name),
+                _ => first_register(&COLUMN_SGPRS, name),
             };
             for n in 0..*dwords as u16 {
                 add(format!("v_readlane_b32 s{}, v{}, {lane}", to + n, from + n), true);
@@ -203,11 +207,11 @@ fn run_scalar(row: &Row, set: &Set, cases: &[Vec<u32>], known: &mut BTreeMap<Str
     })
 }
 
-/// What an instruction left in the place of an output.
+/// What an instruction left in the registers or memory of an output.
 fn found(row: &Row, outcome: &Outcome, output: &str, dword: usize, lane: usize) -> u32 {
     let vgpr = |n: u16| outcome.wave.vgprs[usize::from(n) + dword][lane];
     if row.is_scalar() {
-        return vgpr(place(&PLACES, output));
+        return vgpr(first_register(&COLUMN_VGPRS, output));
     }
     let bit = |mask: u64| (mask >> lane & 1) as u32;
     match output {
@@ -216,22 +220,21 @@ fn found(row: &Row, outcome: &Outcome, output: &str, dword: usize, lane: usize) 
         "exec" => bit(outcome.wave.exec()),
         "m" if row.format != "DS" => outcome.dwords(0)[8 * lane + dword],
         "m" => vgpr(MEMORY_AFTER),
-        _ => vgpr(place(&PLACES, output)),
+        _ => vgpr(first_register(&COLUMN_VGPRS, output)),
     }
 }
 
-/// Whether a dword is what the pseudocode gives in the bits of `mask`.
+/// Whether a dword is what the pseudocode gives in the bits of `mask`. A NaN of any payload has to be quiet.
 fn agrees(expected: Expected, found: u32, mask: u32) -> bool {
-    let half = |bits: u32, quiet: u32| bits & 0x7fff > quiet;
     let [low, high] = [found & 0xffff, found >> 16];
     let same = |mask: u32| (expected.bits ^ found) & mask & !expected.open == 0;
     match expected.part {
         Part::All => same(mask),
-        Part::NanF32 => found & 0x7fff_ffff > 0x7f80_0000,
+        Part::NanF32 => found & 0x7fc0_0000 == 0x7fc0_0000,
         Part::NanF64High => found & 0x7ff8_0000 == 0x7ff8_0000,
-        Part::NanHalf { halves, infinity } => {
-            let low = if halves & 1 != 0 { half(low, infinity) } else { same(mask & 0xffff) };
-            let high = if halves & 2 != 0 { half(high, infinity) } else { same(mask & 0xffff_0000) };
+        Part::NanHalf { halves, quiet } => {
+            let low = if halves & 1 != 0 { low & quiet == quiet } else { same(mask & 0xffff) };
+            let high = if halves & 2 != 0 { high & quiet == quiet } else { same(mask & 0xffff_0000) };
             low && high
         }
     }
@@ -253,15 +256,20 @@ fn check(row: &Row, set: &Set, known: &mut BTreeMap<String, Vec<u32>>) -> Vec<Di
             let mut at = 0;
             for output in &row.outputs {
                 let mut right = true;
-                let (mut value, mut want, mut nan) = (0u64, 0u64, false);
+                let (mut value, mut want, mut bits, mut nan) = (0u64, 0u64, 0u64, false);
+                let mut differs_beyond = false;
                 for (dword, mask) in output.masks.iter().enumerate() {
                     let found = found(row, &outcome, &output.name, dword, lane);
                     let expected = results[at];
-                    right &= agrees(expected, found, *mask);
+                    let agrees = agrees(expected, found, *mask);
+                    right &= agrees;
                     nan |= expected.part != Part::All;
                     if dword < 2 {
                         value |= u64::from(found & mask) << (32 * dword);
                         want |= u64::from(expected.bits & mask) << (32 * dword);
+                        bits |= u64::from(*mask) << (32 * dword);
+                    } else {
+                        differs_beyond |= !agrees;
                     }
                     at += 1;
                 }
@@ -287,6 +295,8 @@ fn check(row: &Row, set: &Set, known: &mut BTreeMap<String, Vec<u32>>) -> Vec<Di
                         expected: want,
                         nan,
                         found: value,
+                        mask: bits,
+                        differs_beyond,
                     });
                 }
             }

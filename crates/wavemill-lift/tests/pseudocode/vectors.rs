@@ -47,14 +47,14 @@ pub(crate) struct Expected {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Part {
     All,
-    /// Any NaN.
+    /// Any quiet NaN.
     NanF32,
-    /// The upper dword of any NaN; the lower one is not defined.
+    /// The upper dword of any quiet NaN; the lower one is not defined.
     NanF64High,
-    /// Any NaN in some halves (1 lower, 2 upper), of a format with this infinity.
+    /// Any quiet NaN in some halves (1 lower, 2 upper). `quiet` has the bits that all of them share.
     NanHalf {
         halves: u8,
-        infinity: u32,
+        quiet: u32,
     },
 }
 
@@ -68,8 +68,8 @@ fn expected(text: &str) -> Expected {
         Some((at, letter)) if !letter.is_ascii_hexdigit() => (&text[..at], Some(letter)),
         _ => (text, None),
     };
-    let half = |halves| Part::NanHalf { halves, infinity: 0x7c00 };
-    let brain = |halves| Part::NanHalf { halves, infinity: 0x7f80 };
+    let half = |halves| Part::NanHalf { halves, quiet: 0x7e00 };
+    let brain = |halves| Part::NanHalf { halves, quiet: 0x7fc0 };
     let part = match letter {
         None => Part::All,
         Some('n') => Part::NanF32,
