@@ -56,16 +56,20 @@ def arguments_of(launch, folder):
     yield from ("scratch=null", "profile=null")
 
 
-def run(launch, code, folder, program, options):
-    """Launches the kernel. For each buffer, yields the largest error as a share of its bound, and a message about it."""
+def command_of(launch, code, folder, program, options):
+    """The command line of a launch. Its operands are files in `folder`."""
     settings = json.loads(code.with_suffix(".json").read_text())
-    outputs = [f"--out={name}={folder / name}.out.npy" for name in launch.expected]
     command = [
-        program, "run", code, "--grid", "x".join(map(str, launch.grid)), "--block", str(settings["block"]),
-        "--dynamic-lds", str(settings["lds"]), "--threads", "1", "--poison", "--timeout", "600", *options, *outputs,
-        *arguments_of(launch, folder),
+        program, "run", code, "--grid", "x".join(map(str, launch.grid)), "--block", settings["block"],
+        "--dynamic-lds", settings["lds"], *options, *arguments_of(launch, folder),
     ]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    return list(map(str, command))
+
+
+def run(launch, command, folder):
+    """Launches the kernel. For each buffer, yields the largest error as a share of its bound, and a message about it."""
+    outputs = [f"--out={name}={folder / name}.out.npy" for name in launch.expected]
+    done = subprocess.run([*command, "--poison", *outputs], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"exit code {done.returncode}: {done.stderr.strip()}")
     for name, (kind, expected, bound) in launch.expected.items():
@@ -96,7 +100,9 @@ def check(number, target, folder, program, options):
         try:
             REFERENCES[variant.kernel.__name__](launch, np.random.default_rng(zlib.crc32(variant.name.encode())))
             wrong = []
-            for share, message in run(launch, code, Path(scratch), program, options):
+            options = ["--threads", "1", "--timeout", "600", *options]
+            command = command_of(launch, code, Path(scratch), program, options)
+            for share, message in run(launch, command, Path(scratch)):
                 facts["share"] = max(facts["share"], share)
                 wrong += [message] * (share > 1)
         except RuntimeError as error:

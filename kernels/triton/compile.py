@@ -69,19 +69,26 @@ def translate(variant, target):
     return triton.compile(source, target=GPUTarget("hip", target, 64), options=options)
 
 
-def build(number, target, folder, compress):
-    variant = VARIANTS[number]
-    name = variant.name
-    try:
-        made = translate(variant, target)
-    except Exception as error:
-        return f"{target}/{name}: {type(error).__name__}: {str(error).strip().splitlines()[-1:]}"
+def emit(variant, target, folder, compress):
+    """Compiles a variant into the folder of the target. The path of the code object."""
+    made = translate(variant, target)
     (folder / target).mkdir(parents=True, exist_ok=True)
-    write(folder / target / f"{name}.s", made.asm["amdgcn"].encode(), compress)
-    write(folder / target / f"{name}.co", made.asm["hsaco"], compress)
+    code = folder / target / f"{variant.name}.co"
+    write(code.with_suffix(".s"), made.asm["amdgcn"].encode(), compress)
+    write(code, made.asm["hsaco"], compress)
     if not compress:
         launch = {"block": 64 * made.metadata.num_warps, "lds": made.metadata.shared}
-        (folder / target / f"{name}.json").write_text(json.dumps(launch))
+        code.with_suffix(".json").write_text(json.dumps(launch))
+    return code
+
+
+def build(number, target, folder, compress):
+    """Compiles the variant with this number. A message if Triton refuses it."""
+    variant = VARIANTS[number]
+    try:
+        emit(variant, target, folder, compress)
+    except Exception as error:
+        return f"{target}/{variant.name}: {type(error).__name__}: {str(error).strip().splitlines()[-1:]}"
     return None
 
 

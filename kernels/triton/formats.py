@@ -2,8 +2,8 @@
 
 import numpy as np
 
-# Bits of the exponent and of the fraction, the bias, and what the largest codes are: "all" are numbers, "nan" is one NaN,
-# "fnuz" has its NaN in the place of -0, "ieee" has infinities and NaNs.
+# Bits of the exponent and of the fraction, the bias, and the special codes. "all": there are none. "nan": the largest
+# code is a NaN. "fnuz": the code of -0 is the NaN. "ieee": the largest exponent is for infinities and NaNs.
 SMALL = {
     "fp8e4nv": (4, 3, 7, "nan"),
     "fp8e5": (5, 2, 15, "ieee"),

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from compile import HERE, load, translate
+from check import command_of, run
+from compile import HERE, emit, load
 
 sys.path.insert(0, str(HERE))
-import formats  # noqa: E402
-from references import Launch, product  # noqa: E402
+from references import Launch, gemm_of_size  # noqa: E402
 from variants import Variant  # noqa: E402
 
 SIZE = 1024
@@ -37,36 +37,24 @@ KERNELS = [
 
 
 def prepare(folder, name, types, target, tile, warps):
-    """Compiles a kernel and writes its operands. The command line that runs it, and the launch."""
+    """Compiles a kernel and writes its operands. The launch, the command line that runs it, and the folder of operands."""
     import products
 
     m, n, k = tile
     constants = dict(M=m, N=n, K=k, TA=False, TB=False, EVEN=True, PRECISION="ieee", GROUP=4)
-    variant = Variant(name, products.gemm, types.split() + ["i32"] * 3, constants, warps, 2, None, {}, True)
-    made = translate(variant, target)
-    code = folder / f"{target}_{re.sub('[^a-z0-9]+', '_', name)}.co"
-    code.write_bytes(made.asm["hsaco"])
-    launch, random = Launch(variant, target), np.random.default_rng(1024)
-    a, b = (launch.input(random, name, (SIZE, SIZE)) for name in "ab")
-    launch.output("c", *product(launch, launch.kind("a"), a, b))
-    for name in "ab":
-        np.save(code.with_suffix(f".{name}.npy"), launch.arguments[name])
-    grid = (SIZE // m) * (SIZE // n)
-    storage = formats.STORAGE[launch.kind("c")][1]
-    return [
-        os.environ.get("WAVEMILL", "wavemill"), "run", str(code), "--grid", str(grid), "--block", str(64 * warps),
-        "--dynamic-lds", str(made.metadata.shared), *(f"{name}=@{code.with_suffix(f'.{name}.npy')}" for name in "ab"),
-        f"c:{storage}[{SIZE},{SIZE}]", *(f"{name}:i32={SIZE}" for name in "mnk"), "scratch=null", "profile=null",
-    ], launch
+    file = re.sub("[^a-z0-9]+", "_", name)
+    variant = Variant(file, products.gemm, types.split() + ["i32"] * 3, constants, warps, 2, None, {}, True)
+    code = emit(variant, target, folder, False)
+    launch, operands = Launch(variant, target), code.with_suffix("")
+    gemm_of_size(launch, np.random.default_rng(1024), SIZE, SIZE, SIZE)
+    operands.mkdir(exist_ok=True)
+    return launch, command_of(launch, code, operands, os.environ.get("WAVEMILL", "wavemill"), []), operands
 
 
-def check(command, launch, folder):
-    file = folder / "c.npy"
-    subprocess.run([*command, f"--out=c={file}"], capture_output=True, check=True)
-    kind, expected, bound = launch.expected["c"]
-    error = np.abs(formats.values(kind, np.load(file)) - expected)
-    if not np.all(error <= bound):
-        sys.exit(f"error: {' '.join(command)}: {np.sum(~(error <= bound))} elements are wrong")
+def check(launch, command, folder):
+    for share, message in run(launch, command, folder):
+        if share > 1:
+            sys.exit(f"error: {' '.join(command)}: {message}")
 
 
 def cpu_seconds():
@@ -105,12 +93,12 @@ def main():
     starved = False
     for name, types, targets, tile, warps in KERNELS:
         for target in targets:
-            command, launch = prepare(folder, name, types, target, tile, warps)
+            launch, command, operands = prepare(folder, name, types, target, tile, warps)
             if "--print" in sys.argv:
                 for setting in settings:
                     print(" ".join([*command, *setting, "--stats"]))
                 continue
-            check(command, launch, folder)
+            check(launch, command, operands)
             times = [seconds([*command, *setting], int(setting[1])) for setting in settings]
             shape = "x".join(map(str, tile))
             starved |= any("*" in cell for cell in times)

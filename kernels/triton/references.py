@@ -124,14 +124,18 @@ def of_operands(launch, a, b):
     return product(launch, kind, a, b, precision=precision)
 
 
+def gemm_of_size(launch, random, m, n, k):
+    a, b = operands(launch, random, m, n, k)
+    launch.grid = [int(np.prod(tiles(launch.variant, m, n)))]
+    launch.output("c", *of_operands(launch, a, b))
+
+
 @reference
 def gemm(launch, random):
     m, n, k = sizes(launch.variant)
     if launch.variant.constants["GROUP"] > 1:
         m, n = m * 3, n * 2
-    a, b = operands(launch, random, m, n, k)
-    launch.grid = [int(np.prod(tiles(launch.variant, m, n)))]
-    launch.output("c", *of_operands(launch, a, b))
+    gemm_of_size(launch, random, m, n, k)
 
 
 @reference

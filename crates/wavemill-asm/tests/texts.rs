@@ -4,7 +4,7 @@
 use std::fmt::{self, Write};
 
 use crate::support::{example, text};
-use wavemill_asm::gcn::{print, print_with};
+use wavemill_asm::gcn::{parse, print, print_with};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Format, Inst, Op, Row, decode};
 
@@ -41,6 +41,27 @@ fn texts_stand_on_one_line_without_stray_blanks() {
             let text = text(&example(form, target));
             assert!(!text.contains(['\n', '\t']) && text.trim() == text, "[{text}]");
             assert!(text.starts_with(form.op.row().mnemonic(target)), "[{text}]");
+        }
+    }
+}
+
+/// LLVM prints no suffix for a multiply-add with a constant, and accepts `_e32`.
+#[test]
+fn multiply_adds_with_a_constant_accept_a_suffix() {
+    for (target, name, sources) in [
+        (Target::Gfx906, "v_madmk_f32", "v1, 0x1234, v2"),
+        (Target::Gfx906, "v_madak_f32", "v1, v2, 0x1234"),
+        (Target::Gfx90a, "v_madmk_f16", "v1, 0x1234, v2"),
+        (Target::Gfx950, "v_madak_f16", "v1, v2, 0x1234"),
+        (Target::Gfx942, "v_fmamk_f32", "v1, 0x1234, v2"),
+        (Target::Gfx950, "v_fmaak_f32", "v1, v2, 0x1234"),
+    ] {
+        let inst = |suffix| parse(target, &format!("{name}{suffix} v0, {sources}"));
+        let plain = inst("").expect("LLVM accepts it");
+        assert_eq!(inst("_e32").expect("LLVM accepts it").words(), plain.words(), "{name}");
+        assert_eq!(text(&plain), format!("{name} v0, {sources}"));
+        for suffix in ["_e64", "_sdwa", "_dpp"] {
+            assert!(inst(suffix).is_err(), "{name}{suffix}");
         }
     }
 }

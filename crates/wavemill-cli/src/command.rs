@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ErrorKind};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::asm::AsmArgs;
@@ -20,6 +20,7 @@ use crate::logging;
 use crate::mc::McArgs;
 use crate::message::{self, Format};
 use crate::shell::{CompletionsArgs, ManArgs};
+use crate::text::closest;
 
 /// The end of the help page of the command itself.
 fn help() -> String {
@@ -163,6 +164,17 @@ fn end(result: Result<(), Failure>) -> ExitCode {
     }
 }
 
+/// The error, with the closest subcommand. clap suggests none for short names with exchanged letters.
+fn with_closest(mut error: clap::Error, commands: &[String]) -> clap::Error {
+    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    if error.get(ContextKind::SuggestedSubcommand).is_none()
+        && let Some(near) = closest(found, commands.iter().map(String::as_str))
+    {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![near.to_owned()]));
+    }
+    error
+}
+
 /// The definition of the command line, for pages about it.
 pub fn definition() -> clap::Command {
     Cli::command()
@@ -180,7 +192,9 @@ pub fn main() -> ExitCode {
         Err(failure) => return end(Err(failure)),
     };
     let is_mc = crate::mc::is_command(&given, &command);
-    let parsed = command.color(color).try_get_matches_from(&given);
+    let commands: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
+    let parsed =
+        command.color(color).try_get_matches_from(&given).map_err(|error| with_closest(error, &commands));
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {

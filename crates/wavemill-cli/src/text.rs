@@ -80,18 +80,24 @@ pub(crate) fn nearest<'a>(
     scored.into_iter().take(count).map(|(_, other)| other).collect()
 }
 
-/// Number of characters to insert, delete or replace to get from one text to the other.
+/// Number of changes to get from one text to the other: characters to insert, delete or replace, and
+/// neighbours to exchange.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, to) in b.iter().enumerate() {
-            let cost = (diagonal + usize::from(from != *to)).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], cost);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    // The distances of the beginnings of `a`, one and two characters shorter, from those of `b`.
+    let (mut before, mut last) = (Vec::new(), (0..=b.len()).collect::<Vec<usize>>());
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let mut cost = (last[j] + usize::from(a[i] != b[j])).min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                cost = cost.min(before[j - 1] + 1);
+            }
+            row.push(cost);
         }
+        before = std::mem::replace(&mut last, row);
     }
-    row[b.len()]
+    last[b.len()]
 }
 
 /// The end of a message: the whole number that was written as a float. Empty if it is not one.

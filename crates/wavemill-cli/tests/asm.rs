@@ -353,7 +353,7 @@ fn a_missing_target_is_told_once() {
     );
     let output = folder.run(&["asm", "--json", "lines.s"]);
     let out = text(&output.stdout);
-    assert_eq!(out.matches("no target has been named").count(), 1, "{out}");
+    assert_eq!(out.matches("the target is missing").count(), 1, "{out}");
     assert_eq!(out.matches("\"errors\"").count(), 1, "{out}");
     let output = folder.run(&["asm", "lines.s"]);
     assert!(text(&output.stderr).ends_with("error: `lines.s` has an error\n"), "{output:?}");

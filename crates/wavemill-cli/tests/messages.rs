@@ -14,6 +14,8 @@ fn folder(name: &str) -> Folder {
     folder.file("kernel.cl", "// adds two vectors\nkernel void add(global float *a) {}\n");
     folder.file("launch.txt", "object = \"vector_add.co\"\ngrid = 4\n");
     folder.file("notes.txt", "nothing but text\n");
+    folder.file("kernel.ll", "; ModuleID = 'kernel.cl'\nsource_filename = \"kernel.cl\"\n");
+    folder.file("kernel.bc", b"BC\xc0\xde");
     folder.file("host", host_elf());
     folder.file("five.bin", [0; 5]);
     folder.file("eight.bin", [0; 8]);
@@ -71,7 +73,10 @@ fn wrong_input() {
         ("empty", vec!["dis", "empty.co"]),
         ("truncated", vec!["run", "truncated.co"]),
         ("host_without_gpu_code", vec!["info", "host"]),
+        ("llvm_ir", vec!["run", "kernel.ll"]),
+        ("llvm_bitcode", vec!["run", "kernel.bc"]),
         ("no_command", vec!["ruin"]),
+        ("exchanged_letters", vec!["rnu"]),
         ("no_option", good(&["--prnt", "c"])),
         ("unknown_kernel", vec!["run", "vector_add.co", "--kernel", "vectoradd"]),
         ("kernel_not_given", vec!["run", "reduction.co"]),

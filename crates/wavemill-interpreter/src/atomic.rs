@@ -451,6 +451,16 @@ pub(super) unsafe fn run<const WIDE: bool, const SPACE: u8>(ctx: *mut Ctx, op: *
     }
 }
 
+/// Calls a macro with the names of all operations.
+macro_rules! every_atomic {
+    ($table:ident) => {
+        $table! {
+            Swap CmpSwap Add Sub Rsub MinI MinU MaxI MaxU And Or Xor IncWrap DecWrap MaskOr Wrap
+            AddF MinF MaxF CmpSwapF PkAddF16 PkAddBf16
+        }
+    };
+}
+
 /// The function that performs an operation.
 pub(super) fn performer(op: AtomicOp, width: Width) -> Perform {
     macro_rules! table {
@@ -461,10 +471,7 @@ pub(super) fn performer(op: AtomicOp, width: Width) -> Perform {
             }
         };
     }
-    table! {
-        Swap CmpSwap Add Sub Rsub MinI MinU MaxI MaxU And Or Xor IncWrap DecWrap MaskOr Wrap
-        AddF MinF MaxF CmpSwapF PkAddF16 PkAddBf16
-    }
+    every_atomic!(table)
 }
 
 /// The handler of an atomic; it needs [`performer`] with it.
@@ -488,7 +495,7 @@ unsafe fn scalar<F: AtomicFn, const WIDE: bool, const BUFFER: bool>(
 ) -> *mut HostOp {
     // SAFETY: the contract of handlers; the memory is resolved for the size and aligned to it.
     unsafe {
-        let Some(p) = smem::atomic_place::<BUFFER>(ctx, op, if WIDE { 8 } else { 4 }) else {
+        let Some(p) = smem::atomic_address::<BUFFER>(ctx, op, if WIDE { 8 } else { 4 }) else {
             return std::ptr::null_mut();
         };
         let data = datum::<WIDE>(ctx, op, 2, 0, 0);
@@ -516,10 +523,7 @@ pub(super) fn scalar_handler(op: AtomicOp, width: Width, through_resource: bool)
             }
         };
     }
-    table! {
-        Swap CmpSwap Add Sub Rsub MinI MinU MaxI MaxU And Or Xor IncWrap DecWrap MaskOr Wrap
-        AddF MinF MaxF CmpSwapF PkAddF16 PkAddBf16
-    }
+    every_atomic!(table)
 }
 
 /// Offset in LDS of the counter of [`Op::LdsAppend`](wavemill_ir::Op::LdsAppend).

@@ -440,10 +440,14 @@ impl<'a> Compiler<'a> {
                 let run = scalar::scalar_cmp_handler(pred, ty).ok_or(Unsupported)?;
                 self.ops.push(self.plain(inst, run));
             }
-            Op::ScalarLoad(n) => self.ops.push(self.plain(inst, smem::load_handler(n))),
-            Op::ScalarBufferLoad(n) => self.ops.push(self.plain(inst, smem::buffer_load_handler(n))),
-            Op::ScalarStore(n) => self.ops.push(self.plain(inst, smem::store_handler(n))),
-            Op::ScalarBufferStore(n) => self.ops.push(self.plain(inst, smem::buffer_store_handler(n))),
+            Op::ScalarLoad(n) => self.ops.push(self.plain(inst, smem::load_handler(n).ok_or(Unsupported)?)),
+            Op::ScalarBufferLoad(n) => {
+                self.ops.push(self.plain(inst, smem::buffer_load_handler(n).ok_or(Unsupported)?))
+            }
+            Op::ScalarStore(n) => self.ops.push(self.plain(inst, smem::store_handler(n).ok_or(Unsupported)?)),
+            Op::ScalarBufferStore(n) => {
+                self.ops.push(self.plain(inst, smem::buffer_store_handler(n).ok_or(Unsupported)?))
+            }
             Op::ScalarAtomic(op, w) | Op::ScalarBufferAtomic(op, w) => {
                 let through_resource = matches!(inst.op, Op::ScalarBufferAtomic(..));
                 self.ops.push(self.plain(inst, atomic::scalar_handler(op, w, through_resource)));

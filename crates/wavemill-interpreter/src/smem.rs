@@ -155,10 +155,10 @@ unsafe fn buffer_store<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut H
     }
 }
 
-/// Memory of an atomic on `size` bytes: null if it is out of the range of its buffer resource.
+/// Host address of an atomic on `size` bytes: null if it is out of the range of its buffer resource.
 /// `None` if it is refused, and the interpreter is left.
 #[inline(always)]
-pub(super) unsafe fn atomic_place<const BUFFER: bool>(
+pub(super) unsafe fn atomic_address<const BUFFER: bool>(
     ctx: *mut Ctx,
     op: *mut HostOp,
     size: u32,
@@ -232,42 +232,32 @@ unsafe fn store_data<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> [u32; N]
     }
 }
 
+/// The instance of a handler for a number of dwords; `None` if there is none.
+macro_rules! of_size {
+    ($handler:ident, $n:expr, [$($size:literal)*]) => {
+        match $n {
+            $($size => Some($handler::<$size> as Handler),)*
+            _ => None,
+        }
+    };
+}
+
 /// The handler of a scalar load of `n` dwords.
-pub(super) fn load_handler(n: u8) -> Handler {
-    match n {
-        0 | 1 => load::<1>,
-        2 => load::<2>,
-        3 | 4 => load::<4>,
-        5..=8 => load::<8>,
-        _ => load::<16>,
-    }
+pub(super) fn load_handler(n: u8) -> Option<Handler> {
+    of_size!(load, n, [1 2 4 8 16])
 }
 
 /// The handler of a scalar buffer load of `n` dwords.
-pub(super) fn buffer_load_handler(n: u8) -> Handler {
-    match n {
-        0 | 1 => buffer_load::<1>,
-        2 => buffer_load::<2>,
-        3 | 4 => buffer_load::<4>,
-        5..=8 => buffer_load::<8>,
-        _ => buffer_load::<16>,
-    }
-}
-
-/// The handler of a scalar buffer store of `n` dwords.
-pub(super) fn buffer_store_handler(n: u8) -> Handler {
-    match n {
-        0 | 1 => buffer_store::<1>,
-        2 => buffer_store::<2>,
-        _ => buffer_store::<4>,
-    }
+pub(super) fn buffer_load_handler(n: u8) -> Option<Handler> {
+    of_size!(buffer_load, n, [1 2 4 8 16])
 }
 
 /// The handler of a scalar store of `n` dwords.
-pub(super) fn store_handler(n: u8) -> Handler {
-    match n {
-        0 | 1 => store::<1>,
-        2 => store::<2>,
-        _ => store::<4>,
-    }
+pub(super) fn store_handler(n: u8) -> Option<Handler> {
+    of_size!(store, n, [1 2 4])
+}
+
+/// The handler of a scalar buffer store of `n` dwords.
+pub(super) fn buffer_store_handler(n: u8) -> Option<Handler> {
+    of_size!(buffer_store, n, [1 2 4])
 }

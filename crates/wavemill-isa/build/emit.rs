@@ -5,7 +5,7 @@ use crate::forms::SourceForm;
 use crate::gcn::encoding::Space;
 use crate::gcn::names::{EMPTY, SLOTS, first_slot};
 use crate::gcn::vocabulary::Fidelity;
-use crate::table::SourceRow;
+use crate::table::{SourceRow, When};
 use crate::target::{Target, TargetSet};
 use crate::windows::{self, windows};
 use std::fmt::Write;
@@ -37,7 +37,7 @@ fn set(targets: TargetSet) -> String {
     format!("TargetSet::from_bits({})", targets.bits())
 }
 
-/// A level with the names of its facets: without and with an output modifier or gds.
+/// A level with the names of its facets: of plain instances, and of those with a modifier ([`When`]).
 type Exactness<'a> = (TargetSet, Fidelity, [Vec<&'a str>; 2]);
 
 /// The levels of a row with their facets, on the targets that have the same ones.
@@ -45,7 +45,7 @@ fn exactness(row: &SourceRow) -> Vec<Exactness<'_>> {
     let mut all: Vec<Exactness<'_>> = Vec::new();
     for target in row.targets.iter() {
         let level = row.level(target);
-        let facets = [false, true].map(|with_modifier| row.facet_names(target, with_modifier));
+        let facets = [When::Always, When::WithModifier].map(|when| row.facet_names(target, when));
         match all.iter_mut().find(|(_, other, same)| *other == level && *same == facets) {
             Some((targets, ..)) => *targets = targets.union(TargetSet::of(target)),
             None => all.push((TargetSet::of(target), level, facets)),

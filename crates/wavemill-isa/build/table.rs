@@ -11,10 +11,14 @@
 //! - `%default ATTR...`: attributes that every row has; `!ATTR` in a row removes one.
 //! - `%fidelity LEVEL`: how exact the meaning of a row is ([`Fidelity`]) unless the row says
 //!   otherwise.
-//! - `%facet WHICH NAME`: a facet of many rows ([`Rule`]), on some targets with `NAME@TARGETS`. `fp`: all rows with the flag `fp`, a
-//!   floating-point source and a floating-point result. `half`: all rows that write one 16-bit
-//!   result without reading it. `lds`: all rows that access LDS. `gds`: all
-//!   instances with gds. `omod`: all instances with an output modifier. `!facet:NAME` in a row removes it.
+//! - `%facet WHICH NAME`: a facet of many rows. `NAME@TARGETS` limits it to some targets, and
+//!   `!facet:NAME` in a row removes it. WHICH is a [`Rule`]:
+//!   - `fp`: all rows with the flag `fp`, a floating-point source and a floating-point result.
+//!   - `half`: all rows that write one 16-bit result without reading it.
+//!   - `keeps_half`: all rows with this flag.
+//!   - `lds`: all rows that access LDS.
+//!   - `gds`: all instances with gds.
+//!   - `omod`: all instances with an output modifier.
 //!
 //! Every other line is one instruction: `OPCODE TARGETS MNEMONIC OPERAND... ATTR...`.
 //! An opcode may differ by target (`99@90a,93@942+`) or be in the VOP3 space there
@@ -27,13 +31,19 @@
 //! A shape is `-` (none), or rows, columns, depth and blocks (`32x32x4x2`), without the blocks
 //! where there is one.
 //!
-//! Attributes: any [`Flag`]; `e64`, `sdwa`, `dpp` for the further encodings; `reads:` and `writes:`
-//! with a comma list of [`State`]s; `mem:OPERATION.SPACE`; `data:TYPE` for data that goes straight
-//! to LDS; `mods:0,2` for the sources with absolute value and negation where these are not the
-//! floating-point ones; `exact`, `rounded`, `modelled` or `unsupported` where `%fidelity` does not
-//! hold; `facet:NAME` for an exception to this level, with a comma list for several;
-//! `alias:MNEMONIC` for another spelling that assemblers accept and nothing prints. `@TARGETS`
-//! limits an attribute. `note:` ends the line with a remark.
+//! Attributes, which `@TARGETS` limits to some targets:
+//!
+//! - any [`Flag`];
+//! - `e64`, `sdwa`, `dpp`: the further encodings;
+//! - `reads:` and `writes:` with a comma list of [`State`]s;
+//! - `mem:OPERATION.SPACE`: a memory access;
+//! - `data:TYPE`: the data that goes straight to LDS;
+//! - `mods:0,2`: the sources with absolute value and negation, if not the floating-point ones;
+//! - `exact`, `rounded`, `modelled` or `unsupported`, where `%fidelity` does not hold;
+//! - `facet:NAME`: an exception to this level, with a comma list for several;
+//! - `alias:MNEMONIC`: another spelling that assemblers accept and nothing prints.
+//!
+//! `note:` ends the line with a remark.
 //!
 //! `rows/gcn/facets.reasons` has a line for each facet ([`crate::facets`]). A modelled row has at
 //! least one facet. An unsupported row has facets of the kind `meaning` only: reasons why it has no
@@ -80,8 +90,16 @@ pub struct OperandRow {
 pub struct RowFacet {
     pub name: String,
     pub targets: TargetSet,
-    /// Only instances with an output modifier or gds have it.
-    pub with_modifier: bool,
+    pub when: When,
+}
+
+/// The instances of a row that have a facet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// All.
+    Always,
+    /// Those with the modifier that the facet is about: an output modifier, or gds. No row has both.
+    WithModifier,
 }
 
 /// The rows to which `%facet` gives a facet.
@@ -91,6 +109,8 @@ enum Rule {
     Fp,
     /// Rows that write one 16-bit result and leave the other half of the register to a rule.
     Half,
+    /// Rows that keep the other half of the register.
+    KeepsHalf,
     /// Rows that access LDS.
     Lds,
     /// Instances with gds.
@@ -100,9 +120,10 @@ enum Rule {
 }
 
 impl Rule {
-    const ALL: [(&'static str, Rule); 5] = [
+    const ALL: [(&'static str, Rule); 6] = [
         ("fp", Rule::Fp),
         ("half", Rule::Half),
+        ("keeps_half", Rule::KeepsHalf),
         ("lds", Rule::Lds),
         ("gds", Rule::Gds),
         ("omod", Rule::Omod),
@@ -110,6 +131,13 @@ impl Rule {
 
     fn from_name(name: &str) -> Option<Rule> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|&(_, rule)| rule)
+    }
+
+    fn when(self) -> When {
+        match self {
+            Rule::Gds | Rule::Omod => When::WithModifier,
+            Rule::Fp | Rule::Half | Rule::KeepsHalf | Rule::Lds => When::Always,
+        }
     }
 
     /// The targets on which it holds for a row.
@@ -130,6 +158,7 @@ impl Rule {
                 row.targets
             }
             Rule::Lds if row.memory.iter().any(|access| access.space == MemSpace::Lds) => row.targets,
+            Rule::KeepsHalf => flag(Flag::KeepsHalf),
             Rule::Gds => flag(Flag::Gds),
             Rule::Omod => flag(Flag::Omod),
             Rule::Fp | Rule::Half | Rule::Lds => TargetSet::EMPTY,
@@ -215,21 +244,22 @@ impl SourceRow {
         found.map_or(Fidelity::Unsupported, |&(_, level)| level)
     }
 
-    /// The names of the facets on a target, in the order of the row; those of instances with an
-    /// output modifier on request.
-    pub fn facet_names(&self, target: Target, with_modifier: bool) -> Vec<&str> {
-        let holds =
-            |facet: &&RowFacet| facet.targets.contains(target) && (with_modifier || !facet.with_modifier);
+    /// The names of the facets on a target, in the order of the row: of plain instances, or of
+    /// those with the modifier, too.
+    pub fn facet_names(&self, target: Target, when: When) -> Vec<&str> {
+        let holds = |facet: &&RowFacet| {
+            facet.targets.contains(target) && (when == When::WithModifier || facet.when == When::Always)
+        };
         self.facets.iter().filter(holds).map(|facet| &*facet.name).collect()
     }
 
     /// Adds a facet of the row.
-    fn add_facet(&mut self, name: &str, targets: TargetSet, with_modifier: bool) -> Result<(), String> {
+    fn add_facet(&mut self, name: &str, targets: TargetSet, when: When) -> Result<(), String> {
         let same = |facet: &RowFacet| facet.name == name && !facet.targets.intersection(targets).is_empty();
         if self.facets.iter().any(same) {
             return Err(format!("expected each facet once per target, found `{name}` twice"));
         }
-        self.facets.push(RowFacet { name: name.to_owned(), targets, with_modifier });
+        self.facets.push(RowFacet { name: name.to_owned(), targets, when });
         Ok(())
     }
 }
@@ -497,7 +527,7 @@ impl Header {
             if without.contains(&&**name) {
                 removed.push(&**name);
             } else {
-                row.add_facet(name, targets, matches!(rule, Rule::Omod | Rule::Gds))?;
+                row.add_facet(name, targets, rule.when())?;
             }
         }
         if let Some(name) = without.iter().find(|name| !removed.contains(name)) {
@@ -505,7 +535,7 @@ impl Header {
                 "expected a facet that %facet gives to the row after `!facet:`, found `{name}`"
             ));
         }
-        let explained = row.facets.iter().filter(|facet| !facet.with_modifier);
+        let explained = row.facets.iter().filter(|facet| facet.when == When::Always);
         let explained = explained.fold(TargetSet::EMPTY, |set, facet| set.union(facet.targets));
         if !level(row, Fidelity::Modelled).difference(explained).is_empty() {
             return Err("expected `facet:NAME` on every modelled target, found none".into());
@@ -728,7 +758,7 @@ fn apply_attribute(row: &mut SourceRow, attribute: &str) -> Result<(), String> {
                 }
                 row.mods = Some(mods);
             }
-            "facet" => value.split(',').try_for_each(|name| row.add_facet(name, targets, false))?,
+            "facet" => value.split(',').try_for_each(|name| row.add_facet(name, targets, When::Always))?,
             _ => {
                 return Err(format!(
                     "expected reads:, writes:, mem:, data:, mods:, alias: or facet:, found `{attribute}`"

@@ -26,8 +26,9 @@ mod table;
 #[path = "../src/target/mod.rs"]
 mod target;
 
-use wavemill_isa::Target;
-use wavemill_isa::gcn::{Encoding, Facet, FacetKind, Fidelity, FieldId, Format, Op, decode};
+use table::When;
+use wavemill_isa::gcn::{Encoding, Facet, FacetKind, Fidelity, FieldId, Format, Op, Row, decode};
+use wavemill_isa::{GcnFacts, Target};
 
 /// The messages for a table with these rows.
 fn messages(text: &str) -> String {
@@ -170,42 +171,42 @@ fn rows_without_a_clear_fidelity_are_refused() {
 }
 
 /// The facets of the only row of a table, on each target with this name.
-fn facets_of(text: &str, targets: &[Target], with_modifier: bool) -> Vec<Vec<String>> {
+fn facets_of(text: &str, targets: &[Target], when: When) -> Vec<Vec<String>> {
     let rows = table::parse("good.rows", text).expect("this table is right");
     let short = |target: &Target| {
         let known = rows[0].targets.iter().find(|known| known.name() == target.name());
         known.expect("a target of the row")
     };
-    let names =
-        |target| rows[0].facet_names(short(target), with_modifier).into_iter().map(str::to_owned).collect();
+    let names = |target| rows[0].facet_names(short(target), when).into_iter().map(str::to_owned).collect();
     targets.iter().map(names).collect()
 }
 
 #[test]
 fn facets_hold_on_targets_and_by_rule() {
     let (old, new) = (Target::Gfx906, Target::Gfx950);
-    let header = "%format vop2\n%fidelity exact\n%facet fp nan\n%facet half half@900-942\n%facet lds lds\n%facet omod omod\n\
+    let header = "%format vop2\n%fidelity exact\n%facet fp nan\n%facet half half@900-942\n%facet keeps_half kept\n%facet lds lds\n%facet omod omod\n\
                   %columns vdst src0 src1\n1 all v_a ";
-    let facets = |row: &str, with_modifier| facets_of(&format!("{header}{row}"), &[old, new], with_modifier);
+    let facets = |row: &str, when| facets_of(&format!("{header}{row}"), &[old, new], when);
     // A float source and a float result, with the flag.
-    assert_eq!(facets("f32 f32 f32 fp", false), [["nan"], ["nan"]]);
+    assert_eq!(facets("f32 f32 f32 fp", When::Always), [["nan"], ["nan"]]);
     let none: [[&str; 0]; 2] = [[], []];
     for row in
         ["f32 f32 f32", "f32 i32 i32 fp", "i32 f32 f32 fp", "f32 f32 f32 fp !facet:nan", "+f16 u16 u16"]
     {
-        assert_eq!(facets(row, false), none, "{row}");
+        assert_eq!(facets(row, When::Always), none, "{row}");
     }
-    assert_eq!(facets("u16 u16 u16", false), [vec!["half"], vec![]]);
-    assert_eq!(facets("u32 u32 u32 mem:load.global mem:store.lds", false), [["lds"], ["lds"]]);
-    assert_eq!(facets("u32 u32 u32 mem:load.flat", false), none);
-    assert_eq!(facets("u32 u32 u32 omod", false), none);
-    assert_eq!(facets("u32 u32 u32 omod", true), [["omod"], ["omod"]]);
+    assert_eq!(facets("u16 u16 u16", When::Always), [vec!["half"], vec![]]);
+    assert_eq!(facets("f16 u16 u16 keeps_half@900-942 !facet:half", When::Always), [vec!["kept"], vec![]]);
+    assert_eq!(facets("u32 u32 u32 mem:load.global mem:store.lds", When::Always), [["lds"], ["lds"]]);
+    assert_eq!(facets("u32 u32 u32 mem:load.flat", When::Always), none);
+    assert_eq!(facets("u32 u32 u32 omod", When::Always), none);
+    assert_eq!(facets("u32 u32 u32 omod", When::WithModifier), [["omod"], ["omod"]]);
     // The row's own facets come first, and no rule reaches an unsupported target.
     assert_eq!(
-        facets("f32 f32 f32 fp facet:a,b@950 facet:c", false),
+        facets("f32 f32 f32 fp facet:a,b@950 facet:c", When::Always),
         [vec!["c", "nan"], vec!["a", "b", "c", "nan"]]
     );
-    assert_eq!(facets("f32 f32 f32 fp unsupported@908+", false), [vec!["nan"], vec![]]);
+    assert_eq!(facets("f32 f32 f32 fp unsupported@908+", When::Always), [vec!["nan"], vec![]]);
 }
 
 #[test]
@@ -338,6 +339,27 @@ fn open_questions_are_facets() {
             [] as [&Facet; 0],
             "{name}"
         );
+    }
+}
+
+/// Where a facet depends on a fact about the target, both say the same.
+#[test]
+fn facets_follow_the_facts_of_their_targets() {
+    type Fact = fn(&GcnFacts) -> bool;
+    let table: [(&str, Fact); 2] = [
+        ("global_data_share", |facts| facts.gds),
+        ("memory_add_flush", |facts| !facts.atomic_f32_keeps_denormals),
+    ];
+    for (name, holds) in table {
+        let has = |row: &Row, target| names(row.facets_with_modifier(target)).contains(&name);
+        let rows = Op::ALL.iter().map(|op| op.row());
+        let rows: Vec<&Row> = rows.filter(|row| row.targets.iter().any(|target| has(row, target))).collect();
+        assert!(!rows.is_empty(), "{name}");
+        for row in rows {
+            for target in row.targets.iter() {
+                assert_eq!(has(row, target), holds(target.facts()), "{name} of {} on {target}", row.name());
+            }
+        }
     }
 }
 

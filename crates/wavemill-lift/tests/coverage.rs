@@ -1,11 +1,10 @@
-//! Rows and lifter agree on which instructions have a meaning. Every legal instance of a row that is
-//! supported on a target lifts there to operations that the engine runs, and no instance of an
-//! unsupported row does.
+//! Rows and lifter agree on which instructions have a meaning. If a row is supported on a target,
+//! all its legal instances lift to operations that the engine runs. If it is not, none does.
 //!
-//! Legal means that the words decode and break no rule (`Inst::broken_rule`). Every form of every
-//! row (each encoding on each target) is tried with its plainest instance and with random ones:
-//! random values of all fields, and random values of the fields of MODE that code depends on.
-//! [`EXCEPTIONS`] lists the instances of supported rows that do not run, with their facets.
+//! Legal means that the words decode and break no rule (`Inst::broken_rule`). A form is an encoding
+//! of a row on a target. Every form is tried with its plainest instance and with random ones. All
+//! fields are random then, and so are the fields of MODE that code depends on. [`EXCEPTIONS`] lists
+//! the instances of supported rows that do not run, with their facets.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -37,7 +36,7 @@ const WORDS: usize = 40;
 /// Random words that are tried for the least instances of a form.
 const MOST_WORDS: usize = 100_000;
 
-/// What becomes of an instance that is reached.
+/// What happens when a wave reaches an instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcome {
     Runs,
@@ -139,7 +138,7 @@ fn random_mode(source: &mut SplitMix64) -> u32 {
     source.next_u64() as u32 & MODE_KEY & !VSKIP
 }
 
-/// What becomes of an instance when a wave with this MODE reaches it.
+/// What happens when a wave with this MODE reaches an instance.
 fn outcome(target: Target, mode: u32, bytes: [u8; 16]) -> Outcome {
     let size = decode(target, &bytes).map_or(0, |i| i.size());
     let context = Context::new(target, mode, false);

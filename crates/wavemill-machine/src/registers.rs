@@ -22,8 +22,8 @@ pub const LOST: u32 = DUMP + 4 * WIDEST;
 const WIDEST: u32 = 16;
 /// Offset of the first row.
 const ROWS: u32 = 1344;
-/// Rows after the IR temporaries for steps of engines: 48 for copies of the widest sources, those of
-/// a product of matrices, and 12 for the attributes of an operation.
+/// Rows after the IR temporaries for steps of engines. Copies of the widest sources take 48: those
+/// of a matrix product. The attributes of an operation take 12.
 pub const STEP_ROWS: u32 = 60;
 /// Rows for results whose destination the wave lacks. Operations with such results are not
 /// compiled; these rows keep offsets inside the register file in any case.
@@ -76,6 +76,12 @@ impl RegisterCounts {
             private_base: CellPair::new(Uni(Uni::ACTIVE.0 - 2)),
             rows,
         }
+    }
+
+    /// The number of cells, from 0 on, that the wave was allocated of those that instructions name.
+    #[must_use]
+    pub const fn allocated_cells(self) -> u16 {
+        self.absent.0.0
     }
 
     /// Rows of both banks.

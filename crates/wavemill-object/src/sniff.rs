@@ -6,10 +6,18 @@ use crate::error::Error;
 /// ELF machine of AMD GPUs.
 pub(crate) const EM_AMDGPU: u16 = 224;
 
+/// Advice on LLVM IR.
+const LLVM: &str =
+    "compile it first, with `clang --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib FILE -o kernel.co`";
+
+/// The words that lines of LLVM IR begin with.
+const LLVM_LINES: &[&str] =
+    &["; ModuleID", "source_filename =", "target triple =", "target datalayout =", "define ", "declare "];
+
 /// The first bytes of files that people pass by mistake, with advice.
 const MAGICS: &[(&[u8], &str, &str)] = &[
-    (b"BC\xc0\xde", "LLVM bitcode", "compile it to a code object first"),
-    (b"\xde\xc0\x17\x0b", "LLVM bitcode", "compile it to a code object first"),
+    (b"BC\xc0\xde", "LLVM bitcode", LLVM),
+    (b"\xde\xc0\x17\x0b", "LLVM bitcode", LLVM),
     (b"\x03\x02\x23\x07", "a SPIR-V module", "compile it for a GPU first"),
     (b"\x07\x23\x02\x03", "a big-endian SPIR-V module", "compile it for a GPU first"),
     (b"!<arch>\n", "an archive", "unpack it (`ar x`, or `dpkg -x` for a package) and read its members"),
@@ -45,6 +53,10 @@ pub(crate) fn describe(data: &[u8]) -> (String, &'static str) {
     }
     let head = &data[..data.len().min(256)];
     if head.iter().all(|&byte| matches!(byte, b'\t' | b'\n' | b'\r' | 0x20..=0x7e)) {
+        let mut lines = head.split(|&byte| byte == b'\n');
+        if lines.any(|line| LLVM_LINES.iter().any(|word| line.starts_with(word.as_bytes()))) {
+            return ("LLVM IR".to_owned(), LLVM);
+        }
         let advice = "assembly or source text must be assembled or compiled first";
         return ("text".to_owned(), advice);
     }

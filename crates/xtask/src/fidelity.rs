@@ -77,10 +77,11 @@ fn facet(out: &mut String, facet: &Facet) {
     out.push('\n');
     paragraph(out, "- ", "  ", &format!("Settled by: {}.", facet.settled_by));
     rows(out, &by_targets(|row, target| row.facets(target).contains(&facet)), "");
-    let only_omod = |row: &Row, target| {
+    // An output modifier, or gds.
+    let only_with_modifier = |row: &Row, target| {
         row.facets_with_modifier(target).contains(&facet) && !row.facets(target).contains(&facet)
     };
-    rows(out, &by_targets(only_omod), "With the modifier, ");
+    rows(out, &by_targets(only_with_modifier), "With the modifier, ");
 }
 
 /// The page.

@@ -31,8 +31,12 @@ v2 = ffma.f32 -v1, |s4|, v3 clamp
 ```
 
 A source that is listed as a row may also be a uniform cell or a constant, which is the same in all
-lanes. Some sources must be rows: those whose lanes are permuted, those of `transpose`, `indexed_read`
-and `indexed_write`, the factors of `matrix`, those of more than two cells, and data for memory of more than one cell.
+lanes. These sources must be rows:
+
+- sources whose lanes are permuted;
+- sources of `transpose`, `indexed_read` and `indexed_write`, and the factors of `matrix`;
+- sources of more than two cells;
+- data for memory of more than one cell.
 
 | value | what it is |
 |---|---|

@@ -522,8 +522,9 @@ fn number(numbers: &[Option<SymbolId>], symbol: usize) -> Option<SymbolId> {
 pub(super) fn no_target(span: Span) -> Fail {
     let [abi, ..] = abi::ALL;
     let (directive, example) = (abi.directives().target, abi.example_target());
-    Diagnostic::new(span, "no target has been named")
-        .note(format!("name one with `{directive} \"{example}\"`, or on the command line"))
+    Diagnostic::new(span, "the target is missing").note(format!(
+        "add `{directive} \"{example}\"` before this line, or name the target on the command line"
+    ))
 }
 
 /// Whether LLVM makes a plain symbol in a literal a distance from the literal. It does, except in

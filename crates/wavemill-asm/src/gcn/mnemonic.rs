@@ -47,7 +47,7 @@ impl Suffix {
     pub(super) const fn of(encoding: Encoding) -> Option<Suffix> {
         use Encoding as E;
         match encoding {
-            E::Vop1 | E::Vop2 | E::Vopc | E::Vintrp => Some(Suffix::E32),
+            E::Vop1 | E::Vop2 | E::Vop2Literal | E::Vopc | E::Vintrp => Some(Suffix::E32),
             E::Vop3a | E::Vop3b | E::Vop3Interp | E::Vop3p | E::Mai | E::MaiScaled => Some(Suffix::E64),
             E::Vop1Sdwa | E::Vop2Sdwa | E::VopcSdwa => Some(Suffix::Sdwa),
             E::Vop1Dpp | E::Vop2Dpp => Some(Suffix::Dpp),

@@ -138,6 +138,11 @@ impl Clang {
         if said.contains("'hip/") && said.contains("file not found") {
             return Some(super::hip::HEADERS.to_owned());
         }
+        if language == Language::Hip && super::hip::lacks_include(said) {
+            return Some(
+                "Add `#include <hip/hip_runtime.h>` to the source, which declares HIP's names.".to_owned(),
+            );
+        }
         if language == Language::Hip && said.contains("'cmath' file not found") {
             return Some(
                 "HIP needs the headers of a C++ library. Debian and Ubuntu: apt install libstdc++-12-dev."

@@ -14,6 +14,26 @@ use crate::failure::Failure;
 pub(super) const HEADERS: &str = "Debian and Ubuntu: apt install --no-install-recommends libamdhip64-dev. --rocm-path \
      names another ROCm folder.";
 
+/// Whether clang's messages show that the source does not include HIP's header: a name that the
+/// header always declares is unknown.
+pub(super) fn lacks_include(said: &str) -> bool {
+    const NAMES: [&str; 8] = [
+        "threadIdx",
+        "blockIdx",
+        "blockDim",
+        "gridDim",
+        "__syncthreads",
+        "dim3",
+        "hipThreadIdx_x",
+        "hipBlockIdx_x",
+    ];
+    const UNKNOWN: [&str; 2] = ["use of undeclared identifier", "unknown type name"];
+    said.lines().any(|line| {
+        UNKNOWN.iter().any(|unknown| line.contains(unknown))
+            && NAMES.iter().any(|name| line.contains(&format!("'{name}'")))
+    })
+}
+
 /// The folder with `include/hip/hip_runtime.h`.
 fn headers(args: &CompileArgs) -> Option<PathBuf> {
     let has = |folder: &PathBuf| folder.join("include/hip/hip_runtime.h").is_file();

@@ -145,7 +145,9 @@ fn hip() -> Result<(), Failed> {
         let output = expect(&folder, 0, &[&run[..], &lanes].concat());
         same(&out(&output), &"64 lanes of block 0\na: 2 elements as expected\n".to_owned())?;
     }
-    Ok(())
+    folder.file("plain.hip", "__global__ void k(int *a) { a[threadIdx.x] = 1; }\n");
+    let text = said(&folder, 3, &["run", "plain.hip", "--target", "gfx942"]);
+    contains(&text, "Add `#include <hip/hip_runtime.h>` to the source, which declares HIP's names.")
 }
 
 /// The printed command line can be copied, and creates a file that runs.

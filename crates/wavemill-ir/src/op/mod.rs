@@ -174,19 +174,19 @@ operations! {
     /// Transposition of a matrix of small elements within each group of 16 lanes. The parameter is
     /// the element width in bits: 4, 6, 8 or 16. A lane has m elements in the rows at `src0` (two
     /// rows, three for 6 bits). In lane order, the elements of the group form a matrix of m rows of
-    /// 16 elements; lane `n` gets column `n`. Inactive lanes count as zeros.
+    /// 16 elements. Lane `n` gets column `n`. Inactive lanes count as zeros.
     Transpose(bits: u8) = line(
         "transpose",
         &[Value::Bits(if bits == 6 { 3 } else { 2 })],
         &[Value::Bits(if bits == 6 { 3 } else { 2 })],
         Effects::LANES,
     ).wants_rows();
-    /// Product of matrices: `dst` = C + A B, as [`MatrixOp`](crate::MatrixOp) says. Sources are the
-    /// rows of A, B and C, then the indices of a sparse A or the scales of A, then the scales of B.
-    /// A scalar C is the value of every element. An index is the column of its element among four.
-    /// A scale multiplies its 32 factors by 2 to the power of its byte minus 127; 255 makes them
-    /// NaN. All lanes take part; all sources are read before the result is written. With the mode's
-    /// `fp16_ovfl`, an f32 result that overflows is the largest number and an integer one saturates.
+    /// Product of matrices: `dst` = C + A B, as `MatrixOp` says. Sources are the rows of A, B and C,
+    /// then the indices of a sparse A or the scales of A, then the scales of B. A scalar C is the
+    /// value of every element. An index is the column of its element among four. A scale multiplies
+    /// its 32 factors by 2 to the power of its byte minus 127. A byte of 255 makes them NaN. All
+    /// lanes take part. All sources are read before the result is written. With the mode's
+    /// `fp16_ovfl`, an f32 result that overflows is the largest number. An integer one saturates.
     Matrix(op: crate::MatrixOp) = line(
         "matrix",
         &[

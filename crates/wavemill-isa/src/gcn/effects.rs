@@ -3,7 +3,7 @@
 use super::inst::Inst;
 use super::modifiers::DstUnused;
 use super::operand::{Operand, Special};
-use super::vocabulary::{Access, MemAccess, MemOp, MemSpace, Role, State};
+use super::vocabulary::{Access, Flag, MemAccess, MemOp, MemSpace, Role, State};
 
 /// A register file, or state that is not in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -178,8 +178,9 @@ impl Inst {
     }
 
     fn keeps_destination_bits(&self) -> bool {
-        self.modifiers().sdwa.is_some_and(|sdwa| {
+        let preserved = self.modifiers().sdwa.is_some_and(|sdwa| {
             sdwa.dst_unused == DstUnused::Preserve && sdwa.dst_sel != super::modifiers::SdwaSel::Dword
-        })
+        });
+        preserved || self.row().has(Flag::KeepsHalf, self.target())
     }
 }

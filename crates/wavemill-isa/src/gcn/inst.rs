@@ -87,8 +87,8 @@ impl Inst {
         self.row().fidelity(self.target)
     }
 
-    /// The exceptions to [`Inst::fidelity`] for this instance: those of the row, and that of the
-    /// output modifier if it is in use.
+    /// The exceptions to [`Inst::fidelity`] for this instance: those of the row, and that of an
+    /// output modifier or of gds if it is in use.
     pub fn facets(&self) -> &'static [&'static Facet] {
         let row = self.row();
         let modifiers = self.modifiers();

@@ -71,6 +71,40 @@ impl MatrixPlace {
     }
 }
 
+/// A permutation of the lanes that B is read from (CDNA4 ISA 7.1.6.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LanePermutation {
+    /// Each lane reads its own.
+    Own,
+    /// Lanes 0 to 31 feed both halves (0), or lanes 32 to 63 (1).
+    Half(u8),
+    /// Lane n is fed by lane n + 16, counted around.
+    Rotate16,
+    /// The 16 lanes of this group feed all four groups.
+    Quarter(u8),
+}
+
+impl LanePermutation {
+    /// The lane that feeds `lane`.
+    const fn source(self, lane: u32) -> u32 {
+        match self {
+            LanePermutation::Own => lane,
+            LanePermutation::Half(half) => lane % 32 + 32 * half as u32,
+            LanePermutation::Rotate16 => (lane + 16) % LANES,
+            LanePermutation::Quarter(group) => lane % 16 + 16 * group as u32,
+        }
+    }
+}
+
+/// The blocks that read A from another block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BlockBroadcast {
+    /// Binary logarithm of the blocks of a group. 0: each block reads its own A.
+    pub group_log2: u8,
+    /// The block of each group that all blocks of the group read A from.
+    pub block: u8,
+}
+
 /// Why a matrix instruction has no layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatrixLayoutError {
@@ -154,12 +188,11 @@ impl MatrixLayout {
         let inputs =
             [input(Matrix::A, Role::Src0, modifiers.cbsz)?, input(Matrix::B, Role::Src1, modifiers.blgp)?];
         let layout = MatrixLayout { row, shape, modifiers: *modifiers, inputs };
-        let &Modifiers { cbsz, abid, .. } = modifiers;
-        if layout.permutes() && cbsz != 0 {
-            let group = 1 << u32::from(cbsz).min(31);
-            if group > shape.blocks || u32::from(abid) >= group {
-                return Err(MatrixLayoutError::Broadcast { cbsz, abid, blocks: shape.blocks });
-            }
+        let BlockBroadcast { group_log2, block } = layout.broadcast();
+        let group = 1 << u32::from(group_log2).min(31);
+        if group > shape.blocks || u32::from(block) >= group {
+            let &Modifiers { cbsz, abid, .. } = modifiers;
+            return Err(MatrixLayoutError::Broadcast { cbsz, abid, blocks: shape.blocks });
         }
         Ok(layout)
     }
@@ -285,7 +318,7 @@ impl MatrixLayout {
             }
             Matrix::B => {
                 let (lane, item) = self.input(matrix, columns, depth, block, column, row);
-                (self.source_lane(lane), item * bits)
+                (self.lane_permutation().source(lane), item * bits)
             }
             Matrix::C | Matrix::D => {
                 let (lane, item) = self.output(block, row, column);
@@ -295,8 +328,8 @@ impl MatrixLayout {
                 let (lane, item) = self.input(Matrix::A, rows, self.stored_depth(), block, row, column);
                 (lane, self.index_set() * self.items(matrix) * bits + item * bits)
             }
-            Matrix::ScaleA => (row + rows * column, self.scale_byte(0) * bits),
-            Matrix::ScaleB => (column + columns * row, self.scale_byte(1) * bits),
+            Matrix::ScaleA => (row + rows * column, u32::from(self.scale_bytes()[0]) * bits),
+            Matrix::ScaleB => (column + columns * row, u32::from(self.scale_bytes()[1]) * bits),
         };
         Some(MatrixPlace {
             lane: u8::try_from(lane).ok()?,
@@ -348,26 +381,44 @@ impl MatrixLayout {
         (column + columns * (block % blocks + blocks * (group % at_once)), in_group + height * further)
     }
 
-    /// The block that A is read from: CBSZ forms groups of blocks, and ABID names one block of the
-    /// group.
+    /// The groups of blocks that read A from one block: CBSZ forms groups of blocks, and ABID names
+    /// one block of the group.
     ///
-    /// This follows CDNA3 ISA table 88 and AMD's matrix instruction calculator. CDNA4 ISA 7.1.6.1
-    /// differs where a group is not all blocks.
-    fn source_block(&self, block: u32) -> u32 {
+    /// This follows CDNA3 ISA 13.3.6.1, table 88, and AMD's matrix instruction calculator. CDNA4
+    /// ISA 7.1.6.1 differs where a group is not all blocks.
+    pub fn broadcast(&self) -> BlockBroadcast {
         let &Modifiers { cbsz, abid, .. } = &self.modifiers;
         match self.permutes() && cbsz != 0 {
-            true => (block >> cbsz << cbsz) + u32::from(abid),
-            false => block,
+            true => BlockBroadcast { group_log2: cbsz, block: abid },
+            false => BlockBroadcast { group_log2: 0, block: 0 },
         }
     }
 
-    /// The lane that B is read from in place of `lane`, as selected by BLGP (CDNA4 ISA 7.1.6.2).
-    fn source_lane(&self, lane: u32) -> u32 {
+    /// The block that A is read from.
+    fn source_block(&self, block: u32) -> u32 {
+        let BlockBroadcast { group_log2, block: in_group } = self.broadcast();
+        (block >> group_log2 << group_log2) + u32::from(in_group)
+    }
+
+    /// The permutation of the lanes that B is read from, as selected by BLGP (CDNA4 ISA 7.1.6.2).
+    pub fn lane_permutation(&self) -> LanePermutation {
         match self.modifiers.blgp {
-            blgp @ 1..=2 if self.permutes() => lane % 32 + 32 * u32::from(blgp - 1),
-            3 if self.permutes() => (lane + 16) % 64,
-            blgp @ 4..=7 if self.permutes() => lane % 16 + 16 * u32::from(blgp - 4),
-            _ => lane,
+            _ if !self.permutes() => LanePermutation::Own,
+            blgp @ 1..=2 => LanePermutation::Half(blgp - 1),
+            3 => LanePermutation::Rotate16,
+            blgp @ 4..=7 => LanePermutation::Quarter(blgp - 4),
+            _ => LanePermutation::Own,
+        }
+    }
+
+    /// The matrices that change sign: bit 0 for A, bit 1 for B, bit 2 for C. In a product of
+    /// doubles, BLGP selects them (CDNA3 ISA 13.3.6.1). `None` if BLGP is not 0 and the target has
+    /// no such signs.
+    pub fn signs(&self, target: Target) -> Option<u8> {
+        let blgp = self.modifiers.blgp;
+        match self.inputs[0] {
+            Elem::F64 if blgp != 0 => target.facts().blgp_negates_doubles.then_some(blgp & 7),
+            _ => Some(0),
         }
     }
 
@@ -380,11 +431,11 @@ impl MatrixLayout {
         if field == 0 { u32::from(self.modifiers.abid) % sets.max(1) } else { 0 }
     }
 
-    /// The byte of the scale register that OP_SEL_HI and OP_SEL select: bit 0 for A, bit 1 for B
-    /// (CDNA4 ISA 7.2.1).
-    fn scale_byte(&self, bit: u32) -> u32 {
-        let select = |bits: u8| u32::from(bits) >> bit & 1;
-        select(self.modifiers.op_sel_hi) << 1 | select(self.modifiers.op_sel)
+    /// The bytes of the two scale registers, A's first, that OP_SEL_HI and OP_SEL select (CDNA4 ISA
+    /// 7.2.1).
+    pub fn scale_bytes(&self) -> [u8; 2] {
+        let &Modifiers { op_sel, op_sel_hi, .. } = &self.modifiers;
+        [0, 1].map(|bit| (op_sel_hi >> bit & 1) << 1 | op_sel >> bit & 1)
     }
 }
 

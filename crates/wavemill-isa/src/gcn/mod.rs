@@ -30,7 +30,9 @@ pub use effects::{RegisterFile, RegisterSet, Registers};
 pub use encoding::{Encoding, Field, FieldId, SRC_DPP, SRC_LITERAL, SRC_SDWA, Space};
 pub use inst::Inst;
 pub use instructions::{Instructions, instructions};
-pub use matrix::{Matrix, MatrixExtent, MatrixLayout, MatrixLayoutError, MatrixPlace};
+pub use matrix::{
+    BlockBroadcast, LanePermutation, Matrix, MatrixExtent, MatrixLayout, MatrixLayoutError, MatrixPlace,
+};
 pub use modifiers::{Dpp, DstUnused, Export, Modifiers, Sdwa, SdwaSel};
 pub use operand::{InlineFloat, Operand, Special};
 pub use row::{Facet, Form, Op, OperandSpec, Row};

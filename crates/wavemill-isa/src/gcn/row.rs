@@ -89,7 +89,7 @@ struct Exactness {
     targets: TargetSet,
     level: Fidelity,
     facets: &'static [&'static Facet],
-    /// The facets of instances with an output modifier.
+    /// The facets of instances with an output modifier or gds.
     with_modifier: &'static [&'static Facet],
 }
 

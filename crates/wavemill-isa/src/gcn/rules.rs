@@ -60,8 +60,8 @@ pub enum Rule {
     MatrixOverlap,
     /// CBSZ and BLGP of a product of small formats name a format (CDNA4 ISA 7.2).
     MatrixFormat,
-    /// CBSZ forms groups of at most all blocks, and ABID names a block of a group (CDNA3 ISA table
-    /// 88).
+    /// CBSZ forms groups of at most all blocks, and ABID names a block of a group (CDNA3 ISA
+    /// 13.3.6.1, table 88).
     MatrixBroadcast,
     /// BLGP of a product of doubles is its signs, which not all targets have (CDNA3 ISA 13.3.6.1).
     MatrixSigns,
@@ -383,23 +383,23 @@ impl Inst {
 
     /// The rules of the fields that select formats, blocks and signs.
     fn matrix_field_rule(&self) -> Option<BrokenRule> {
-        let modifiers = self.modifiers();
         match MatrixLayout::of(self) {
             Err(MatrixLayoutError::ReservedFormat { matrix: Matrix::A, .. }) => {
-                return Some(BrokenRule::field(Rule::MatrixFormat, FieldId::Cbsz));
+                Some(BrokenRule::field(Rule::MatrixFormat, FieldId::Cbsz))
             }
             Err(MatrixLayoutError::ReservedFormat { .. }) => {
-                return Some(BrokenRule::field(Rule::MatrixFormat, FieldId::Blgp));
+                Some(BrokenRule::field(Rule::MatrixFormat, FieldId::Blgp))
             }
             Err(MatrixLayoutError::Broadcast { cbsz, blocks, .. }) => {
                 let group = 1u32 << u32::from(cbsz).min(31);
                 let field = if group > blocks { FieldId::Cbsz } else { FieldId::Abid };
-                return Some(BrokenRule::field(Rule::MatrixBroadcast, field));
+                Some(BrokenRule::field(Rule::MatrixBroadcast, field))
             }
-            Err(MatrixLayoutError::NotMatrix(_)) | Ok(_) => {}
+            Err(MatrixLayoutError::NotMatrix(_)) => None,
+            Ok(layout) => {
+                let signs = layout.signs(self.target());
+                signs.is_none().then_some(BrokenRule::field(Rule::MatrixSigns, FieldId::Blgp))
+            }
         }
-        let doubles = self.row().operand(Role::Src0).is_some_and(|spec| spec.ty.elem == Elem::F64);
-        (doubles && modifiers.blgp != 0 && !self.facts().blgp_negates_doubles)
-            .then_some(BrokenRule::field(Rule::MatrixSigns, FieldId::Blgp))
     }
 }

@@ -510,6 +510,8 @@ words! {
         D16 = "d16",
         /// High half of the data register; the other half is kept.
         D16Hi = "d16_hi",
+        /// The result is a half, and the other half of the register is kept.
+        KeepsHalf = "keeps_half",
         /// Image: the D16 bit is legal.
         TexelD16 = "texel_d16",
         /// Image: DMASK selects one channel, and four texels are returned.

@@ -158,10 +158,6 @@ pub struct GcnFacts {
     /// gfx950 and other measured chips keep them (`llvm/llvm-project` pull request 205101). The
     /// source does not name the other chips, so the behaviour is *modelled* elsewhere.
     pub dot2_keeps_denormals: bool,
-    /// Whether `v_mac_f16`, `v_madmk_f16` and `v_madak_f16` clear the upper half of the destination,
-    /// as AMD's machine-readable CDNA4 tables say. LLVM's back end notes that they keep it since
-    /// GFX9 (`GCNSubtarget::zeroesHigh16BitsOfDest`).
-    pub mac_f16_clears_half: bool,
     /// The format of 8-bit floats.
     pub fp8: Fp8Format,
     /// How matrix cores sum products. No measurement of CDNA 4 is public: it is modelled after
@@ -199,7 +195,6 @@ const GFX900: GcnFacts = GcnFacts {
     max_of_equals_sets_scc: false,
     atomic_f32_keeps_denormals: false,
     dot2_keeps_denormals: true,
-    mac_f16_clears_half: false,
     fp8: Fp8Format::Ocp,
     matrix_core: MatrixCore::None,
 };
@@ -255,7 +250,6 @@ const GFX950: GcnFacts = GcnFacts {
     lds_banks: 64,
     lds_address_bits: 18,
     ttmp_reads_zero: true,
-    mac_f16_clears_half: true,
     fp8: Fp8Format::Ocp,
     ..GFX942
 };

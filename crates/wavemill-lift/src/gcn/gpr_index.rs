@@ -6,7 +6,7 @@
 //! accumulating instructions find their addend.
 
 use wavemill_ir::{Attrs, Op as IrOp, Operand, Row, ScalarOp, Uni, Width};
-use wavemill_isa::gcn::{Inst, Op, OperandSpec, Role};
+use wavemill_isa::gcn::{Access, Inst, Op, OperandSpec, Role};
 
 use super::lifter::{GPR_IDX_EN, Lifter};
 use super::registers::M0;
@@ -26,11 +26,6 @@ pub(super) struct IndexedResult {
 /// Bits of M0 that turn indexing on for an operand.
 const SOURCE_ENABLES: [u32; 3] = [12, 13, 14];
 const RESULT_ENABLE: u32 = 15;
-
-/// Whether the instruction writes its first source, too.
-fn exchanges(inst: &Inst) -> bool {
-    matches!(inst.op(), Op::VSwapB32 | Op::VPermlane16SwapB32 | Op::VPermlane32SwapB32)
-}
 
 /// The bit of M0 for a source.
 fn enable(inst: &Inst, role: Role) -> Option<u32> {
@@ -74,7 +69,8 @@ impl Lifter {
             (Operand::Row(base), Some(enable)) if base.0 < Row::BANK && self.mode_bit(GPR_IDX_EN) => {
                 let rows = spec.ty.dwords();
                 let temp = self.fetch(base, rows, enable)?;
-                if exchanges(inst) {
+                // An exchange writes its source, too.
+                if spec.access != Access::Read {
                     self.indexed_results[1] = Some(IndexedResult { base, temp, rows, enable });
                 }
                 Some(temp.into())

@@ -4,7 +4,7 @@ use wavemill_ir::{
     Attrs, LaneMask, MatrixLanes, MatrixOp, MatrixSum, NumberFormat, Op, Operand, ScalarOp, Width,
 };
 use wavemill_isa::MatrixCore;
-use wavemill_isa::gcn::{Inst, Matrix, MatrixLayout, MatrixShape, Role};
+use wavemill_isa::gcn::{Inst, LanePermutation, Matrix, MatrixLayout, MatrixShape, Role};
 
 use super::MatrixRule;
 use super::format_cvt::number_format;
@@ -30,13 +30,13 @@ fn sum(core: MatrixCore, format: NumberFormat, items: u32) -> Option<MatrixSum> 
     })
 }
 
-/// The permutation of the lanes of B (CDNA4 ISA 7.1.6.2).
-fn lanes(blgp: u8) -> MatrixLanes {
-    match blgp {
-        1 | 2 => MatrixLanes::Half(blgp - 1),
-        3 => MatrixLanes::Rotate16,
-        4..=7 => MatrixLanes::Quarter(blgp - 4),
-        _ => MatrixLanes::Own,
+/// The permutation of the lanes of B.
+fn lanes(permutation: LanePermutation) -> MatrixLanes {
+    match permutation {
+        LanePermutation::Own => MatrixLanes::Own,
+        LanePermutation::Half(half) => MatrixLanes::Half(half),
+        LanePermutation::Rotate16 => MatrixLanes::Rotate16,
+        LanePermutation::Quarter(group) => MatrixLanes::Quarter(group),
     }
 }
 
@@ -44,25 +44,18 @@ impl Lifter {
     /// The product that an instruction computes; `None` if its modifiers are reserved.
     fn matrix_op(&self, inst: &Inst) -> Option<MatrixOp> {
         let layout = MatrixLayout::of(inst).ok()?;
-        let (target, modifiers) = (self.context.target, inst.modifiers());
-        let facts = target.facts();
+        let target = self.context.target;
         let MatrixShape { rows, columns, depth, blocks } = layout.shape();
         let size = |n: u32| u8::try_from(n).ok();
         let elem = |matrix| number_format(layout.elem(matrix)?, target);
         let a = elem(Matrix::A)?;
-        let permutes = layout.permutes();
-        let negate = match (a, facts.blgp_negates_doubles) {
-            (NumberFormat::F64, true) => modifiers.blgp & 7,
-            (NumberFormat::F64, false) if modifiers.blgp != 0 => return None,
-            _ => 0,
-        };
         let items = layout.registers(Matrix::A) * 32 / a.bits();
-        let sum = match (sum(facts.matrix_core, a, items)?, self.context.matrix) {
+        let sum = match (sum(target.facts().matrix_core, a, items)?, self.context.matrix) {
             (sum @ MatrixSum::Wrap, _) | (sum, MatrixRule::Exact) => sum,
             (_, MatrixRule::Fast) => MatrixSum::Chain,
         };
-        let byte = |bit: u8| (modifiers.op_sel_hi >> bit & 1) << 1 | modifiers.op_sel >> bit & 1;
         let scaled = inst.row().operand(Role::Scale0).is_some();
+        let broadcast = layout.broadcast();
         Some(MatrixOp {
             rows: size(rows)?,
             columns: size(columns)?,
@@ -72,11 +65,11 @@ impl Lifter {
             b: elem(Matrix::B)?,
             c: elem(Matrix::C)?,
             sparse: if layout.is_sparse() { Some(layout.index_set() as u8) } else { None },
-            scales: scaled.then(|| [byte(0), byte(1)]),
-            broadcast: if permutes { modifiers.cbsz } else { 0 },
-            shared: if permutes && modifiers.cbsz != 0 { modifiers.abid } else { 0 },
-            lanes: if permutes { lanes(modifiers.blgp) } else { MatrixLanes::Own },
-            negate,
+            scales: scaled.then(|| layout.scale_bytes()),
+            broadcast: broadcast.group_log2,
+            shared: broadcast.block,
+            lanes: lanes(layout.lane_permutation()),
+            negate: layout.signs(target)?,
             sum,
         })
     }

@@ -199,11 +199,11 @@ impl Location {
             | (self.workgroup & 0xf) << 16
     }
 
-    /// GPR_ALLOC of a wave with these registers, where all waves of its SIMD have as many: each base
-    /// is that of the wave's slot. VGPRs count in units of four, the bases of SGPRs in units of
-    /// eight (Vega ISA 5.8). Where both kinds of VGPRs share a file, there is a field for the first
-    /// AccVGPR, and sizes of SGPRs count in units of 16 (CDNA4 ISA 5.8). A number that does not fit
-    /// its field loses its upper bits.
+    /// GPR_ALLOC of a wave with these registers. All waves of its SIMD have as many, and each base
+    /// is the one of the wave's slot. VGPRs count in units of four, and the bases of SGPRs in units
+    /// of eight (Vega ISA 5.8). Where both kinds of VGPRs share a file, there is a field for the
+    /// first AccVGPR. Sizes of SGPRs then count in units of 16 (CDNA4 ISA 5.8). A number that does
+    /// not fit its field loses its upper bits.
     #[must_use]
     pub fn gpr_alloc(self, target: Target, sgprs: u16, vgprs: u16, accs: u16) -> u32 {
         let unified = target.has_unified_vgprs();

@@ -1,7 +1,7 @@
 //! VOP2 instructions: two sources, the second one a VGPR in the 32-bit encoding (Vega ISA 12.7).
 
 use wavemill_ir::{Attrs, FloatOp as F, FloatType, IntOp as I, Op, Operand, SrcMods, SubDword};
-use wavemill_isa::gcn::{Inst, Op as O};
+use wavemill_isa::gcn::{Flag, Inst, Op as O};
 
 use super::lifter::{Lifted, Lifter};
 use super::valu::Valu;
@@ -44,8 +44,8 @@ impl Lifter {
             O::VAddcCoU32 => v.int(I::AddCi),
             O::VSubbCoU32 => v.int(I::SubCi),
             O::VSubbrevCoU32 => v.rev().int(I::SubCi),
-            O::VMacF16 => self.mac_half(v.onto_dst()).float(F::Mad),
-            O::VMadmkF16 | O::VMadakF16 => self.mac_half(v).float(F::Mad),
+            O::VMacF16 => mac_half(inst, v.onto_dst()).float(F::Mad),
+            O::VMadmkF16 | O::VMadakF16 => mac_half(inst, v).float(F::Mad),
             O::VAddU16 => v.int(I::Add16),
             O::VSubU16 => v.int(I::Sub16),
             O::VSubrevU16 => v.rev().int(I::Sub16),
@@ -83,14 +83,14 @@ impl Lifter {
     }
 }
 
-impl Lifter {
-    /// Decides whether the result of a multiply-add of halves keeps the other half.
-    fn mac_half(&self, v: Valu) -> Valu {
-        if self.context.target.facts().mac_f16_clears_half { v } else { v.keeps_other_half() }
-    }
+/// The result of a multiply-add of halves; it may keep the other half of the register.
+fn mac_half(inst: &Inst, v: Valu) -> Valu {
+    if inst.row().has(Flag::KeepsHalf, inst.target()) { v.keeps_other_half() } else { v }
+}
 
-    /// Copies the parts of registers that SDWA selects, extended to a dword: selects of a packed
-    /// operation name halves.
+impl Lifter {
+    /// Copies the parts of registers that SDWA selects, extended to a dword. In the IR, selects of a
+    /// packed operation name halves.
     fn selected_sources(&mut self, mut v: Valu) -> Valu {
         for i in 0..2 {
             let SrcMods { sel, sext, .. } = v.attrs.src[i];
@@ -110,9 +110,9 @@ impl Lifter {
 }
 
 impl Valu {
-    /// Gives the signs of two packed sources their meaning: the negation bit is the sign of the low
-    /// half, and the bit of the absolute value, which is NEG_HI in VOP3P, the sign of the high half
-    /// (for bf16, as in AMD's machine-readable CDNA4 tables).
+    /// Gives the signs of two packed sources their meaning. The negation bit is the sign of the low
+    /// half. The bit of the absolute value, which is NEG_HI in VOP3P, is the sign of the high half.
+    /// For bf16, AMD's machine-readable CDNA4 tables say so.
     fn packed(mut self) -> Valu {
         for m in &mut self.attrs.src[..2] {
             (m.abs, m.neg_hi, m.hi_sel) = (false, m.abs, true);

@@ -247,7 +247,7 @@ fn every_float_instruction_gets_distinct_nans() {
         let row = op.row();
         let vector =
             matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vop3p | Format::Vopc);
-        let floats: Vec<_> = values::NAN_PLACES
+        let floats: Vec<_> = values::NAN_VGPRS
             .into_iter()
             .filter_map(|(role, first)| Some((row.operand(role)?, first)))
             .filter(|(spec, _)| spec.access != Access::Write && spec.ty.elem.is_float())

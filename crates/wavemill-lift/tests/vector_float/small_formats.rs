@@ -13,7 +13,7 @@ use crate::vector_float::values::{nan, nan_lanes, value};
 use wavemill_lift::gcn::registers;
 
 /// First VGPRs of the sources and of the destination.
-const PLACES: [(Role, u8); 4] = [(Role::Src0, 0), (Role::Src1, 32), (Role::Src2, 64), (Role::Vdst, 96)];
+const FIRST_VGPRS: [(Role, u8); 4] = [(Role::Src0, 0), (Role::Src1, 32), (Role::Src2, 64), (Role::Vdst, 96)];
 
 /// Bits `at..at + width` of packed registers of a lane.
 fn field(rows: &[[u32; 64]], first: u8, at: u32, width: u32, lane: usize) -> u64 {
@@ -58,13 +58,14 @@ fn check(target: Target, op: Op, encoding: Encoding, mode: u32, random: &mut Ran
     }
     let mut builder = Inst::build(target, op, encoding).expect("the form").modifiers(m);
     for spec in row.operands {
-        let (_, first) = PLACES.into_iter().find(|(role, _)| *role == spec.role).expect("a place");
+        let (_, first) =
+            FIRST_VGPRS.into_iter().find(|(role, _)| *role == spec.role).expect("a role with VGPRs");
         builder = builder.operand(spec.role, Operand::Vgpr { first, dwords: spec.ty.dwords() });
     }
     let inst = builder.finish().unwrap_or_else(|error| panic!("{op} as {}: {error}", encoding.name()));
 
     let mut rows = vec![[0u32; 64]; 128];
-    for (role, first) in PLACES {
+    for (role, first) in FIRST_VGPRS {
         let Some(spec) = row.operand(role) else { continue };
         let elements = Type { elem: spec.ty.elem, count: (32 / spec.ty.elem.bits().min(32)) as u8 };
         for lane in rows[usize::from(first)..][..usize::from(spec.ty.dwords())].iter_mut().flatten() {
@@ -74,7 +75,7 @@ fn check(target: Target, op: Op, encoding: Encoding, mode: u32, random: &mut Ran
             };
         }
     }
-    for (role, first) in PLACES.into_iter().filter(|(role, _)| matches!(role, Role::Src0 | Role::Src1)) {
+    for (role, first) in FIRST_VGPRS.into_iter().filter(|(role, _)| matches!(role, Role::Src0 | Role::Src1)) {
         let Some(spec) = row.operand(role) else { continue };
         let dwords = usize::from(spec.ty.dwords());
         for (lane, set, signalling) in nan_lanes() {
@@ -91,7 +92,7 @@ fn check(target: Target, op: Op, encoding: Encoding, mode: u32, random: &mut Ran
         }
     }
     let operands = row.operands.iter().filter(|s| s.role != Role::Vdst).count();
-    let scale_at = PLACES[operands - 1].1;
+    let scale_at = FIRST_VGPRS[operands - 1].1;
     if c.scaled {
         for lane in &mut rows[usize::from(scale_at)] {
             let r = random.next();

@@ -110,7 +110,7 @@ pub(crate) fn nan_lanes() -> impl Iterator<Item = (usize, u64, bool)> {
 
 /// The sources of a float instruction; the last one is the destination, which some instructions add
 /// to.
-pub(crate) const NAN_PLACES: [(Role, u8); 4] = [
+pub(crate) const NAN_VGPRS: [(Role, u8); 4] = [
     (Role::Src0, SOURCE_VGPRS[0]),
     (Role::Src1, SOURCE_VGPRS[1]),
     (Role::Src2, SOURCE_VGPRS[2]),
@@ -126,7 +126,7 @@ impl Inputs {
     /// Values of the types that the instruction reads; narrow types fill whole registers.
     pub(crate) fn new(row: &Row, random: &mut Random) -> Inputs {
         let mut rows = [[0; 64]; 16];
-        for (role, first) in NAN_PLACES {
+        for (role, first) in NAN_VGPRS {
             let Some(spec) = row.operand(role) else { continue };
             let [low, high] = &mut rows[usize::from(first)..][..2] else { unreachable!("two registers") };
             for (low, high) in low.iter_mut().zip(high) {
@@ -145,7 +145,7 @@ impl Inputs {
     /// Gives every set of the float sources NaNs in some lane, with distinct NaNs for each source.
     pub(crate) fn plant_nans(&mut self, row: &Row) {
         for (lane, set, signalling) in nan_lanes() {
-            for (number, (role, first)) in NAN_PLACES.into_iter().enumerate() {
+            for (number, (role, first)) in NAN_VGPRS.into_iter().enumerate() {
                 let Some(spec) = row.operand(role) else { continue };
                 let Some(nan) = nan(spec.ty.elem, number as u64, signalling) else { continue };
                 if set >> number & 1 == 0 {

@@ -1,6 +1,6 @@
 //! State and memory that an instruction accesses besides its operands.
 
-use wavemill_isa::gcn::{Flag, Inst, MemAccess, RegisterFile, Row, Special, State, StateSet};
+use wavemill_isa::gcn::{Elem, Flag, Inst, MemAccess, RegisterFile, Role, Row, Special, State, StateSet};
 
 /// State outside of the operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,13 +45,34 @@ pub(super) fn access(access: MemAccess) -> MemoryFacts {
 /// The state that instructions of a row read, including the float controls of MODE for those that
 /// obey them.
 pub(super) fn row_reads(row: &Row, float_controls: bool) -> Vec<StateFacts> {
-    with_controls(row.reads, float_controls)
+    with_controls(row, row.reads, float_controls)
 }
 
-fn with_controls(set: StateSet, float_controls: bool) -> Vec<StateFacts> {
+/// The part of MODE that products of matrices obey, by the type of A and of the result.
+fn matrix_controls(row: &Row) -> Option<&'static str> {
+    let elem = |role| row.operand(role).map(|spec| spec.ty.elem);
+    match (elem(Role::Src0), elem(Role::Vdst)) {
+        // Nothing of MODE changes sums of doubles.
+        (_, Some(Elem::F64)) => None,
+        (_, Some(Elem::I32)) => Some("With FP16_OVFL, the result saturates."),
+        (Some(Elem::F32), _) => Some(
+            "Rounding is fixed: to nearest even. With FP16_OVFL, a sum that overflows is the largest number. The f32 \
+             denormal mode decides whether denormal factors are kept.",
+        ),
+        _ => Some(
+            "Rounding and denormals are fixed. With FP16_OVFL, a sum that overflows is the largest number.",
+        ),
+    }
+}
+
+fn with_controls(row: &Row, set: StateSet, float_controls: bool) -> Vec<StateFacts> {
     let mut all = facts(set);
     if float_controls && !set.contains(State::Mode) {
-        all.push(StateFacts { name: State::Mode.name(), description: Flag::Fp.description() });
+        let description = match row.shape {
+            Some(_) => matrix_controls(row),
+            None => Some(Flag::Fp.description()),
+        };
+        all.extend(description.map(|description| StateFacts { name: State::Mode.name(), description }));
     }
     all
 }
@@ -66,5 +87,5 @@ pub(super) fn reads(inst: &Inst) -> Vec<StateFacts> {
     if !named && inst.reads().contains(RegisterFile::Special, m0) {
         set = set.with(State::M0);
     }
-    with_controls(set, inst.row().has(Flag::Fp, inst.target()))
+    with_controls(inst.row(), set, inst.row().has(Flag::Fp, inst.target()))
 }

@@ -58,8 +58,8 @@ impl InitialState {
         })
     }
 
-    /// The location of a wave on the chip. The first workgroups fill it, and each later one is where
-    /// an earlier one was: the number of the workgroup decides, so that every run gives the same
+    /// The location of a wave on the chip. The first workgroups fill the chip. Each later one is
+    /// where an earlier one was. The number of the workgroup decides, so every run gives the same
     /// answer.
     fn location(&self, workgroup: [u32; 3], wave: u32) -> registers::Location {
         let count = |d: usize| self.global_size[d].div_ceil(u64::from(self.workgroup_size[d].max(1)));
@@ -172,13 +172,13 @@ impl WaveInit for InitialState {
             }
             regs.set_uni(ttmp(11), wave);
         }
-        let place = self.location(workgroup, wave);
+        let location = self.location(workgroup, wave);
         let counts = regs.counts();
-        let (sgprs, [vgprs, accs]) = (counts.absent.0.0, counts.rows);
-        regs.set_uni(registers::HW_ID, place.hw_id(self.target));
-        regs.set_uni(registers::GPR_ALLOC, place.gpr_alloc(self.target, sgprs, vgprs, accs));
-        regs.set_uni(registers::LDS_ALLOC, place.lds_alloc(self.lds_allocated));
-        regs.set_uni(registers::XCC_ID, place.xcc);
+        let (sgprs, [vgprs, accs]) = (counts.allocated_cells(), counts.rows);
+        regs.set_uni(registers::HW_ID, location.hw_id(self.target));
+        regs.set_uni(registers::GPR_ALLOC, location.gpr_alloc(self.target, sgprs, vgprs, accs));
+        regs.set_uni(registers::LDS_ALLOC, location.lds_alloc(self.lds_allocated));
+        regs.set_uni(registers::XCC_ID, location.xcc);
         self.traps.init(regs);
         self.work_item_ids(size, wave, regs);
     }
