@@ -353,7 +353,7 @@ fn accesses_by_index_and_to_private_memory_have_addresses() {
     let raw = with_resource(setup.clone(), [low, high, 11, 0]);
     let by_offset = BufferAddr { offen: true, idxen: false };
     let load = Op::BufferLoadTexel(texel(DataFormat::D32_32), by_offset);
-    let load = Inst { dst: [v(20), Operand::None], ..access(load, &[v(11), s(8), Operand::None], 0) };
+    let load = Inst { dst: [v(4), Operand::None], ..access(load, &[v(11), s(8), Operand::None], 0) };
     let pieces = vec![piece(0, 8, 0), piece(2, 8, 0)];
     assert_eq!(accesses(load, &raw), [(MemoryKind::Buffer, Access::Load, 8, 0b1111, pieces)]);
     // Swizzled over eight lanes: the dwords of a record are 32 bytes apart.
