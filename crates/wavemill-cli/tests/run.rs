@@ -315,7 +315,8 @@ fn pixels_become_floats_and_bytes_again() {
     let folder = Folder::new("texels");
     let file = |name: &str| format!("{name}={}", folder.0.join(name).with_extension("bin").display());
     let out = |name: &str| ["--out".to_owned(), file(name)];
-    let args = [vec!["examples/texels.toml".to_owned()], [out("colours"), out("negatives")].concat()].concat();
+    let args =
+        [vec!["examples/texels.toml".to_owned()], [out("colours"), out("negatives")].concat()].concat();
     repository_run(&args.iter().map(String::as_str).collect::<Vec<_>>());
     let found = |name: &str| std::fs::read(folder.0.join(name).with_extension("bin")).unwrap();
     // 60 of 64 pixels are in range. Byte n of the pixels is n.
