@@ -1,4 +1,4 @@
-//! Expected results of float operations for tests.
+//! Expected results of instructions for tests.
 //!
 //! All computations use integers of any size and follow the definitions of IEEE 754 and of the
 //! instruction set manuals. The crate shares no code with `wavemill-float`, so that an error there
@@ -9,6 +9,7 @@
 //! - [`Format`] decodes bit patterns and rounds numbers to them, under an [`Env`].
 //! - [`Mode`] decodes MODE; the test states which [`Field`] an instruction uses.
 //! - The other modules have one function for each operation: bits in, bits out, NaNs included.
+//! - [`rows`] says which operation each instruction is, and has the integer ones.
 //!
 //! The manuals do not specify NaN results, so they follow Wavemill's documented choice. The first
 //! NaN among the sources is quieted and keeps its sign and payload; an invalid operation gives the
@@ -26,6 +27,7 @@ mod integral;
 mod mixed;
 mod number;
 mod output;
+pub mod rows;
 mod select;
 mod series;
 mod small;

@@ -3,10 +3,8 @@
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{DstUnused, Elem, Encoding, Inst, Modifiers, Op, Operand, Role, Sdwa, SdwaSel, Type};
-use wavemill_reference::{
-    BF16, Dot, Env, Extreme, F16, F32, Field, Format, Mode, Wide, add, dot2, extreme, fma, fma_mix, mad,
-    minimum3, mul,
-};
+use wavemill_reference::rows::packed::{ACCUMULATING, DOTS, MIXED, PACKED, WITH_LITERAL};
+use wavemill_reference::{BF16, Dot, F16, F32, Field, Format, Mode, Wide, dot2, fma, fma_mix, mul};
 
 use crate::common::vector::{DST_VGPR, EXEC, Random, SOURCE_VGPRS, place};
 use crate::common::{MODE, Machine};
@@ -14,40 +12,13 @@ use crate::vector_float::values::{Inputs, value};
 use crate::vector_float::{MODES, modified_output};
 use wavemill_lift::gcn::registers;
 
-/// VOP2 instructions with packed operands.
-pub(crate) const NAMES: [&str; 1] = ["v_pk_fmac_f16"];
-
-/// Instructions whose sources are f32 or halves.
-const MIXED: [&str; 3] = ["v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16"];
-
 /// Whether a test here has the instruction.
 pub(crate) fn covers(name: &str) -> bool {
-    NAMES.contains(&name)
+    ACCUMULATING.contains(&name)
         || MIXED.contains(&name)
         || PACKED.iter().any(|(packed, _)| *packed == name)
         || DOTS.iter().any(|(dot, ..)| *dot == name)
 }
-
-/// An operation on one element.
-type Element = fn(Format, [u64; 3], Env) -> u64;
-
-const PACKED: [(&str, Element); 10] = [
-    ("v_pk_fma_f16", fma),
-    ("v_pk_add_f16", |f, [a, b, _], env| add(f, [a, b], env)),
-    ("v_pk_mul_f16", |f, [a, b, _], env| mul(f, [a, b], env)),
-    ("v_pk_min_f16", |f, [a, b, _], env| extreme(f, Extreme::Min, [a, b], env)),
-    ("v_pk_max_f16", |f, [a, b, _], env| extreme(f, Extreme::Max, [a, b], env)),
-    ("v_pk_minimum3_f16", |f, s, env| minimum3(f, Extreme::Min, s, env)),
-    ("v_pk_maximum3_f16", |f, s, env| minimum3(f, Extreme::Max, s, env)),
-    ("v_pk_fma_f32", fma),
-    ("v_pk_mul_f32", |f, [a, b, _], env| mul(f, [a, b], env)),
-    ("v_pk_add_f32", |f, [a, b, _], env| add(f, [a, b], env)),
-];
-
-/// Dot products: format of the factors, order of the terms (AMD's machine-readable CDNA4 tables),
-/// whether the addend's sign modifiers have an effect.
-const DOTS: [(&str, Format, Dot, bool); 2] =
-    [("v_dot2_f32_f16", F16, Dot::AddendFirst, true), ("v_dot2_f32_bf16", BF16, Dot::ProductsFirst, false)];
 
 /// Whether dot products of f16 keep denormal factors: measured on gfx90a, which flushes, and on gfx950 and others, which
 /// keep them (`llvm/llvm-project` pull request 205101).
@@ -363,15 +334,7 @@ fn mixed_precision() {
 #[test]
 fn constants_behind_the_instruction() {
     let mut random = Random(0x5555_0000_aaaa_1111);
-    let cases: [(&str, Element, Format); 6] = [
-        ("v_madmk_f32", mad, F32),
-        ("v_madak_f32", mad, F32),
-        ("v_fmamk_f32", fma, F32),
-        ("v_fmaak_f32", fma, F32),
-        ("v_madmk_f16", mad, F16),
-        ("v_madak_f16", mad, F16),
-    ];
-    for (name, element, format) in cases {
+    for (name, element, format) in WITH_LITERAL {
         let op = Op::from_name(name).expect("it exists");
         let half = format == F16;
         let field = if half { Field::Double } else { Field::Single };

@@ -8,10 +8,6 @@ use crate::common::EDGES;
 use crate::common::vector::{CARRY, CARRY_SGPR, DST_VGPR, EXEC, Random, SOURCE_VGPRS};
 use wavemill_lift::gcn::registers;
 
-/// Instructions with a literal constant, which have a separate test.
-pub(crate) const WITH_LITERAL: [&str; 6] =
-    ["v_madmk_f32", "v_fmamk_f32", "v_madak_f32", "v_fmaak_f32", "v_madmk_f16", "v_madak_f16"];
-
 /// A float of `bits` bits with `mantissa` mantissa bits: special values, NaNs with payloads,
 /// denormals, numbers near one, arbitrary bits.
 fn float(bits: u32, mantissa: u32, random: &mut Random) -> u64 {

@@ -1,18 +1,16 @@
 //! Integer instructions of the vector ALU against references written from the manual, on every target, in every
 //! encoding, with and without clamp, under EXEC with holes, on every tier of the interpreter.
 
-mod reference;
-
 use crate::common::vector::{
     CARRY, CARRY_SGPR, DST_VGPR, EXEC, Random, SOURCE_VGPRS, first_source_lane, identity, place,
 };
 use crate::common::{EDGES, EDGES64, MODE, Machine};
-use reference::{REFERENCES, Reference, Sources};
 use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Access, Elem, Encoding, Flag, Format, Inst, Modifiers, Op, Operand, Role, State};
 use wavemill_lift::gcn::registers;
 use wavemill_machine::Registers;
+use wavemill_reference::rows::integer::{REFERENCES, Reference, Sources};
 
 /// A value that is often an edge, sometimes a pair of 16-bit edges, sometimes arbitrary.
 fn integer(random: &mut Random) -> u64 {

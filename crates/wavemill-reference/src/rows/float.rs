@@ -1,7 +1,7 @@
 //! The effect of each float instruction on one lane: the operation, its sources, and the fields of
 //! MODE that it obeys.
 //!
-//! Results come from `wavemill-reference`, which shares no code with the engine. The three letters
+//! The three letters
 //! after a name are the fields of MODE that rounding, denormal sources and denormal results obey
 //! (Vega ISA 6.4, table 22, and the descriptions in chapter 12):
 //!
@@ -16,7 +16,7 @@
 //! mark V_CVT_F16_U16, V_CVT_F16_I16 and all arithmetic of f16 and f64. V_CVT_PK_F16_F32 and V_CVT_PK_BF16_F32 round to
 //! nearest even (AMD's machine-readable CDNA4 tables; LLVM has them read no MODE).
 
-use wavemill_reference::{
+use crate::{
     BF16, Cube, Dot, Env, Extreme, F16, F32, F64, Field, Format, Mode, Round, add, cube, div_fixup, div_fmas,
     div_scale, dot2, exp2, extreme, float_to_float, float_to_int, float_to_norm, fma, fract, frexp_exp,
     frexp_mant, int_to_float, ldexp, log2, mad, mad_legacy, med3, minimum3, mul, mul_legacy, rcp,
@@ -24,22 +24,27 @@ use wavemill_reference::{
 };
 
 /// The sources of an instruction in a lane, with source modifiers applied.
-pub(crate) struct Sources {
-    pub(crate) s: [u64; 3],
+#[derive(Debug)]
+pub struct Sources {
+    /// The sources.
+    pub s: [u64; 3],
     /// The old destination.
-    pub(crate) old: u64,
+    pub old: u64,
     /// The environment that the operation obeys.
-    pub(crate) env: Env,
+    pub env: Env,
     /// The lane's bit of VCC.
-    pub(crate) vcc: bool,
+    pub vcc: bool,
     /// Whether dot products keep denormal halves.
-    pub(crate) dot_keeps: bool,
+    pub dot_keeps: bool,
 }
 
 /// The result of a lane and its bit of the mask result.
-pub(crate) struct Outcome {
-    pub(crate) bits: u64,
-    pub(crate) mask: bool,
+#[derive(Debug)]
+pub struct Outcome {
+    /// The result.
+    pub bits: u64,
+    /// The lane's bit of the mask result.
+    pub mask: bool,
 }
 
 impl From<u64> for Outcome {
@@ -49,8 +54,10 @@ impl From<u64> for Outcome {
 }
 
 /// An instruction and its meaning.
-pub(crate) struct Reference {
-    pub(crate) name: &'static str,
+#[derive(Debug)]
+pub struct Reference {
+    /// The mnemonic.
+    pub name: &'static str,
     /// The fields that rounding, sources and results obey.
     fields: &'static str,
     apply: fn(&Sources) -> Outcome,
@@ -71,7 +78,8 @@ impl Reference {
     }
 
     /// The environment that the operation obeys in a mode.
-    pub(crate) fn env(&self, mode: u32) -> Env {
+    #[must_use]
+    pub fn env(&self, mode: u32) -> Env {
         let mode = Mode(mode);
         let any = mode.env(Field::Single);
         let keeps = |letter, of: fn(Mode, Field) -> bool| match field(letter) {
@@ -93,7 +101,8 @@ impl Reference {
 
     /// The environment that output modifiers obey: the same, with the fields of the types if the
     /// operation obeys none.
-    pub(crate) fn output_env(&self, mode: u32, source: Field, result: Field) -> Env {
+    #[must_use]
+    pub fn output_env(&self, mode: u32, source: Field, result: Field) -> Env {
         let wide = if source == Field::Double { source } else { result };
         let or = |n, other| field(self.letter(n)).unwrap_or(other);
         let mode = Mode(mode);
@@ -105,7 +114,9 @@ impl Reference {
         }
     }
 
-    pub(crate) fn apply(&self, sources: &Sources) -> Outcome {
+    /// The result of a lane.
+    #[must_use]
+    pub fn apply(&self, sources: &Sources) -> Outcome {
         (self.apply)(sources)
     }
 }
@@ -188,7 +199,7 @@ impl Sources {
 macro_rules! references {
     ($($name:literal $fields:literal |$x:ident| $code:expr;)*) => {
         /// All references.
-        pub(crate) const REFERENCES: &[Reference] =
+        pub const REFERENCES: &[Reference] =
             &[$(Reference { name: $name, fields: $fields, apply: |$x| Outcome::from($code) }),*];
     };
 }

@@ -2,15 +2,16 @@
 //! arithmetic.
 
 /// The inputs of an instruction in a lane.
-pub(crate) struct Sources {
+#[derive(Debug)]
+pub struct Sources {
     /// The sources, zero-extended.
-    pub(crate) s: [u128; 3],
+    pub s: [u128; 3],
     /// The old destination.
-    pub(crate) old: u128,
+    pub old: u128,
     /// The lane's bit of the mask source.
-    pub(crate) carry: bool,
+    pub carry: bool,
     /// The lane number.
-    pub(crate) lane: u32,
+    pub lane: u32,
 }
 
 impl Sources {
@@ -49,7 +50,7 @@ fn signed(value: i128, bits: u32) -> i128 {
 }
 
 /// An exact result with the type that it is converted to.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Field {
     exact: i128,
     bits: u32,
@@ -57,14 +58,17 @@ struct Field {
 }
 
 /// The result of a lane: fields from the lowest bit upwards, and the bit of the mask.
-pub(crate) struct Outcome {
+#[derive(Debug)]
+pub struct Outcome {
     fields: Vec<Field>,
-    pub(crate) mask: bool,
+    /// The lane's bit of the mask result.
+    pub mask: bool,
 }
 
 impl Outcome {
     /// The bits of the result; with `clamp` saturated to the types.
-    pub(crate) fn bits(&self, clamp: bool) -> u128 {
+    #[must_use]
+    pub fn bits(&self, clamp: bool) -> u128 {
         let mut at = 0;
         self.fields.iter().fold(0, |bits, f| {
             let (low, high) = if f.signed {
@@ -156,15 +160,18 @@ fn perm(x: &Sources) -> i128 {
 }
 
 /// An instruction and its meaning.
-pub(crate) struct Reference {
-    pub(crate) name: &'static str,
-    pub(crate) apply: fn(&Sources) -> Outcome,
+#[derive(Debug)]
+pub struct Reference {
+    /// The mnemonic.
+    pub name: &'static str,
+    /// The result of a lane.
+    pub apply: fn(&Sources) -> Outcome,
 }
 
 macro_rules! references {
     ($($name:literal |$x:ident| $code:expr;)*) => {
         /// All references.
-        pub(crate) const REFERENCES: &[Reference] = &[$(Reference { name: $name, apply: |$x| $code }),*];
+        pub const REFERENCES: &[Reference] = &[$(Reference { name: $name, apply: |$x| $code }),*];
     };
 }
 

@@ -1,12 +1,10 @@
-//! Conversions to and from small float formats. The test derives each conversion from its mnemonic;
+//! Conversions to and from small float formats. The reference derives each conversion from its mnemonic;
 //! the lifter derives it from the types of its operands.
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Elem, Encoding, Inst, Op, Operand, Role, SdwaSel, Type};
-use wavemill_reference::{
-    BF6, BF8, BF8_FNUZ, BF16, Env, F16, F32, FP4, FP6, FP8, FP8_FNUZ, Field, Format, Mode, narrow, scale_of,
-    widen,
-};
+use wavemill_reference::rows::small::{bits, element, next_seed, parse};
+use wavemill_reference::scale_of;
 
 use crate::common::Machine;
 use crate::common::vector::{EXEC, Random, first_source_lane, identity};
@@ -16,69 +14,6 @@ use wavemill_lift::gcn::registers;
 
 /// First VGPRs of the sources and of the destination.
 const PLACES: [(Role, u8); 4] = [(Role::Src0, 0), (Role::Src1, 32), (Role::Src2, 64), (Role::Vdst, 96)];
-
-/// A conversion by its mnemonic.
-pub(crate) struct Conversion<'a> {
-    scaled: bool,
-    stochastic: bool,
-    interleaved: bool,
-    count: u32,
-    to: &'a str,
-    from: &'a str,
-}
-
-/// The conversion with this mnemonic, if it is to or from a small format or uses stochastic
-/// rounding.
-pub(crate) fn parse(name: &str) -> Option<Conversion<'_>> {
-    let rest = name.strip_prefix("v_cvt_")?;
-    let (scaled, rest) = rest.strip_prefix("scalef32_").map_or((false, rest), |rest| (true, rest));
-    let (stochastic, rest) = rest.strip_prefix("sr_").map_or((false, rest), |rest| (true, rest));
-    let counts = [("2xpk16_", 32), ("pk32_", 32), ("pk_", 2)];
-    let (prefix, count) = counts.into_iter().find(|(prefix, _)| rest.starts_with(prefix)).unwrap_or(("", 1));
-    let (to, from) = rest[prefix.len()..].split_once('_')?;
-    let small = |name| matches!(name, "fp8" | "bf8" | "fp6" | "bf6" | "fp4");
-    if !small(to) && !small(from) && !stochastic {
-        return None;
-    }
-    let interleaved = prefix == "2xpk16_" || (count == 2 && from == "f32" && !stochastic);
-    Some(Conversion { scaled, stochastic, interleaved, count, to, from })
-}
-
-/// A format by its name; 8-bit ones without infinities on gfx942.
-fn format(name: &str, fnuz: bool) -> Format {
-    match (name, fnuz) {
-        ("f32", _) => F32,
-        ("f16", _) => F16,
-        ("bf16", _) => BF16,
-        ("fp8", true) => FP8_FNUZ,
-        ("bf8", true) => BF8_FNUZ,
-        ("fp8", _) => FP8,
-        ("bf8", _) => BF8,
-        ("fp6", _) => FP6,
-        ("bf6", _) => BF6,
-        ("fp4", _) => FP4,
-        other => panic!("{other:?}"),
-    }
-}
-
-fn bits(name: &str) -> u32 {
-    format(name, false).bits
-}
-
-/// One element. Denormals of f32, f16 and bf16 obey MODE, small ones are kept. Narrowing rounds to
-/// nearest or stochastically; widening rounds by the mode if the scale makes it inexact (CDNA4 ISA
-/// 7.3).
-fn element(c: &Conversion<'_>, target: Target, mode: u32, x: u64, random: u32, scale: i64) -> u64 {
-    let [from, to] = [c.from, c.to].map(|name| format(name, target == Target::Gfx942));
-    let field = |format| if format == F16 { Field::Double } else { Field::Single };
-    let mode = Mode(mode);
-    let env = Env { keeps_inputs: mode.keeps_inputs(field(from)), ..mode.env(field(to)) };
-    if from.bits >= 16 {
-        narrow(from, to, x, scale, c.stochastic.then_some(random), env)
-    } else {
-        widen(from, to, x, scale, env)
-    }
-}
 
 /// Bits `at..at + width` of packed registers of a lane.
 fn field(rows: &[[u32; 64]], first: u8, at: u32, width: u32, lane: usize) -> u64 {
@@ -182,8 +117,8 @@ fn check(target: Target, op: Op, encoding: Encoding, mode: u32, random: &mut Ran
             let (first, index) = if c.interleaved { (32 * (n & 1) as u8, n / 2) } else { (0, n) };
             let from = if first == 0 { first_source_lane(inst.form(), lane) } else { lane };
             let x = field(&rows, first, 8 * from_byte + index * bits(c.from), bits(c.from), from);
-            let y = element(&c, target, mode, x, seed, scale);
-            seed = seed << 1 ^ if seed >> 31 != 0 { 197 } else { 0 };
+            let y = element(&c, target == Target::Gfx942, mode, x, seed, scale);
+            seed = next_seed(seed);
             for b in 0..bits(c.to) {
                 let at = 8 * to_byte + n * bits(c.to) + b;
                 let cell = &mut expected[96 + at as usize / 32][lane];
