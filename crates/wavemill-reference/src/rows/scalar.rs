@@ -89,7 +89,8 @@ fn overflows(exact: i128) -> Outcome {
 
 /// A bit field: offset and width are in the second source (bits 22:16).
 fn field(value: i128, x: &Sources, offset_bits: u32, signed: bool, bits: u32) -> Outcome {
-    let (offset, width) = (x.n(1, offset_bits), x.s[1] >> 16 & 0x7f);
+    // No value has more than 64 bits.
+    let (offset, width) = (x.n(1, offset_bits), (x.s[1] >> 16 & 0x7f).min(96));
     let part = value >> offset & ((1i128 << width) - 1);
     let part = if signed && width > 0 && part >> (width - 1) & 1 != 0 { part - (1 << width) } else { part };
     let result = (part & ((1i128 << bits) - 1)) as u64;

@@ -1,0 +1,4 @@
+//! The committed files: that they are what the generator writes, and what every engine does with them.
+
+mod files;
+mod run;
