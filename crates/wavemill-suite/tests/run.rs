@@ -18,7 +18,7 @@ use wavemill_oracle::whole_suites;
 use wavemill_reference_engine::ReferenceEngine;
 use wavemill_suite::data::{Cell, File, Kind, LANES, Row, Test};
 use wavemill_suite::generate::FILES;
-use wavemill_suite::model::{AGPRS, MEMORY_BYTES, VGPRS, Wave, memory_dword, near_ulps};
+use wavemill_suite::model::{AGPRS, EXEC, MEMORY_BYTES, VGPRS, Wave, memory_dword, near_ulps};
 
 use crate::files::committed;
 
@@ -27,6 +27,8 @@ const CODE: u64 = 0x4000;
 /// `s_trap 2` ends a program: the report has the registers.
 const S_TRAP_2: u32 = 0xbf92_0002;
 const ENDED: u8 = 2;
+/// `s_getreg_b32 s100, hwreg(HW_REG_TRAPSTS, 0, 9)`.
+const READ_EXCEPTIONS: u32 = 0xb8e4_4003;
 
 struct Program {
     target: Target,
@@ -144,6 +146,14 @@ fn execute(
     }
 }
 
+/// A register of a lane.
+fn value(wave: &Wave, row: Row, lane: usize) -> u32 {
+    match row {
+        Row::Vgpr(n) => wave.vgprs[usize::from(n)][lane],
+        _ => 0,
+    }
+}
+
 /// The name of the instruction without an encoding.
 fn base_name(text: &str) -> &str {
     let word = text.split(' ').next().unwrap_or_default();
@@ -175,6 +185,9 @@ impl Runner {
     fn check(&self, file: &File, test: &Test) -> Vec<String> {
         match test.kind {
             Kind::Scalar => self.check_scalar(file, test),
+            _ if test.rows.iter().any(|(row, _)| *row == Row::Exceptions) => {
+                self.check_exceptions(file, test)
+            }
             _ => self.check_wave(file, test),
         }
     }
@@ -213,6 +226,38 @@ impl Runner {
                 };
                 if let Some(difference) = difference(&expected, &found, &wave, ulps) {
                     wrong.push(format!("{target}, {name}: {difference}"));
+                }
+            }
+        }
+        wrong
+    }
+
+    /// The exceptions that each lane raises alone.
+    fn check_exceptions(&self, file: &File, test: &Test) -> Vec<String> {
+        let mut wave = Wave::new(test.mode);
+        let inputs = &file.sets[test.set].rows;
+        for (row, lanes) in inputs {
+            wave.set_row(*row, lanes);
+        }
+        let rows: Vec<Row> = inputs.iter().map(|(row, _)| *row).collect();
+        let expected =
+            test.rows.iter().find(|(row, _)| *row == Row::Exceptions).expect("the caller looked").1;
+        let words: Vec<u32> = test.words.iter().copied().chain([READ_EXCEPTIONS]).collect();
+        let mut wrong = Vec::new();
+        for target in &test.targets {
+            for (name, engine) in &self.engines {
+                for (lane, expected) in expected.iter().enumerate() {
+                    wave.set_pair(EXEC, 1 << lane);
+                    let found = execute(&**engine, *target, &words, &wave, &rows, &self.memory);
+                    let found = found.map(|wave| wave.scalars[100]);
+                    if found.as_ref() != Ok(expected) {
+                        let s: Vec<String> =
+                            rows.iter().map(|row| format!("{row}={:x}", value(&wave, *row, lane))).collect();
+                        wrong.push(format!(
+                            "{target}, {name}, lane {lane}: exceptions {found:x?} instead of {expected:x}; {}",
+                            s.join(" ")
+                        ));
+                    }
                 }
             }
         }

@@ -3,6 +3,7 @@
 //! All of them are functions of the tables and of names: two runs give the same bytes.
 
 mod buffer;
+mod exceptions;
 mod lanes;
 mod scalar;
 mod sweeps;
@@ -21,8 +22,8 @@ use crate::model::{self, Gap, Wave};
 pub const TARGETS: [Target; 4] = [Target::Gfx906, Target::Gfx90a, Target::Gfx942, Target::Gfx950];
 
 /// The files by name, without the ending.
-pub const FILES: [&str; 9] =
-    ["buffer", "lanes", "modifiers", "scalar", "vop1", "vop2", "vop3", "vop3p", "vopc"];
+pub const FILES: [&str; 10] =
+    ["buffer", "exceptions", "lanes", "modifiers", "scalar", "vop1", "vop2", "vop3", "vop3p", "vopc"];
 
 /// MODE of compute kernels: nearest even, denormals kept, DX10_CLAMP, IEEE.
 pub const MODE: u32 = 0x3f0;
@@ -36,6 +37,7 @@ pub fn file(name: &str) -> File {
     let mut builder = Builder::default();
     match name {
         "buffer" => buffer::tests(&mut builder),
+        "exceptions" => exceptions::tests(&mut builder),
         "lanes" => lanes::tests(&mut builder),
         "modifiers" => sweeps::tests(&mut builder),
         "scalar" => scalar::tests(&mut builder),
