@@ -8,8 +8,11 @@ use super::vector::instances;
 use super::{Builder, MODE, Start, test};
 use crate::data::{LANES, Lanes, Row};
 
-/// Instructions, with the sources that they multiply and add, by number, and the source that is subtracted.
-const OPERATIONS: [(&str, [Option<usize>; 3], Option<usize>); 14] = [
+/// A mnemonic, the numbers of its factors and of its addend, and the source that is subtracted.
+type Operation = (&'static str, [Option<usize>; 3], Option<usize>);
+
+/// Sums, products and multiply-adds.
+const OPERATIONS: [Operation; 14] = [
     ("v_add_f32", [Some(0), None, Some(1)], None),
     ("v_sub_f32", [Some(0), None, Some(1)], Some(1)),
     ("v_subrev_f32", [Some(1), None, Some(0)], Some(0)),

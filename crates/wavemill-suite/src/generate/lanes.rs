@@ -76,7 +76,7 @@ pub(super) fn tests(builder: &mut Builder) {
     let set = registers(builder);
     let plain = |_: &mut Modifiers| {};
     for exec in EXECS {
-        for to in [sgpr(10), M0_OPERAND, Operand::Special { reg: Special::VccHi, dwords: 1 }] {
+        for to in [sgpr(10), Operand::Special { reg: Special::VccHi, dwords: 1 }] {
             let first = instances("v_readfirstlane_b32", &[(Role::Sdst, to), (Role::Src0, vgpr(3))], plain);
             add(builder, Start::new(MODE, set), exec, &first);
         }
@@ -106,8 +106,8 @@ pub(super) fn tests(builder: &mut Builder) {
             }
         }
         let patterns = [
-            0x001f, 0x041f, 0x7c1f, 0x0000, 0x03e0, 0x2d53, 0x8000, 0x801b, 0x80b1, 0x80e4, 0xbfff, 0xe000,
-            0xe010, 0xe018, 0xe01f, 0xc020, 0xc440, 0xc3e0, 0xc7e0, 0xdc00,
+            0x001f, 0x041f, 0x7c1f, 0x0000, 0x03e0, 0x0513, 0x8000, 0x801b, 0x80b1, 0x80e4, 0xbfff, 0xe000,
+            0xe010, 0xe018, 0xe01f, 0xc020, 0xc440, 0xc3e0, 0xc7e0, 0xc600,
         ];
         for pattern in patterns {
             let operands = [(Role::Vdst, vgpr(2)), (Role::Addr, vgpr(1))];

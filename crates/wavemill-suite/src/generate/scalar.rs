@@ -5,7 +5,7 @@ use wavemill_isa::gcn::{Elem, Format, InlineFloat, Inst, Modifiers, Op, Operand,
 use super::values::{Random, bits};
 use super::{Builder, MODE, Start, TARGETS, test};
 use crate::data::{Kind, LANES, Lanes, Row};
-use crate::model::{self, EXEC, Gap, Wave};
+use crate::model::{self, EXEC, Gap, M0, Wave};
 
 /// SGPRs of the sources and the destination.
 const PLACES: [(Role, u8); 3] = [(Role::Src0, 0), (Role::Src1, 4), (Role::Sdst, 8)];
@@ -32,6 +32,8 @@ fn set(builder: &mut Builder, n: usize) -> usize {
             }
         }
         rows.push((Row::Scc, std::array::from_fn(|_| random.below(2) as u32)));
+        // Even, because it also selects pairs.
+        rows.push((Row::Scalar(M0), std::array::from_fn(|_| 2 * random.below(5) as u32)));
         rows
     })
 }

@@ -164,6 +164,67 @@ fn outputs(builder: &mut Builder) {
     }
 }
 
+/// Every rounding mode with every treatment of denormals in one set of fields, while the other set has the opposite;
+/// and IEEE with DX10_CLAMP.
+fn modes(builder: &mut Builder) {
+    let names = [
+        ("v_add_f32", Encoding::Vop2),
+        ("v_mul_f32", Encoding::Vop2),
+        ("v_mac_f32", Encoding::Vop2),
+        ("v_fma_f32", Encoding::Vop3a),
+        ("v_add_f16", Encoding::Vop2),
+        ("v_mul_f16", Encoding::Vop2),
+        ("v_fma_f16", Encoding::Vop3a),
+        ("v_add_f64", Encoding::Vop3a),
+        ("v_mul_f64", Encoding::Vop3a),
+        ("v_fma_f64", Encoding::Vop3a),
+        ("v_cvt_f16_f32", Encoding::Vop1),
+        ("v_cvt_f32_f16", Encoding::Vop1),
+        ("v_cvt_f32_f64", Encoding::Vop1),
+        ("v_cvt_f64_f32", Encoding::Vop1),
+        ("v_cvt_f32_i32", Encoding::Vop1),
+        ("v_cvt_f16_i16", Encoding::Vop1),
+        ("v_ldexp_f32", Encoding::Vop3a),
+        ("v_ldexp_f64", Encoding::Vop3a),
+        ("v_div_fmas_f32", Encoding::Vop3a),
+        ("v_pk_fma_f16", Encoding::Vop3p),
+        ("v_pk_fma_f32", Encoding::Vop3p),
+        ("v_fma_mix_f32", Encoding::Vop3p),
+        ("v_fma_mixlo_f16", Encoding::Vop3p),
+        ("v_cvt_pk_f16_f32", Encoding::Vop3a),
+        ("v_dot2_f32_f16", Encoding::Vop3p),
+    ];
+    for (name, encoding) in names {
+        for (round, denorm) in (0..4u32).flat_map(|round| (0..4).map(move |denorm| (round, denorm))) {
+            for double in [false, true] {
+                let own = round | denorm << 4;
+                let other = (3 - round) | (3 - denorm) << 4;
+                let fields = if double { other | own << 2 } else { own | other << 2 };
+                one(builder, name, encoding, 0x300 | fields, u64::MAX, &[], |_| {});
+            }
+        }
+    }
+    for ieee_and_clamp in 0..4u32 {
+        for fields in [0xf0, 0x00, 0x50, 0xa0] {
+            for (name, encoding) in [
+                ("v_min_f32", Encoding::Vop2),
+                ("v_max_f16", Encoding::Vop2),
+                ("v_max_f64", Encoding::Vop3a),
+                ("v_min3_f32", Encoding::Vop3a),
+                ("v_med3_f16", Encoding::Vop3a),
+                ("v_pk_max_f16", Encoding::Vop3p),
+            ] {
+                for clamp in [false, true] {
+                    let mode = ieee_and_clamp << 8 | fields;
+                    if encoding != Encoding::Vop2 || !clamp {
+                        one(builder, name, encoding, mode, u64::MAX, &[], |m| m.clamp = clamp);
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn constants(builder: &mut Builder) {
     let integers = [0, 1, 2, 31, 32, 63, 64, -1, -2, -15, -16].map(Operand::Int);
     let floats = InlineFloat::ALL.iter().map(|float| Operand::Float(*float));
@@ -230,4 +291,5 @@ pub(super) fn tests(builder: &mut Builder) {
     dpp(builder);
     halves(builder);
     outputs(builder);
+    modes(builder);
 }

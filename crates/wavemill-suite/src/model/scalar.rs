@@ -5,7 +5,7 @@ use wavemill_isa::gcn::{Inst, Operand, Role};
 use wavemill_reference::rows::scalar::{REFERENCES, Sources};
 
 use super::operands::uniform;
-use super::{EXEC, Gap, Wave};
+use super::{EXEC, Gap, M0, Wave};
 
 fn write(wave: &mut Wave, operand: Operand, bits: u64) -> Result<(), Gap> {
     let (code, dwords) = match operand {
@@ -20,7 +20,36 @@ fn write(wave: &mut Wave, operand: Operand, bits: u64) -> Result<(), Gap> {
     Ok(())
 }
 
+/// Moves from or to the SGPR that is M0 registers after the named one (Vega ISA 12.3).
+fn relative(inst: &Inst, wave: &mut Wave) -> Result<bool, Gap> {
+    let (from, to) = match inst.row().name() {
+        "s_movrels_b32" | "s_movrels_b64" => (wave.scalars[usize::from(M0)], 0),
+        "s_movreld_b32" | "s_movreld_b64" => (0, wave.scalars[usize::from(M0)]),
+        _ => return Ok(false),
+    };
+    let beyond = Gap("an SGPR beyond those of the wave");
+    let moved = |operand: Operand, by: u32| match operand {
+        Operand::Sgpr { first, dwords } => {
+            let first = u32::from(first) + by;
+            let first = u8::try_from(first).ok().filter(|first| first + dwords <= 102).ok_or(beyond)?;
+            Ok(Operand::Sgpr { first, dwords })
+        }
+        other => Ok(other),
+    };
+    let (Some(spec), Some(source), Some(destination)) =
+        (inst.row().operand(Role::Src0), inst.operand(Role::Src0), inst.operand(Role::Sdst))
+    else {
+        return Err(Gap("an operand is missing"));
+    };
+    let value = uniform(inst, spec, moved(source, from)?, wave)?.unwrap_or(0);
+    write(wave, moved(destination, to)?, value as u64)?;
+    Ok(true)
+}
+
 pub(super) fn execute(inst: &Inst, wave: &mut Wave) -> Result<(), Gap> {
+    if relative(inst, wave)? {
+        return Ok(());
+    }
     let row = inst.row();
     let reference = REFERENCES
         .iter()
