@@ -59,7 +59,8 @@ impl Lifter {
                 }
                 Role::Sdst => {
                     let slot = usize::from(!v.dst[0].is_none());
-                    v.dst[slot] = self.operand(inst, spec, operand);
+                    let mask = self.operand(inst, spec, operand);
+                    v.dst[slot] = self.indexed_mask(mask);
                     continue;
                 }
                 role => role.source(),
