@@ -215,7 +215,7 @@ impl Valu {
                 return None;
             }
         } else if inst.row().format != Format::Vop3p
-            && inst.row().has(Flag::Opsel, inst.target())
+            && [Flag::Opsel, Flag::DstHalf].iter().any(|flag| inst.row().has(*flag, inst.target()))
             && self.result.bits() == 16
             && m.op_sel & 8 != 0
         {
