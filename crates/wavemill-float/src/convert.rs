@@ -6,7 +6,7 @@ use crate::dispatch::LaneFunction;
 use crate::exceptions::{Exceptions, raise};
 use crate::format::{Bf16, F16, F32, F64, Format};
 use crate::nan;
-use crate::value::{Exact, Number, Value, inf, nearest, round, round_to_unit};
+use crate::value::{Exact, Number, Value, inf, keeping, nearest, round, round_to_unit};
 
 /// A float of format `S` as one of format `D`, rounded once. An infinity stays one; a NaN is quieted and keeps the
 /// top of its payload.
@@ -149,7 +149,7 @@ pub fn convert_function(op: CvtOp) -> LaneFunction {
         CvtOp::F32F16 => |s, env| convert::<F16, F32>(low16(s[0]), env),
         CvtOp::F64F32 => |s, env| convert::<F32, F64>(low32(s[0]), env),
         CvtOp::F32F64 => |s, env| convert::<F64, F32>(s[0], env),
-        CvtOp::F32Bf16 => |s, env| convert::<Bf16, F32>(low16(s[0]), env),
+        CvtOp::F32Bf16 => |s, env| convert::<Bf16, F32>(low16(s[0]), keeping(env)),
         CvtOp::NormI16F16 => |s, env| to_norm::<F16>(low16(s[0]), -0x7fff, 0x7fff, env),
         CvtOp::NormU16F16 => |s, env| to_norm::<F16>(low16(s[0]), 0, 0xffff, env),
         CvtOp::PkNormI16F16 => |s, env| {

@@ -6,7 +6,7 @@ use crate::arith::{add, fma_values};
 use crate::convert::convert;
 use crate::format::{Bf16, F16, F32, Format};
 use crate::nan;
-use crate::value::{Value, flush_in, flushing, keeping};
+use crate::value::{Value, flushing, keeping};
 
 /// A source of [`fma_mix_bits`], after its modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,12 +18,11 @@ pub enum MixSource {
 }
 
 impl MixSource {
-    /// An f16; a denormal reads as a zero of its sign unless `keeps_denormals`. MODE has separate
-    /// denormal bits for f16 and f32 (Vega ISA 6.4).
+    /// An f16; a denormal reads as +0 unless `keeps_denormals`, whatever its sign (stated for gfx90a and gfx950 in
+    /// `llvm/llvm-project` pull request 205101). MODE has separate denormal bits for f16 and f32 (Vega ISA 6.4).
     #[must_use]
     pub fn half(bits: u16, keeps_denormals: bool) -> MixSource {
-        let flushed = FpEnv { denorm_in: keeps_denormals, ..FpEnv::DEFAULT };
-        MixSource::F16(flush_in::<F16>(u64::from(bits), flushed) as u16)
+        MixSource::F16(positive_zero::<F16>(u64::from(bits), keeps_denormals) as u16)
     }
 
     fn value(self, env: FpEnv) -> Value {
@@ -68,8 +67,8 @@ pub fn fma_mix_f16(src: [MixSource; 3], env: FpEnv) -> u16 {
     fma_mix_bits::<F16>(src, env) as u16
 }
 
-/// The operand as a float dot product reads it: a denormal is +0, whatever its sign (measured for f16 on gfx90a and
-/// gfx950, `llvm/llvm-project` pull request 205101).
+/// The operand as operations on several formats read it: a denormal is +0, whatever its sign (measured for f16 on
+/// gfx90a and gfx950, `llvm/llvm-project` pull request 205101).
 fn positive_zero<F: Format>(bits: u64, keeps: bool) -> u64 {
     if F::is_denormal(bits) && !keeps { 0 } else { bits }
 }

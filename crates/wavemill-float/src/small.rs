@@ -12,18 +12,28 @@ use crate::value::{Exact, Value, flush_in, inf, overflow, round, round_magnitude
 /// The widest sensible scale; it keeps exponents far from the range of their type.
 const MAX_SCALE: i32 = 0x4000;
 
-/// The exponent that an E8M0 scale operand stands for: bits 30:23 of an f32, minus the bias (CDNA4 ISA 7.3).
+/// The exponent of the E8M0 code 255, which is a NaN (CDNA4 ISA 7.2).
+const NAN_SCALE: i32 = 128;
+
+/// The exponent that an E8M0 scale operand stands for: bits 30:23 of an f32, minus the bias (CDNA4 ISA 7.3). 128, the
+/// largest one, is a NaN.
 #[must_use]
 pub const fn scale_exponent(f32_bits: u32) -> i32 {
     ((f32_bits >> 23) & 0xff) as i32 - 127
 }
 
 /// The value of a small float times `2^scale`, rounded by the environment if it does not fit the wide format.
+///
+/// With the scale 128 it is a quiet NaN with the sign of the small float, unless that is a NaN itself (*modelled*).
 #[must_use]
 pub fn widen<S: Format, D: Format>(bits: u64, scale: i32, env: FpEnv) -> u64 {
     let kept = FpEnv { denorm_in: true, ..env };
     match Value::unpack::<S>(bits, kept) {
         Value::Nan => nan::convert::<S, D>(bits),
+        _ if scale == NAN_SCALE => {
+            let sign = if bits & S::SIGN != 0 { D::SIGN } else { 0 };
+            sign | D::DEFAULT_NAN & !D::SIGN
+        }
         Value::Inf { neg } => inf::<D>(neg),
         Value::Finite(n) => round::<D>(scaled(n.exact(), scale), env),
     }
@@ -33,7 +43,8 @@ pub fn widen<S: Format, D: Format>(bits: u64, scale: i32, env: FpEnv) -> u64 {
 ///
 /// Out of range (CDNA4 ISA 7.3): with MODE.FP16_OVFL infinities and overflows become the largest
 /// number; without it they become an infinity, or a NaN in a format that has no infinity. FP6, BF6
-/// and FP4 always saturate; a NaN becomes their largest number with its sign (*modelled*).
+/// and FP4 always saturate; a NaN becomes their largest number with its sign (*modelled*). With the
+/// scale 128 the wide float counts as a quiet NaN of its sign (*modelled*).
 #[must_use]
 pub fn narrow<S: Format, D: Format>(bits: u64, scale: i32, env: FpEnv) -> u64 {
     narrow_with::<S, D>(bits, scale, env, |v| round_magnitude::<D>(v, Round::NearestEven))
@@ -72,7 +83,9 @@ fn narrow_with<S: Format, D: Format>(
     };
     match Value::unpack::<S>(bits, env) {
         Value::Nan if matches!(D::SPECIALS, Specials::None) => sign | D::MAX,
+        _ if scale == NAN_SCALE && matches!(D::SPECIALS, Specials::None) => sign | D::MAX,
         Value::Nan => nan::convert::<S, D>(bits),
+        _ if scale == NAN_SCALE => nan::convert::<S, D>(bits & S::SIGN | S::DEFAULT_NAN & !S::SIGN),
         Value::Inf { .. } => out_of_range,
         Value::Finite(n) => match magnitude(scaled(n.exact(), -scale.clamp(-MAX_SCALE, MAX_SCALE))) {
             // FNUZ formats have no negative zero: its pattern is their NaN.

@@ -217,6 +217,13 @@ fn small_formats_overflow_as_documented() {
     }
     assert_eq!(scale_exponent(0x3f80_0000), 0);
     assert_eq!(scale_exponent(0xffff_ffff), 128);
+    // The scale 0xff makes a number a NaN of its sign (CDNA4 ISA 7.2); FP4 has none.
+    assert_eq!(widen::<Fp4, F32>(0x2, 128, ENV), 0x7fc0_0000);
+    assert_eq!(widen::<Bf8, F16>(0xfc, 128, ENV), 0xfe00);
+    assert_eq!(narrow::<F32, Fp8>(0xbf80_0000, 128, ENV), 0xff);
+    assert_eq!(narrow::<F32, Bf8>(0x7f80_0000, 128, clamp), 0x7e);
+    assert_eq!(narrow::<F32, Fp4>(0x8000_0000, 128, ENV), 0xf);
+    assert_eq!(narrow_stochastic::<F16, Fp6>(0x3c00, 0, 128, ENV), 0x1f);
 }
 
 #[test]

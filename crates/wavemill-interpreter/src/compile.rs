@@ -208,7 +208,12 @@ fn stays_inside(inst: &Inst) -> bool {
         }
         _ => true,
     };
-    has_rows && inst.op.is_defined() && inst.dst.iter().all(exists) && inst.src.iter().all(exists)
+    // Handlers read the mask as an aligned pair.
+    let has_mask = match inst.mask {
+        LaneMask::Active | LaneMask::All => true,
+        LaneMask::Given(pair) => pair.0.is_multiple_of(2) && pair.0 + 1 < Uni::COUNT,
+    };
+    has_rows && has_mask && inst.op.is_defined() && inst.dst.iter().all(exists) && inst.src.iter().all(exists)
 }
 
 /// The cost of each compiled operation of a block.
@@ -325,6 +330,7 @@ impl<'a> Compiler<'a> {
         op.mask = match inst.mask {
             LaneMask::Active => uni_offset(Uni::ACTIVE),
             LaneMask::All => ALL_LANES,
+            LaneMask::Given(pair) => uni_offset(pair),
         };
         op
     }

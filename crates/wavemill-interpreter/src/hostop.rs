@@ -231,8 +231,9 @@ pub(super) struct Ctx {
     pub context: u32,
     /// The source of clock values.
     pub clock: Clock,
-    /// For probes: the registers at `base`, and where events go (null for a wave that is not watched).
+    /// The registers at `base`.
     pub registers: *const Registers,
+    /// For probes: where events go (null for a wave that is not watched).
     pub events: *mut Events<'static>,
 }
 

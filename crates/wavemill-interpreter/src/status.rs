@@ -71,6 +71,8 @@ reads! {
     real_time |ctx, op| ticks(ctx, op, 10);
     lds_base |ctx, op| LDS_APERTURE;
     scratch_base |ctx, op| SCRATCH_APERTURE;
+    lds_end |ctx, op| (*ctx).lds_allocated.into();
+    rows |ctx, op| (&(*(*ctx).registers)).counts().rows[0].into();
 }
 
 /// The handler that reads a status.
@@ -81,5 +83,7 @@ pub(super) fn read_handler(status: Status) -> Handler {
         Status::RealTime => real_time,
         Status::LdsBase => lds_base,
         Status::ScratchBase => scratch_base,
+        Status::LdsEnd => lds_end,
+        Status::Rows => rows,
     }
 }

@@ -32,13 +32,17 @@ impl Inst {
     }
 
     /// The registers that it reads, one cell or row each: its sources, results of which it keeps a
-    /// part, and the active lanes. The index of an indexed move is known only at run time; its base
+    /// part, and the lanes that it works on. The index of an indexed move is known only at run time; its base
     /// stands for the register.
     pub fn reads(&self) -> impl Iterator<Item = Operand> {
         let sources = (0..self.src.len()).flat_map(|n| cells(self.src[n], self.source_dwords(n)));
         let results = (0..self.dst.len()).filter(|n| self.keeps(*n));
         let kept = results.flat_map(|n| cells(self.dst[n], self.result_dwords(n)));
-        let lanes = self.depends_on_active_lanes().then_some([Uni::ACTIVE, Uni::ACTIVE.plus(1)]);
+        let mask = match self.mask {
+            LaneMask::Given(pair) => pair,
+            LaneMask::Active | LaneMask::All => Uni::ACTIVE,
+        };
+        let lanes = self.depends_on_lanes().then_some([mask, mask.plus(1)]);
         sources.chain(kept).chain(lanes.into_iter().flatten().map(Operand::Uni))
     }
 
@@ -74,18 +78,18 @@ impl Inst {
         let signature = self.op.signature();
         let is_row = matches!(self.dst[n], Operand::Row(_));
         // Rows keep the values of inactive lanes, and of lanes that a permutation leaves out.
-        let lanes = is_row && (self.mask == LaneMask::Active || self.attrs.lanes.is_some());
+        let lanes = is_row && (self.mask != LaneMask::All || self.attrs.lanes.is_some());
         let part =
             n == 0 && self.attrs.dst_sel != SubDword::Dword && self.attrs.dst_unused == DstUnused::Preserve;
         signature.updates || lanes || part
     }
 
-    /// Whether its effect depends on which lanes are active.
-    fn depends_on_active_lanes(&self) -> bool {
+    /// Whether its effect depends on the lanes that its mask names.
+    fn depends_on_lanes(&self) -> bool {
         let signature = self.op.signature();
         let is_varying = |value: &Value| value.is_varying() || *value == Value::Mask;
         let varying = signature.sources.iter().chain(&signature.results).any(is_varying);
-        varying && self.mask == LaneMask::Active
+        varying && self.mask != LaneMask::All
     }
 }
 

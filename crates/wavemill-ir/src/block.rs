@@ -12,6 +12,9 @@ pub enum LaneMask {
     Active,
     /// All lanes.
     All,
+    /// The lanes whose bit is set in the pair of uniform temporaries that starts at this even one. Only loads and
+    /// stores of lanes can have such a mask.
+    Given(Uni),
 }
 
 /// One operation with its operands.

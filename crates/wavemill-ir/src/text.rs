@@ -179,10 +179,11 @@ fn tail(f: &mut fmt::Formatter<'_>, a: &Attrs, mask: LaneMask) -> fmt::Result {
     if a.scope != MemoryScope::Wave {
         write!(f, " scope={}", a.scope.name())?;
     }
-    if mask == LaneMask::All {
-        f.write_str(" all-lanes")?;
+    match mask {
+        LaneMask::Active => Ok(()),
+        LaneMask::All => f.write_str(" all-lanes"),
+        LaneMask::Given(pair) => write!(f, " lanes={pair:?}"),
     }
-    Ok(())
 }
 
 /// A value displayed with the names of an instruction family.

@@ -137,6 +137,15 @@ fn check(inst: &Inst) -> Result<(), String> {
     if matches!(inst.op, Op::Matrix(_)) && inst.mask != LaneMask::All {
         return Err("a product of matrices writes all lanes".to_owned());
     }
+    if let LaneMask::Given(pair) = inst.mask {
+        exists(pair.into(), 2)?;
+        if pair < Uni::TEMP0 || !pair.0.is_multiple_of(2) {
+            return Err("the mask of lanes must be an aligned pair of temporaries".to_owned());
+        }
+        if !matches!(inst.op, Op::Load(..) | Op::Store(..) | Op::BufferLoad(..) | Op::BufferStore(..)) {
+            return Err("only a load or a store can have a mask of lanes of its own".to_owned());
+        }
+    }
     let mut results = signature.results.into_iter().enumerate();
     results.try_for_each(|(n, value)| check_result(inst, n, value, signature.effects.atomic))?;
     (0..inst.src.len()).try_for_each(|n| check_source(inst, n, &signature))

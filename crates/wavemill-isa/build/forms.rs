@@ -174,6 +174,7 @@ fn rule(row: &SourceRow, encoding: Encoding, field: Field, target: Target, code:
             }
         }
         F::OpSel if flag(Flag::Opsel) => Bits(present | mods | 0b1000, 0),
+        F::OpSel if flag(Flag::DstHalf) => Bits(0b1000, 0b0111),
         F::OpSel if flag(Flag::Noopsel) => Fixed(0),
         F::OpSel => Ignored,
         F::OpSelHi if encoding == Encoding::MaiScaled => Free,

@@ -5,7 +5,7 @@
 //!
 //! - `%format F`: the format (opcode space) of the rows; once, first.
 //! - `%manual TEXT`: the manual's section that lists them; `%manual 908+: TEXT` adds the section
-//!   for instructions that no older target has.
+//!   for instructions that no other target has.
 //! - `%columns ROLE...`: the operand columns of the rows that follow, in text order. `shape` is the
 //!   column for the sizes of matrix products.
 //! - `%default ATTR...`: attributes that every row has; `!ATTR` in a row removes one.
@@ -420,10 +420,9 @@ impl Header {
         Ok(())
     }
 
-    /// The section for a row with these targets: the last one given for the oldest of them.
+    /// The section for a row with these targets: the last one given for all of them.
     fn section(&self, targets: TargetSet) -> String {
-        let oldest = targets.iter().next();
-        let fits = |set: TargetSet| oldest.is_some_and(|target| set.contains(target));
+        let fits = |set: TargetSet| targets.iter().all(|target| set.contains(target));
         self.manual
             .iter()
             .rev()

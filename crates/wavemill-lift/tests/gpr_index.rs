@@ -32,6 +32,7 @@ fn try_run(code: &[u32], index: u32) -> Result<Outcome, FaultCause> {
         // Bits of M0 that the instructions of this mode do not change.
         regs.set_uni(registers::M0, 0x0bad_0f00);
         regs.set_uni64(registers::EXEC, 0xf0f0_1234_ffff_8bce);
+        regs.set_uni64(registers::VCC, 0x0123_4567_89ab_cdef);
         for n in 0..32 {
             let row = std::array::from_fn(|lane| 0x3f80_0000 + 0x12_3457 * n + 0x1_0001 * lane as u32);
             regs.set_row(registers::vgpr(n as u16), &row);
@@ -93,6 +94,14 @@ fn each_operand_follows_its_bit() {
         (9, &[0xd28a_0001, 0x0001_0604], &[0xd28a_0005, 0x0001_0604], "v_writelane_b32 v1, s4, 3"),
         (3, &[0x7d92_0702], &[0x7d92_0f06], "v_cmp_lt_u32 vcc, v2, v3"),
         (8, &[0x3202_0702], &[0x320a_0702], "v_add_co_u32 v1, vcc, v2, v3"),
+        (8, &[0x3802_0702], &[0x380a_0702], "v_addc_co_u32 v1, vcc, v2, v3, vcc"),
+        (8, &[0xd1e0_6a01, 0x040a_0702], &[0xd1e0_6a05, 0x040a_0702], "v_div_scale_f32 v1, vcc, v2, v3, v2"),
+        (
+            8,
+            &[0xd1e8_0602, 0x0412_0702],
+            &[0xd1e8_0606, 0x0412_0702],
+            "v_mad_u64_u32 v[2:3], s[6:7], v2, v3, v[4:5]",
+        ),
         (1, &[0x6802_0604], &[0x6802_0604], "v_add_u32 v1, s4, v3"),
         (9, &[0x7e02_02fa, 0xf501_1102], &[0x7e0a_02fa, 0xf501_1106], "v_mov_b32_dpp v1, v2 row_shr:1"),
         (15, &[0xd38a_4001, 0x1802_0702], &[0xd38a_4005, 0x1802_0f06], "v_pk_add_u16 v1, v2, v3"),
@@ -142,6 +151,36 @@ fn an_index_beyond_the_registers_reads_vgpr0_and_writes_nothing() {
     // Index 254 must not reach the AccVGPRs: v_add_f32 v1, v2, v3 with v3 + 254.
     let zero = but_m0(run(&[0x0202_0102], 254)); // v_add_f32 v1, v2, v0
     assert!(but_m0(run(&[on(SRC1), 0x0202_0702, OFF], 254)) == zero);
+}
+
+/// Vega ISA 3.6.1: if one of several destinations is out of range, no result is written.
+#[test]
+fn an_instruction_with_several_results_writes_all_or_none() {
+    let add = (&[0x3202_0702][..], "v_add_co_u32 v1, vcc, v2, v3");
+    let add_carry = (&[0x3802_0702][..], "v_addc_co_u32 v1, vcc, v2, v3, vcc");
+    let scale = (&[0xd1e0_6a01, 0x040a_0702][..], "v_div_scale_f32 v1, vcc, v2, v3, v2");
+    let wide = (&[0xd1e8_0602, 0x0412_0702][..], "v_mad_u64_u32 v[2:3], s[6:7], v2, v3, v[4:5]");
+    let swap = (&[0x7e02_a302][..], "v_swap_b32 v1, v2");
+    for (enables, index, (code, what)) in [
+        (DST, 200, add),
+        (DST, 31, add),
+        (DST, 200, add_carry),
+        (DST, 200, scale),
+        (DST, 200, wide),
+        // With 32 registers only the high half of v[31:32] is absent.
+        (DST, 29, wide),
+        (DST, 200, swap),
+        (SRC0, 200, swap),
+        (SRC0, 30, swap),
+        (SRC0 | DST, 30, swap),
+    ] {
+        let nothing = but_m0(run(&[OFF], index));
+        let outcome = but_m0(run(&[&[on(enables)], code, &[OFF]].concat(), index));
+        assert!(outcome == nothing, "{what}, enables {enables:#x}, index {index}");
+    }
+    // The last register that the wave has.
+    let plain = but_m0(run(&[0x323e_0702], 30)); // v_add_co_u32 v31, vcc, v2, v3
+    assert!(but_m0(run(&[on(DST), 0x3202_0702, OFF], 30)) == plain);
 }
 
 #[test]

@@ -89,6 +89,8 @@ impl State<'_> {
             Status::RealTime => ticks(10),
             Status::LdsBase => LDS_APERTURE,
             Status::ScratchBase => SCRATCH_APERTURE,
+            Status::LdsEnd => self.around.lds.allocated().into(),
+            Status::Rows => self.regs.counts().rows[0].into(),
         };
         self.set_pair(inst.dst[0], value);
     }

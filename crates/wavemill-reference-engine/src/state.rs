@@ -36,6 +36,7 @@ impl State<'_> {
         match inst.mask {
             LaneMask::Active => self.regs.uni64(Uni::ACTIVE),
             LaneMask::All => !0,
+            LaneMask::Given(pair) => self.regs.uni64(pair),
         }
     }
 

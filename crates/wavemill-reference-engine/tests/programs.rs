@@ -195,6 +195,8 @@ fn operation(random: &mut SplitMix64) -> Op {
             Op::ReadStatus(Status::RealTime),
             Op::ReadStatus(Status::LdsBase),
             Op::ReadStatus(Status::ScratchBase),
+            Op::ReadStatus(Status::LdsEnd),
+            Op::ReadStatus(Status::Rows),
         ]),
         32 => random.pick(&[Op::MoveRelSource(width, cells), Op::MoveRelDest(width, cells)]),
         33 => Op::Matrix(matrix(random)),
@@ -402,7 +404,11 @@ fn instruction(random: &mut SplitMix64, guest: u32) -> Inst {
             dst: signature.results.map(|value| result(random, value)),
             src: [Operand::None; Inst::SOURCES],
             attrs: attributes(random, op),
-            mask: if random.one_in(12) { LaneMask::All } else { LaneMask::Active },
+            mask: match random.below(12) {
+                0 => LaneMask::All,
+                1 => LaneMask::Given(Uni::temp(2 * random.below(3) as u16)),
+                _ => LaneMask::Active,
+            },
             guest,
         };
         if let [Value::Bits(_), ..] = signature.results

@@ -43,11 +43,12 @@ pub enum Wide {
 }
 
 /// `a * b + c` rounded once into `to`. `singles` selects whether denormal f32 sources are kept,
-/// `halves` whether f16 ones are.
+/// `halves` whether f16 ones are. A flushed f16 source is +0, a flushed f32 source keeps its sign.
 #[must_use]
 pub fn fma_mix(to: Format, s: [Wide; 3], singles: bool, halves: bool, env: Env) -> u64 {
     let parts = s.map(|x| match x {
         Wide::Single(bits) => (F32, bits, singles),
+        Wide::Half(bits) if F16.is_denormal(bits) && !halves => (F16, 0, halves),
         Wide::Half(bits) => (F16, bits, halves),
     });
     let nan = parts.iter().find(|(f, bits, _)| f.is_nan(*bits)).map(|(f, bits, _)| to.nan_from(*f, *bits));

@@ -4,11 +4,19 @@ use crate::env::{Env, Round};
 use crate::format::{Datum, Format, Specials};
 use crate::number::Number;
 
+/// The power of two that the E8M0 code 255 would represent; the code is a NaN instead (CDNA4 ISA 7.2).
+const NAN_SCALE: i64 = 255 - 127;
+
 /// The power of two that the bits of an f32 represent as an E8M0 scale: its exponent field, biased
-/// by 127.
+/// by 127. [`widen`] and [`narrow`] treat 128 as a NaN.
 #[must_use]
 pub fn scale_of(bits: u32) -> i64 {
     i64::from(bits >> 23 & 0xff) - 127
+}
+
+/// A quiet NaN without a payload, with the sign of a datum (a documented choice).
+fn nan_of_sign(from: Format, a: u64, to: Format) -> u64 {
+    to.signed(a & from.sign() != 0, to.invalid() & !to.sign())
 }
 
 /// A small float times `2^scale`, converted to a wide format. Small denormals are always kept.
@@ -16,6 +24,7 @@ pub fn scale_of(bits: u32) -> i64 {
 pub fn widen(from: Format, to: Format, a: u64, scale: i64, env: Env) -> u64 {
     match from.decode(a, true) {
         Datum::Nan => to.nan_from(from, a),
+        _ if scale == NAN_SCALE => nan_of_sign(from, a, to),
         Datum::Infinite { negative } => to.signed(negative, to.infinity()),
         Datum::Finite { negative, value } => to.encode(&value.times_power(scale), negative, env),
     }
@@ -48,6 +57,8 @@ pub fn narrow(from: Format, to: Format, a: u64, scale: i64, random: Option<u32>,
     match from.decode(a, env.keeps_inputs) {
         Datum::Nan if to.specials == Specials::None => to.signed(negative, to.largest()),
         Datum::Nan => to.nan_from(from, a),
+        _ if scale == NAN_SCALE && to.specials == Specials::None => to.signed(negative, to.largest()),
+        _ if scale == NAN_SCALE => to.nan_from(from, nan_of_sign(from, a, from)),
         Datum::Infinite { .. } => beyond,
         Datum::Finite { value, .. } => {
             let value = value.times_power(-scale);

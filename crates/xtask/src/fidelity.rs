@@ -33,6 +33,10 @@ and which evidence would settle it.
 [Traces, statistics, coverage](trace.md#fidelity)). `wavemill explain` prints those of one
 instruction. Evidence is welcome: a measurement on hardware turns a facet into a test.
 
+The section of a manual says where an instruction is listed. Chapter 13 of the CDNA3 manual has
+encodings only. For the instructions that cite it, the oracle is AMD's pseudocode of gfx950, which
+the tests of `wavemill-lift` run, and mmasim for matrix products.
+
 ## Levels
 
 ";

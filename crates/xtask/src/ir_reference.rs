@@ -21,7 +21,8 @@ Written by `cargo run -p xtask -- ir-reference` from the lines of operations in 
 
 An operation works on cells of 32 bits in place. A *row* has a cell for each of the 64 lanes. A
 *uniform* cell has one value for the wave. A *mask* is a pair of uniform cells with a bit for each
-lane. Results are written in the active lanes.
+lane. Results are written in the active lanes. A load or a store can name a mask in temporaries
+instead (`lanes=ut4`).
 
 `v_fma_f32 v2, -v1, |s4|, v3 clamp` lifts to one operation on the rows v1, v2 and v3 and the uniform
 cell s4. [Loops compiled by hand](internals/compiled-loops.md) shows whole blocks.

@@ -471,6 +471,7 @@ impl Translator<'_> {
 
     /// A result register, merged under the strip's part of EXEC.
     fn masked(&self, register: AsmRegisterZmm, strip: usize, mask: LaneMask) -> AsmRegisterZmm {
+        assert!(!matches!(mask, LaneMask::Given(_)), "loads into LDS are not compiled");
         if self.settings.full || mask == LaneMask::All {
             return register;
         }

@@ -59,7 +59,7 @@ ops! {
         PkF16F32 = "pk.f16.f32" (F32, F32) -> (PKF16);
         /// Two bf16, nearest even, from f32 `src0` and `src1`.
         PkBf16F32 = "pk.bf16.f32" (F32, F32) -> (B32);
-        /// f32 from the bf16 in the selected half.
+        /// f32 from the bf16 in the selected half. Denormals are kept, whatever the mode says.
         F32Bf16 = "f32.bf16" (F16) -> (F32);
         /// Two signed normalised i16 from f32 `src0` and `src1`.
         PkNormI16F32 = "pknorm.i16.f32" (F32, F32) -> (B32);

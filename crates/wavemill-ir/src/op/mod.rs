@@ -79,13 +79,19 @@ pub enum Status {
     LdsBase,
     /// Address of the first byte of private memory in the flat address space.
     ScratchBase,
+    /// Number of bytes of LDS that accesses can reach: up to the end of the last granule.
+    LdsEnd,
+    /// Number of rows of the first bank that the wave has.
+    Rows,
 }
 
 impl Status {
     /// What its value depends on.
     const fn effects(self) -> Effects {
         match self {
-            Status::Context | Status::LdsBase | Status::ScratchBase => Effects::NONE,
+            Status::Context | Status::LdsBase | Status::ScratchBase | Status::LdsEnd | Status::Rows => {
+                Effects::NONE
+            }
             Status::Clock | Status::RealTime => Effects { reads_surroundings: true, ..Effects::NONE },
         }
     }

@@ -125,7 +125,8 @@ pub struct Row {
     first_form: u16,
     form_count: u16,
     fidelity: &'static [Exactness],
-    /// Where the manual lists it, such as "Vega 12.7".
+    /// Where the manual lists it, such as "Vega ISA 12.7". Chapter 13 of the CDNA3 manual has encodings only; AMD's
+    /// pseudocode of gfx950 and mmasim (matrix products) are the oracles for the meaning.
     pub section: &'static str,
     /// A remark: an erratum of the manual, or where the row departs from it. Empty for most rows.
     pub note: &'static str,

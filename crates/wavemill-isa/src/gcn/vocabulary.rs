@@ -469,6 +469,8 @@ words! {
         Omod = "omod",
         /// VOP3: OP_SEL selects register halves.
         Opsel = "opsel",
+        /// VOP3: bit 3 of OP_SEL selects the half of the destination. No assembly text sets it.
+        DstHalf = "dst_half",
         /// OP_SEL must be zero.
         Noopsel = "noopsel",
         /// OP_SEL and OP_SEL_HI exist but must be as in a plain instance.

@@ -89,8 +89,9 @@ impl Lifter {
         let attrs = Self::imm(inst.modifiers().offset);
         let load = IrOp::Load(space, memory_type(inst, data));
         let sources = [vaddr, saddr, Operand::None, Operand::None];
-        self.b.push(load, [temp.into(), Operand::None], sources, attrs);
-        self.store_lds_by_lane(temp, dwords, inst.modifiers().offset);
+        let to = self.lds_by_lane(dwords, inst.modifiers().offset);
+        self.b.push(load, [temp.into(), Operand::None], sources, attrs).mask = to.lanes;
+        self.store_lds_by_lane(to, temp, dwords);
         Lifted::Next
     }
 }

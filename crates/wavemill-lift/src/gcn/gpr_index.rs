@@ -5,7 +5,7 @@
 //! after it. The result's old value is fetched too, so that unwritten lanes and parts keep it, and
 //! accumulating instructions find their addend.
 
-use wavemill_ir::{Attrs, Op as IrOp, Operand, Row, ScalarOp, Uni, Width};
+use wavemill_ir::{Attrs, CmpPred, IntType, Op as IrOp, Operand, Row, ScalarOp, Status, Uni, Width};
 use wavemill_isa::gcn::{Access, Inst, Op, OperandSpec, Role};
 
 use super::lifter::{GPR_IDX_EN, Lifter};
@@ -93,10 +93,60 @@ impl Lifter {
         }
     }
 
-    /// Stores a pending result. Lanes that were not written have their old value.
-    pub(super) fn write_indexed(&mut self, result: IndexedResult) {
+    /// The mask that an instruction writes besides its VGPRs. It is pending in a temporary if these are indexed.
+    pub(super) fn indexed_mask(&mut self, mask: Operand) -> Operand {
+        if self.indexed_results[0].is_none() {
+            return mask;
+        }
+        let temp = self.b.uni_temp(2);
+        self.indexed_mask = Some((mask, temp));
+        temp.into()
+    }
+
+    /// Stores the pending results of an instruction. If the wave lacks a register of one of them, it stores none
+    /// (Vega ISA 3.6.1).
+    pub(super) fn write_indexed_results(&mut self) {
+        let results = std::mem::take(&mut self.indexed_results);
+        let mask = self.indexed_mask.take();
+        let all = match (results, mask) {
+            // Each operation stores all of its registers or none.
+            ([None, None], _) | ([Some(_), None] | [None, Some(_)], None) => None,
+            _ => Some(self.has_all(results)),
+        };
+        results.into_iter().flatten().for_each(|result| self.write_indexed(result, all));
+        if let (Some((mask, temp)), Some(all)) = (mask, all)
+            && let Operand::Uni(cell) = mask
+        {
+            self.b.scalar(ScalarOp::Select, Width::W64, cell, &[temp.into(), mask, all.into()]);
+        }
+    }
+
+    /// A temporary that is 1 if the wave has all registers of the results, else 0.
+    fn has_all(&mut self, results: [Option<IndexedResult>; 2]) -> Uni {
+        let (all, end) = (self.b.uni_temp(1), self.b.uni_temp(1));
+        let count = self.status_of(Status::Rows);
+        self.b.scalar(ScalarOp::Mov, Width::W32, all, &[Operand::Const(1)]);
+        for IndexedResult { base, rows, enable, .. } in results.into_iter().flatten() {
+            let index = self.vgpr_index(enable);
+            let first_end = Operand::Const(u64::from(base.0) + u64::from(rows));
+            self.b.scalar(ScalarOp::AddCarryOut, Width::W32, end, &[index.into(), first_end]);
+            let compare = IrOp::ScalarCmp(CmpPred::Le, IntType::U32);
+            let sources = [end.into(), count.into(), Operand::None, Operand::None];
+            self.b.push(compare, [end.into(), Operand::None], sources, Attrs::default());
+            self.b.scalar(ScalarOp::And, Width::W32, all, &[all.into(), end.into()]);
+        }
+        all
+    }
+
+    /// Stores a pending result, if `all` is absent or 1. Lanes that were not written have their old value.
+    fn write_indexed(&mut self, result: IndexedResult, all: Option<Uni>) {
         let IndexedResult { base, temp, rows, enable } = result;
         let index = self.vgpr_index(enable);
+        if let Some(all) = all {
+            // No wave has a register with this index, so nothing is stored.
+            let nowhere = Operand::Const(0xffff_ffff);
+            self.b.scalar(ScalarOp::Select, Width::W32, index, &[index.into(), nowhere, all.into()]);
+        }
         let sources = [temp.into(), index.into(), Operand::None, Operand::None];
         self.b.push(IrOp::IndexedWrite(rows), [base.into(), Operand::None], sources, Attrs::default());
     }

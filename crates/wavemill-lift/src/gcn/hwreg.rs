@@ -221,7 +221,7 @@ impl Lifter {
     }
 
     /// Two temporaries with a status of the machine.
-    fn status_of(&mut self, status: Status) -> Uni {
+    pub(super) fn status_of(&mut self, status: Status) -> Uni {
         let temp = self.b.uni_temp(2);
         let result = [temp.into(), Operand::None];
         self.b.push(Op::ReadStatus(status), result, [Operand::None; 4], Attrs::default());

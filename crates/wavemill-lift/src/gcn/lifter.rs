@@ -29,6 +29,8 @@ pub(super) struct Lifter {
     pub(super) next: u64,
     /// The indexed results of the current instruction, pending in temporaries.
     pub(super) indexed_results: [Option<IndexedResult>; 2],
+    /// The mask that the instruction writes with them: its register, and the temporaries that hold it.
+    pub(super) indexed_mask: Option<(Operand, Uni)>,
     /// Temporaries of the current instruction that are zero.
     pub(super) zeros: Option<Uni>,
 }

@@ -1,8 +1,8 @@
 //! Code shared by the memory formats: types of data, atomics, fences, lane numbers.
 
 use wavemill_ir::{
-    AtomicOp, Attrs, FenceScope, FpEnv, IntOp, MemType, MemoryScope, Op as IrOp, Operand, Row, ScalarOp,
-    Space, Width,
+    AtomicOp, Attrs, CmpPred, FenceScope, FpEnv, IntOp, IntType, LaneMask, MemType, MemoryScope, Op as IrOp,
+    Operand, Row, ScalarOp, Space, Status, Width,
 };
 use wavemill_isa::gcn::{Elem, Flag, Inst, Modifiers, Op, Type};
 use wavemill_isa::{CacheWords, Target};
@@ -114,6 +114,15 @@ pub(super) fn atomic_op(op: Op) -> Option<AtomicOp> {
     })
 }
 
+/// The locations in LDS of the lanes of a load to LDS.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LdsByLane {
+    /// The address of each lane.
+    address: Row,
+    /// The active lanes whose data fits into LDS. Only these load (Vega ISA 3.11 and 8.1.9, CDNA4 ISA 3.11).
+    pub(super) lanes: LaneMask,
+}
+
 impl Lifter {
     /// Attributes of an atomic on memory, which does not follow MODE: all atomics keep denormals
     /// except the f32 addition of targets whose facts say so.
@@ -151,26 +160,49 @@ impl Lifter {
     /// A fresh row with `lane * stride + M0[bits-1:0]` in each lane: the LDS address of loads to LDS and of the DS
     /// instructions without an address register (Vega ISA 8.1.9, 12.13).
     pub(super) fn lane_lds_address(&mut self, stride: u32, bits: u32) -> Row {
+        self.lane_lds_address_at(stride, bits, 0)
+    }
+
+    /// [`Lifter::lane_lds_address`] plus an offset, modulo 2^32.
+    fn lane_lds_address_at(&mut self, stride: u32, bits: u32, offset: i32) -> Row {
         let row = self.b.row_temp(1);
         let base = self.b.uni_temp(1);
         let constant = |value: u32| Operand::Const(u64::from(value));
         let base_bits = [M0.into(), constant((1 << bits) - 1)];
         self.b.scalar(ScalarOp::And, Width::W32, base, &base_bits);
+        if offset != 0 {
+            self.b.scalar(ScalarOp::AddCarryOut, Width::W32, base, &[base.into(), constant(offset as u32)]);
+        }
         self.int(IntOp::MaskCountLo, row, [constant(!0), constant(0), Operand::None]);
         self.int(IntOp::MaskCountHi, row, [constant(!0), row.into(), Operand::None]);
         self.int(IntOp::MadU24, row, [row.into(), constant(stride), base.into()]);
         row
     }
 
-    /// The second half of a load to LDS: lane `i` stores the `dwords` rows at `data` at M0 +
-    /// `offset` + `i` times their size. Narrow data has been extended to a dword (LLVM gives the
-    /// store four bytes).
-    pub(super) fn store_lds_by_lane(&mut self, data: Row, dwords: u16, offset: i32) {
+    /// Where a load to LDS stores: lane `i` at M0 + `offset` + `i` times the size of the data. Narrow data is extended
+    /// to a dword (LLVM gives the store four bytes).
+    pub(super) fn lds_by_lane(&mut self, dwords: u16, offset: i32) -> LdsByLane {
+        let bytes = 4 * u32::from(dwords);
         let bits = self.context.target.facts().lds_address_bits;
-        let address = self.lane_lds_address(4 * u32::from(dwords), bits);
+        let address = self.lane_lds_address_at(bytes, bits, offset);
+        // The first address at which the data does not fit.
+        let end = self.status_of(Status::LdsEnd);
+        let constant = |value: u32| Operand::Const(u64::from(value));
+        self.b.scalar(ScalarOp::SubBorrowOut, Width::W32, end, &[end.into(), constant(bytes - 1)]);
+        self.b.scalar(ScalarOp::MaxI, Width::W32, end, &[end.into(), constant(0)]);
+        let lanes = self.b.uni_temp(2);
+        let sources = [address.into(), end.into(), Operand::None, Operand::None];
+        let compare = IrOp::IntCmp(CmpPred::Lt, IntType::U32);
+        self.b.push(compare, [lanes.into(), Operand::None], sources, Attrs::default());
+        LdsByLane { address, lanes: LaneMask::Given(lanes) }
+    }
+
+    /// The second half of a load to LDS: stores the `dwords` rows at `data`. It tries the lanes without a location,
+    /// too, so that engines count what leaves LDS.
+    pub(super) fn store_lds_by_lane(&mut self, to: LdsByLane, data: Row, dwords: u16) {
         let op = IrOp::Store(Space::Lds, MemType::Dwords(dwords as u8));
-        let sources = [address.into(), Operand::None, data.into(), Operand::None];
-        self.b.push(op, [Operand::None; 2], sources, Self::imm(offset));
+        let sources = [to.address.into(), Operand::None, data.into(), Operand::None];
+        self.b.push(op, [Operand::None; 2], sources, Attrs::default());
     }
 }
 

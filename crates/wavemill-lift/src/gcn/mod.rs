@@ -44,7 +44,7 @@ pub struct Context {
     /// of CSP ([`registers::PRIVILEGED`] and so on).
     pub mode: u32,
     /// Whether registers are protected by ECC. With ECC, 16-bit loads clear the other half of the
-    /// register instead of keeping it (CDNA 3 ISA 9.1.6).
+    /// register instead of keeping it (LLVM, `GCNSubtarget::d16PreservesUnusedBits`).
     pub sramecc: bool,
     /// How matrix instructions sum their products.
     pub matrix: MatrixRule,
@@ -160,7 +160,9 @@ fn lift(
     max_guest: usize,
 ) -> Block {
     let b = BlockBuilder::new(pc);
-    let mut lifter = Lifter { context: *context, b, pc, next: pc, indexed_results: [None; 2], zeros: None };
+    let (indexed_results, indexed_mask) = ([None; 2], None);
+    let mut lifter =
+        Lifter { context: *context, b, pc, next: pc, indexed_results, indexed_mask, zeros: None };
     loop {
         lifter.pc = lifter.next;
         if lifter.b.guest_len() >= max_guest {
@@ -243,9 +245,9 @@ impl Lifter {
             Format::Mai | Format::MaiScaled => self.mai(inst),
             _ => Lifted::Unsupported,
         };
-        let results = std::mem::take(&mut self.indexed_results);
-        if let Lifted::Next = lifted {
-            results.into_iter().flatten().for_each(|result| self.write_indexed(result));
+        match lifted {
+            Lifted::Next => self.write_indexed_results(),
+            _ => (self.indexed_results, self.indexed_mask) = ([None; 2], None),
         }
         lifted
     }

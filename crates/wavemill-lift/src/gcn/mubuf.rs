@@ -1,4 +1,4 @@
-//! MUBUF instructions (Vega ISA 12.15, addresses in 8.1).
+//! MUBUF instructions (Vega ISA 12.14, addresses in 8.1).
 //!
 //! The manual rounds addresses of dwords down unless `SH_MEM_CONFIG.alignment_mode` is unaligned. It is unaligned for kernels
 //! of amdhsa, so addresses are not rounded.
@@ -50,8 +50,10 @@ impl Lifter {
         let sources = [vaddr, resource, offset, Operand::None];
         if modifiers.lds {
             let temp = self.b.row_temp(ty.dwords());
-            self.b.push(IrOp::BufferLoad(ty, addr), [temp.into(), Operand::None], sources, attrs);
-            self.store_lds_by_lane(temp, ty.dwords(), modifiers.offset);
+            let to = self.lds_by_lane(ty.dwords(), modifiers.offset);
+            let load = IrOp::BufferLoad(ty, addr);
+            self.b.push(load, [temp.into(), Operand::None], sources, attrs).mask = to.lanes;
+            self.store_lds_by_lane(to, temp, ty.dwords());
             return Lifted::Next;
         }
         let result = self.get(inst, Role::Vdata);

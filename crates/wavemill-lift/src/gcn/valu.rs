@@ -59,7 +59,8 @@ impl Lifter {
                 }
                 Role::Sdst => {
                     let slot = usize::from(!v.dst[0].is_none());
-                    v.dst[slot] = self.operand(inst, spec, operand);
+                    let mask = self.operand(inst, spec, operand);
+                    v.dst[slot] = self.indexed_mask(mask);
                     continue;
                 }
                 role => role.source(),
@@ -214,7 +215,7 @@ impl Valu {
                 return None;
             }
         } else if inst.row().format != Format::Vop3p
-            && inst.row().has(Flag::Opsel, inst.target())
+            && [Flag::Opsel, Flag::DstHalf].iter().any(|flag| inst.row().has(*flag, inst.target()))
             && self.result.bits() == 16
             && m.op_sel & 8 != 0
         {

@@ -1,4 +1,4 @@
-//! Instructions that exist only in the 64-bit encoding (Vega ISA 12.11).
+//! Instructions that exist only in the 64-bit encoding (Vega ISA 12.12).
 
 use wavemill_ir::{CvtOp as C, FloatOp as F, FloatType, IntOp as I, LaneOp as L, Operand, SubDword};
 use wavemill_isa::gcn::{Inst, Op as O};

@@ -305,6 +305,65 @@ fn loads_to_lds_go_by_lane_number() {
     }
 }
 
+/// Vega ISA 3.11 and 8.1.9, CDNA4 ISA 3.11: lanes whose data would be outside of LDS are masked, so they load nothing.
+#[test]
+fn loads_to_lds_do_not_touch_memory_for_lanes_outside_of_lds() {
+    const LDS: u32 = 512;
+    const RESOURCE: u32 = 12;
+    let flat = [(F::Vaddr, ADDRESS), (F::Saddr, SADDR)];
+    let buffer =
+        [(F::Vaddr, ADDRESS), (F::Srsrc, RESOURCE / 4), (F::Soffset, 128), (F::Offen, 1), (F::Lds, 1)];
+    for (target, op, fields, size) in [
+        (Target::Gfx950, Op::GlobalLoadLdsUshort, &flat[..], 4),
+        (Target::Gfx950, Op::GlobalLoadLdsDwordx4, &flat, 16),
+        (Target::Gfx906, Op::GlobalLoadDword, &[flat[0], flat[1], (F::Lds, 1)], 4),
+        (Target::Gfx906, Op::BufferLoadDword, &buffer, 4),
+        (Target::Gfx950, Op::BufferLoadDwordx4, &buffer, 16),
+    ] {
+        let name = op.row().name();
+        // Then the lane reads its data, if it is in LDS: otherwise 0.
+        let mut code = home_words(target, op, fields);
+        code.extend(home_words(target, Op::DsReadB32, &[(F::Vdst, 20), (F::Addr, 5)]));
+        let mut machine = Machine::new(target);
+        machine.lds_size = LDS;
+        machine.buffers = vec![vec![0x55; 64]];
+        // The first lanes have data in LDS and addresses in the buffer; the others have neither.
+        let run = |first: u32, inside: usize| {
+            machine.try_run(&code, |regs, buffers| {
+                set_exec(regs, !0);
+                regs.set_uni(registers::M0, first);
+                // A buffer resource without a stride, of many bytes.
+                regs.set_uni64(Uni(SADDR as u16), buffers[0]);
+                regs.set_uni64(Uni(RESOURCE as u16), buffers[0]);
+                regs.set_uni64(Uni(RESOURCE as u16 + 2), 0x0002_7000_ffff_ffff);
+                let outside = 1 << 20;
+                set_rows(
+                    regs,
+                    ADDRESS as u16,
+                    &[std::array::from_fn(|lane| if lane < inside { 0 } else { outside })],
+                );
+                set_rows(regs, 5, &[std::array::from_fn(|lane| first + size * lane as u32)]);
+            })
+        };
+        for lanes in [0, 1, 7, LDS / size] {
+            let lanes = lanes.min(64);
+            let first = if lanes == 0 { 0x1000 } else { LDS - size * lanes };
+            let outcome = run(first, lanes as usize).unwrap_or_else(|cause| panic!("{name}: {cause:?}"));
+            let bytes = if op == Op::GlobalLoadLdsUshort { 0x5555 } else { 0x5555_5555 };
+            let expected: [u32; 64] =
+                std::array::from_fn(|lane| if lane < lanes as usize { bytes } else { 0 });
+            assert_eq!(outcome.wave.vgprs[20], expected, "{name}, {lanes} lanes in LDS");
+        }
+        // A lane in LDS whose address is invalid still faults; the ones outside of LDS are not reported.
+        match run(LDS - 3 * size, 2) {
+            Err(FaultCause::Memory { lanes, .. }) => {
+                assert_eq!(lanes.iter().map(|lane| lane.lane).collect::<Vec<_>>(), [2], "{name}");
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
 #[test]
 fn an_access_outside_its_allocation_faults() {
     let fields = [(F::Vdst, DATA), (F::Vaddr, ADDRESS), (F::Saddr, SADDR)];

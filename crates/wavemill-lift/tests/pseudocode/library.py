@@ -194,6 +194,8 @@ def to_float(to):
 
 # Small formats. The pseudocode names these functions only; the formats are OCP's.
 SMALL = {"fp8": "fp8", "bf8": "bf8", "fp6": "fp6", "bf6": "bf6", "fp4": "fp4"}
+# The exponent of the scale 0xff, which is a NaN (CDNA4 ISA 7.2).
+NAN_SCALE = 255 - 127
 
 
 def small_kind(v):
@@ -207,7 +209,7 @@ def narrow(to, scaled, stochastic):
         w = int(to[2:])
         kind = FORMATS[to][3]
         scale = rest[-1].bits(8) - 127 if scaled else 0
-        if nan(v):
+        if nan(v) or scale == NAN_SCALE:
             return any_nan(to) if kind != "finite" else V("u", w, 0, ((0, w, "undefined"),))
         x = decode(fmt, v.b)
         if x[0] == "inf":
@@ -223,12 +225,12 @@ def narrow(to, scaled, stochastic):
 def widen(fmt, to, scaled):
     def call(_, v, *rest):
         bits = v.bits(int(fmt[2:]))
-        if is_nan(fmt, bits):
+        scale = rest[-1].bits(8) - 127 if scaled else 0
+        if is_nan(fmt, bits) or scale == NAN_SCALE:
             return any_nan(to)
         x = decode(fmt, bits)
         if x[0] == "inf":
             return V(*split(to), infinity(to, x[1]))
-        scale = rest[-1].bits(8) - 127 if scaled else 0
         return V(*split(to), encode(to, x[0], x[1], x[2] + scale))
     return call
 

@@ -264,6 +264,15 @@ fn denormals_of_mixed_operations() {
         "measured, llvm/llvm-project #205101", &[Gfx90a, Gfx950], &[0x330, 0x300],
             "v_fma_mix_f32 v0, v2, v3, v4 op_sel_hi:[1,1,0]",
             [V(2, 0x8001), V(3, 0x0400), V(4, 0)] => [V(0, 0)];
+        // -2^-24 times 1, plus -0. The author says that the flushed source is +0; the cases above cannot show its sign.
+        "stated, llvm/llvm-project #205101", &[Gfx90a, Gfx950], &[0x330, 0x300],
+            "v_fma_mix_f32 v0, v2, v3, v4 op_sel_hi:[1,1,0]",
+            [V(2, 0x8001), V(3, 0x3c00), V(4, 0x8000_0000)] => [V(0, 0)];
+        // The smallest denormal, and the largest negative one.
+        "AMD's pseudocode of gfx950", &[Gfx950], MODES,
+            "v_cvt_f32_bf16_e32 v0, v2
+             v_cvt_f32_bf16_e32 v1, v3",
+            [V(2, 1), V(3, 0x807f)] => [V(0, 0x0001_0000), V(1, 0x807f_0000)];
         // The f32 source obeys the field of f32: 2^-149 times 2^15.
         "Vega ISA 6.4, table 22", SINCE_906, &[0x3f0, 0x330], "v_fma_mix_f32 v0, v2, v3, 0 op_sel_hi:[0,1,0]",
             [V(2, 1), V(3, 0x7800)] => [V(0, 0x0000_8000)];
@@ -279,6 +288,34 @@ fn denormals_of_mixed_operations() {
              v_exp_f32_e32 v7, v8",
             [V(2, 0x0040_0000), V(3, 0x7f00_0000), V(8, 0xc300_0000)]
             => [V(0, 0x7f80_0000), V(1, 0), V(4, 0x7f80_0000), V(5, 0), V(6, 0xff80_0000), V(7, 0)];
+    });
+}
+
+/// The scale 0xff is a NaN. *Modelled*: the NaN has the sign of the element; FP4, FP6 and BF6 have none, so their
+/// largest number stands for it.
+#[test]
+fn scales_that_are_nans() {
+    check(facts! {
+        "CDNA4 ISA 7.2", &[Gfx950], MODES,
+            "v_cvt_scalef32_pk_f16_fp4 v0, v2, v3
+             v_cvt_scalef32_pk_bf16_fp4 v1, v2, v3
+             v_cvt_scalef32_pk_f32_fp4 v[4:5], v2, v3
+             v_cvt_scalef32_f32_fp8 v6, v2, v3",
+            [V(2, 0x2222_22a2), V(3, 0x7f80_0000)]
+            => [V(0, 0x7e00_7e00 | 0x8000_0000), V(1, 0x7fc0_7fc0 | 0x8000_0000), V(4, 0x7fc0_0000), V(5, 0xffc0_0000),
+                V(6, 0xffc0_0000)];
+        "CDNA4 ISA 7.2", &[Gfx950], MODES,
+            "v_cvt_scalef32_pk_fp8_f32 v0, v2, v4, v3
+             v_cvt_scalef32_pk_bf8_f32 v1, v2, v4, v3
+             v_cvt_scalef32_pk_fp4_f32 v5, v2, v4, v3",
+            [V(0, 0), V(1, 0), V(2, 0x3f80_0000), V(3, 0xff80_0001), V(4, 0xff80_0000), V(5, 0)]
+            => [V(0, 0xff7f), V(1, 0xfe7e), V(5, 0xf7)];
+        // The next smaller one is 2^127: 1.0 becomes 2^127, and 2^127 becomes 1.0.
+        "CDNA4 ISA 7.3", &[Gfx950], START,
+            "v_cvt_scalef32_pk_f32_fp4 v[4:5], v2, v3
+             v_cvt_scalef32_pk_fp8_f32 v0, v3, v3, v3",
+            [V(0, 0), V(2, 0x22), V(3, 0x7f00_0000)]
+            => [V(0, 0x3838), V(4, 0x7f00_0000), V(5, 0x7f00_0000)];
     });
 }
 

@@ -231,7 +231,7 @@ references! {
     "v_cvt_i16_f16" "-D-" |x| x.int(F16, I16);
     "v_cvt_norm_i16_f16" "-D-" |x| x.norm(0, F16, NORM_I16);
     "v_cvt_norm_u16_f16" "-D-" |x| x.norm(0, F16, U16);
-    "v_cvt_f32_bf16" "-SS" |x| x.float(0, BF16, F32);
+    "v_cvt_f32_bf16" "-KK" |x| x.float(0, BF16, F32);
     // VOP1: the rest. Transcendental ones obey no field (Vega ISA 12.8): f32 flushes except in sine and cosine, the others
     // keep.
     "v_trunc_f64" "-DD" |x| x.rounded(F64, Round::Zero);

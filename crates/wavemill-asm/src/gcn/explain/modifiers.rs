@@ -92,6 +92,7 @@ pub(super) fn description(row: &Row, encoding: Encoding, target: Target, id: F) 
         F::Abs | F::Neg | F::Omod if has_table(row, encoding, target) => Flag::Bitop3.description(),
         F::NegHi | F::OpSelHi | F::OpSelHi2 if is(Flag::Mix) => Flag::Mix.description(),
         F::OpSel if is(Flag::Dppctl) => Flag::Dppctl.description(),
+        F::OpSel if is(Flag::DstHalf) => Flag::DstHalf.description(),
         F::OpSel if encoding == Encoding::MaiScaled => {
             "Scaled matrix: low bit of the byte number of the scale, one bit per scale."
         }
@@ -165,6 +166,7 @@ fn syntax(row: &Row, encoding: Encoding, target: Target, id: F) -> Option<&'stat
         F::Neg => "-src",
         F::NegHi => "neg_hi:[n,...]",
         F::OpSel if row.has(Flag::Dppctl, target) => "fi:1, bound_ctrl:1",
+        F::OpSel if row.has(Flag::DstHalf, target) => return None,
         F::OpSel => "op_sel:[n,...]",
         F::OpSelHi | F::OpSelHi2 => "op_sel_hi:[n,...]",
         F::Clamp => "clamp",
