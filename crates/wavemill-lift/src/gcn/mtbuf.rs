@@ -51,8 +51,9 @@ impl Lifter {
         let modifiers = inst.modifiers();
         if modifiers.lds {
             let temp = self.b.row_temp(access.dwords());
-            self.b.push(op, [temp.into(), Operand::None], sources, attrs);
-            self.store_lds_by_lane(temp, access.dwords(), modifiers.offset);
+            let to = self.lds_by_lane(access.dwords(), modifiers.offset);
+            self.b.push(op, [temp.into(), Operand::None], sources, attrs).mask = to.lanes;
+            self.store_lds_by_lane(to, temp, access.dwords());
             return Lifted::Next;
         }
         self.b.push(op, [data, Operand::None], sources, attrs);
