@@ -354,3 +354,17 @@ fn every_engine_gives_the_results_of_the_files() {
         wrong[..wrong.len().min(400)].join("\n")
     );
 }
+
+/// A wrong bit of any kind of test is found, on every engine.
+#[test]
+fn a_wrong_result_is_reported() {
+    let runner = Runner::new();
+    for name in ["buffer", "exceptions", "scalar", "vop2"] {
+        let file = committed(name);
+        let mut test = file.tests.iter().find(|test| !test.rows.is_empty()).expect("a result").clone();
+        assert_eq!(runner.check(&file, &test), [""; 0]);
+        test.rows[0].1[5] ^= 1;
+        let wrong = runner.check(&file, &test);
+        assert_eq!(wrong.len(), test.targets.len() * runner.engines.len(), "{name}: {wrong:#?}");
+    }
+}

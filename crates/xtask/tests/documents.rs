@@ -153,6 +153,7 @@ fn documents() -> Vec<Page> {
         "CHANGELOG",
         "CONFORMANCE",
         "CONTRIBUTING",
+        "conformance/README",
         "kernels/README",
     ]
     .iter()
