@@ -122,6 +122,7 @@ exits! {
     invalidate_code |ctx, op| Exit::InvalidateCode { pc: (*op).own.jump.pc[0] };
     end |ctx, op| Exit::End;
     set_context |ctx, op| Exit::SetContext { value: scalar32(ctx, op, 0), next: (*op).own.jump.pc[0] };
+    resume |ctx, op| Exit::Resume { context: scalar32(ctx, op, 0), at: scalar64(ctx, op, 1) };
     illegal |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::IllegalInstruction };
     unsupported |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::Unsupported };
     halted |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::Halted };

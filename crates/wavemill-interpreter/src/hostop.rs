@@ -91,8 +91,20 @@ pub(super) union Own {
     pub lanes: *const [u8; LANES],
     /// For a product of matrices.
     pub matrix: *const matrix::Site,
-    /// For a step that collects exceptions: offset of the cell.
+    /// For a step that collects exceptions.
+    pub collect: Collect,
+}
+
+/// Data of a step that collects exceptions.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Collect {
+    /// Offset of the cell that collects them.
     pub cell: u32,
+    /// Exceptions that stop the wave.
+    pub traps: u32,
+    /// Another step of the same operation follows, and that one stops the wave.
+    pub more: bool,
 }
 
 /// Data of an atomic.
@@ -152,10 +164,15 @@ pub(super) enum Exit {
     Trap { pc: u64, id: u8 },
     /// The context changes.
     SetContext { value: u32, next: u64 },
+    /// The context changes, and the scheduler gets the wave, which continues at `at`.
+    Resume { context: u32, at: u64 },
     /// A memory access was refused; lanes are in [`Ctx::refused`].
     Memory { pc: u64, access: Access, space: FaultSpace, size: u32 },
     /// An atomic was misaligned; lanes are in [`Ctx::refused`].
     Misaligned { pc: u64, size: u32 },
+    /// An operation raises some of these exceptions; lanes are in [`Ctx::refused`], with the
+    /// exceptions that they raise.
+    Exceptions { pc: u64, enabled: u32 },
     /// The instruction cannot run.
     Fault { pc: u64, kind: FaultKind },
     /// The watcher of the wave has ended the run.

@@ -6,7 +6,7 @@ use std::fmt;
 use wavemill_ir::Uni;
 use wavemill_machine::engine::{Events, Executor, Inside, PrivateMemory, Surroundings, Task, Wave, WaveExit};
 use wavemill_machine::registers::uni_offset;
-use wavemill_machine::{BlockCount, BlockSource, FaultCause, FaultLane, OutOfRange};
+use wavemill_machine::{BlockCount, BlockSource, FaultCause, FaultLane, OutOfRange, RaisedLane};
 
 use crate::compile::{Code, Purpose, compile};
 use crate::hostop::{self, Clock, Ctx, Exit};
@@ -218,6 +218,11 @@ impl Executor for Runner<'_> {
                     }
                     op = self.entry(next, ctx.context);
                 }
+                Exit::Resume { context, at } => {
+                    ctx.context = context;
+                    wave.pc = at;
+                    break WaveExit::Preempted;
+                }
                 Exit::Preempted { pc, from } => {
                     wave.pc = pc;
                     wave.from = from;
@@ -246,6 +251,12 @@ impl Executor for Runner<'_> {
                 Exit::Memory { pc, access, space, size } => {
                     let cause = around.refusal(access, space, size, refused(&ctx));
                     break WaveExit::Fault { pc, cause };
+                }
+                Exit::Exceptions { pc, enabled } => {
+                    let raised =
+                        |(lane, raised): &(u8, u64)| RaisedLane { lane: *lane, raised: *raised as u32 };
+                    let lanes = ctx.refused.iter().map(raised).collect();
+                    break WaveExit::Fault { pc, cause: FaultCause::Exceptions { enabled, lanes } };
                 }
                 Exit::Misaligned { pc, size } => {
                     let lanes = refused(&ctx);

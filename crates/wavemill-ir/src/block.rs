@@ -98,6 +98,14 @@ pub enum Terminator {
         /// Address of the continuation.
         next: u64,
     },
+    /// Sets the wave's context as [`Terminator::SetContext`] does, and leaves the wave to the
+    /// scheduler, which may change its state. Then it continues at the address.
+    Resume {
+        /// Uniform operand that holds the new context.
+        context: Operand,
+        /// Constant or pair of uniform cells with the address.
+        at: Operand,
+    },
     /// Changes to code in memory take effect here; continues at the address.
     InvalidateCode(u64),
     /// The wave faults at the terminator's PC with this number, because the program requests it.

@@ -161,6 +161,9 @@ fn tail(f: &mut fmt::Formatter<'_>, a: &Attrs, mask: LaneMask) -> fmt::Result {
         }
         write!(f, "{})", if l.zero_fill { " or 0" } else { "" })?;
     }
+    if a.traps != 0 {
+        write!(f, " traps={:#x}", a.traps)?;
+    }
     if a.scope != MemoryScope::Wave {
         write!(f, " scope={}", a.scope.name())?;
     }
@@ -209,6 +212,9 @@ impl fmt::Display for Named<'_, Terminator> {
             Terminator::End => f.write_str("end"),
             Terminator::SetContext { value, next } => {
                 write!(f, "context {}, {next:#x}", value.text(*names))
+            }
+            Terminator::Resume { context, at } => {
+                write!(f, "resume {}, {}", context.text(*names), at.text(*names))
             }
             Terminator::InvalidateCode(next) => write!(f, "invalidate code, {next:#x}"),
             Terminator::Trap(id) => write!(f, "trap {id}"),

@@ -92,10 +92,15 @@ fn check_end(terminator: Terminator) -> Result<(), String> {
             exists(cell.into(), width.dwords())
         }
         Terminator::Indirect(cell) => exists(cell.into(), 2),
-        Terminator::SetContext { value: Operand::Row(_) | Operand::None, .. } => {
+        Terminator::SetContext { value: Operand::Row(_) | Operand::None, .. }
+        | Terminator::Resume { context: Operand::Row(_) | Operand::None, .. } => {
             Err("the context must be uniform".into())
         }
+        Terminator::Resume { at: Operand::Row(_) | Operand::None, .. } => {
+            Err("the address must be uniform".into())
+        }
         Terminator::SetContext { value, .. } => exists(value, 1),
+        Terminator::Resume { context, at } => exists(context, 1).and_then(|()| exists(at, 2)),
         _ => Ok(()),
     }
 }
@@ -242,6 +247,12 @@ mod tests {
             (Terminator::Indirect(Uni(Uni::COUNT - 2)), None),
             (Terminator::Indirect(Uni(Uni::COUNT - 1)), Some("uniform cell 290 does not exist")),
             (Terminator::SetContext { value: row, next: 0 }, Some("the context must be uniform")),
+            (Terminator::Resume { context: row, at: cell }, Some("the context must be uniform")),
+            (Terminator::Resume { context: cell, at: none }, Some("the address must be uniform")),
+            (
+                Terminator::Resume { context: cell, at: Uni(Uni::COUNT - 1).into() },
+                Some("uniform cell 290 does not exist"),
+            ),
         ] {
             assert_eq!(end.problem().as_deref(), wrong, "{end:?}");
         }

@@ -27,6 +27,15 @@ pub struct FaultLane {
     pub address: u64,
 }
 
+/// A lane in which an operation raised exceptions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RaisedLane {
+    /// Lane number, 0..64.
+    pub lane: u8,
+    /// The exceptions, as bits of `wavemill_float::Exceptions`.
+    pub raised: u32,
+}
+
 /// The memory that an access addressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -75,6 +84,13 @@ pub enum FaultCause {
         size: u32,
         /// Refused lanes.
         lanes: Vec<FaultLane>,
+    },
+    /// The instruction raises exceptions that the program enabled. It has not changed any register.
+    Exceptions {
+        /// The enabled exceptions, as bits of `wavemill_float::Exceptions`.
+        enabled: u32,
+        /// The lanes that raise one of them, in ascending order; at least one.
+        lanes: Vec<RaisedLane>,
     },
     /// The instruction cannot run.
     Instruction(FaultKind),

@@ -28,7 +28,8 @@ mod wave;
 pub use code::{BlockCount, BlockSource};
 pub use control::RunControl;
 pub use fault::{
-    Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, Strict, WaveResources, WaveSnapshot,
+    Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, RaisedLane, Strict, WaveResources,
+    WaveSnapshot,
 };
 pub use memory::{
     AddressMode, Allocated, Allocation, CHECKS_ACCESSES, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError,
@@ -41,6 +42,6 @@ pub use observe::{
 pub use out_of_range::OutOfRange;
 pub use registers::{CellPair, RegisterCounts, Registers};
 pub use schedule::{
-    Grid, Host, LiveWave, MAX_THREADS, RunError, RunOptions, RunStats, WaveInit, run, run_with,
+    Grid, Host, LiveWave, MAX_THREADS, RunError, RunOptions, RunStats, Traps, WaveInit, run, run_with,
 };
 pub use stall::Spin;

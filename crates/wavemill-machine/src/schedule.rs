@@ -15,13 +15,14 @@ mod grid;
 mod group;
 mod policy;
 mod stuck;
+mod traps;
 mod waiting;
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-pub use grid::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, WaveInit};
+pub use grid::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, Traps, WaveInit};
 
 use crate::code::BlockSource;
 use crate::control::RunControl;
@@ -31,6 +32,7 @@ use crate::observe::{Events, Findings, Interests, Observer, Reporter, SingleStep
 use crate::out_of_range::OutOfRange;
 use group::{Group, State, Watch};
 use policy::{Became, Goes, Next, Pace, Policy, SLICE, Standing, TURN};
+use traps::handled;
 use waiting::Looker;
 
 /// Most host threads of a run: each uses memory, and more threads would only wait for each other.
@@ -80,6 +82,8 @@ struct Run<'a> {
     strict: Strict,
     /// Whether to check if waves of a stopped run spin.
     detect_stalls: bool,
+    /// The handling of faults by the program itself.
+    traps: Option<&'a dyn Traps>,
     count_blocks: bool,
     engine: &'a dyn Engine,
     observer: Option<(&'a dyn Observer, &'a Interests)>,
@@ -142,11 +146,13 @@ fn run_grid(
     let threads = if options.deterministic { 1 } else { options.threads.map_or(cores, NonZeroUsize::get) };
     let threads = threads.min(MAX_THREADS).min(usize::try_from(total).unwrap_or(usize::MAX)).max(1);
     let resident = grid.resident.max(1);
+    let traps = grid.init.traps();
+    let find_stalls = options.find_stalls && traps.is_none();
     let run = Run {
         grid,
         threads,
         shared: Apart(Mutex::new(Shared {
-            policy: Policy::new(total, resident, options.find_stalls),
+            policy: Policy::new(total, resident, find_stalls),
             idle: Vec::new(),
             waiting: 0,
             fault: None,
@@ -174,7 +180,8 @@ fn run_grid(
         private: private_memory(grid, resident),
         poison: options.poison,
         strict: options.strict,
-        detect_stalls: options.find_stalls,
+        detect_stalls: find_stalls,
+        traps,
         count_blocks: options.count_blocks,
         engine,
         observer: observer.map(|observer| (observer, &interests)),
@@ -471,7 +478,8 @@ impl Run<'_> {
                 let around = self.around(&group.lds);
                 let wave = &mut group.waves[n];
                 let before = wave.retired;
-                let slice = SLICE.min(self.left.0.load(Relaxed).max(1) as u64);
+                let steps = self.traps.is_some_and(|traps| traps.steps(wave.context));
+                let slice = if steps { 1 } else { SLICE.min(self.left.0.load(Relaxed).max(1) as u64) };
                 let exit = match watched {
                     // The watcher may have ended the run at the start event of the wave.
                     Some(watch) => match watch.events.end_of_run(wave.pc) {
@@ -481,6 +489,10 @@ impl Run<'_> {
                     None => executor.run(wave, around, slice, None),
                 };
                 debug_assert!(wave.inside.is_none(), "an engine left a wave inside of a block");
+                let exit = match self.traps {
+                    Some(traps) => handled(traps, wave, exit, steps),
+                    None => exit,
+                };
                 cost += wave.retired - before + TURN;
                 if let Some(host) = self.host {
                     host.poll();

@@ -96,6 +96,12 @@ impl State<'_> {
                 self.context = self.cell(value, 0);
                 Then::Goes { to: next, branch: None }
             }
+            Terminator::Resume { context, at: to } => {
+                let to = self.pair(to);
+                self.context = self.cell(context, 0);
+                *pc = to;
+                Then::Stops(WaveExit::Preempted)
+            }
             Terminator::InvalidateCode(next) => Then::Invalidates(next),
             Terminator::Trap(number) => {
                 Then::Stops(WaveExit::Fault { pc: at, cause: FaultCause::Trap(number) })

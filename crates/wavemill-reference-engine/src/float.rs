@@ -5,6 +5,7 @@ use wavemill_float::{
     float_function, fma_mix_f16, fma_mix_f32, watched,
 };
 use wavemill_ir::{CmpPred, CvtOp, FloatOp, FloatType, Inst, LANES, SrcMods, SubDword};
+use wavemill_machine::{FaultCause, RaisedLane};
 
 use crate::state::{State, lanes_of};
 
@@ -51,30 +52,40 @@ fn value(inst: &Inst, op: FloatOp, ty: FloatType, s: [u64; 3], bit: bool) -> (u6
 }
 
 impl State<'_> {
-    /// Adds exceptions to the cell that collects them.
-    fn collect(&mut self, raised: Exceptions) {
+    /// Adds the exceptions of each lane to the cell that collects them.
+    ///
+    /// # Errors
+    /// The fault of the operation if it traps on one of them.
+    fn collect(&mut self, inst: &Inst, lanes: &[RaisedLane]) -> Result<(), FaultCause> {
+        let enabled = u32::from(inst.attrs.traps);
+        let trapping = lanes.iter().filter(|lane| lane.raised & enabled != 0).copied().collect::<Vec<_>>();
+        if !trapping.is_empty() {
+            return Err(FaultCause::Exceptions { enabled, lanes: trapping });
+        }
+        let raised = lanes.iter().fold(0, |all, lane| all | lane.raised);
         if let Some(cell) = self.exceptions
             && !self.regs.counts().lacks(cell)
         {
-            self.regs.set_uni(cell, self.regs.uni(cell) | raised.bits());
+            self.regs.set_uni(cell, self.regs.uni(cell) | raised);
         }
+        Ok(())
     }
 
     /// A float operation.
-    pub(crate) fn float(&mut self, inst: &Inst, op: FloatOp, ty: FloatType) {
+    pub(crate) fn float(&mut self, inst: &Inst, op: FloatOp, ty: FloatType) -> Result<(), FaultCause> {
         let scaled = self.pair(inst.src[3]);
         let result = |lane: usize, s| value(inst, op, ty, s, scaled >> lane & 1 != 0);
-        self.float_lanes(inst, result, |raised| raised);
+        self.float_lanes(inst, result, |raised| raised)
     }
 
     /// A conversion.
-    pub(crate) fn convert(&mut self, inst: &Inst, op: CvtOp) {
+    pub(crate) fn convert(&mut self, inst: &Inst, op: CvtOp) -> Result<(), FaultCause> {
         let function = convert_function(op);
         let is_float = inst.op.signature().results[0].float_type().is_some() || op == CvtOp::PkBf16F32;
         let inexact_counts = is_float || inst.attrs.imm != 0;
         let keep =
             |raised: Exceptions| if inexact_counts { raised } else { raised.without(Exceptions::INEXACT) };
-        self.float_lanes(inst, |_, s| (function(s, inst.attrs.fp), false), keep);
+        self.float_lanes(inst, |_, s| (function(s, inst.attrs.fp), false), keep)
     }
 
     /// Computes lanes, collects the exceptions of those that count, and writes results with output
@@ -84,9 +95,9 @@ impl State<'_> {
         inst: &Inst,
         result: impl Fn(usize, [u64; 3]) -> (u64, bool),
         keep: impl Fn(Exceptions) -> Exceptions,
-    ) {
+    ) -> Result<(), FaultCause> {
         let sources = self.sources(inst);
-        let (mut values, mut bits, mut all) = ([0; LANES], 0, Exceptions::NONE);
+        let (mut values, mut bits, mut all) = ([0; LANES], 0, Vec::new());
         let output = inst.op.signature().results[0].float_type();
         let attrs = &inst.attrs;
         for lane in lanes_of(sources.mask) {
@@ -97,29 +108,31 @@ impl State<'_> {
             };
             values[lane] = value.into();
             bits |= u64::from(bit) << lane;
-            all |= keep(raised);
+            all.push(RaisedLane { lane: lane as u8, raised: keep(raised).bits() });
         }
-        self.collect(all);
+        self.collect(inst, &all)?;
         self.write(inst, &values, sources.mask);
         self.set_pair(inst.dst[1], bits);
+        Ok(())
     }
 
     /// A comparison into a mask.
-    pub(crate) fn float_cmp(&mut self, inst: &Inst, pred: CmpPred, ty: FloatType) {
+    pub(crate) fn float_cmp(&mut self, inst: &Inst, pred: CmpPred, ty: FloatType) -> Result<(), FaultCause> {
         let sources = self.sources(inst);
-        let (mut bits, mut all) = (0, Exceptions::NONE);
+        let (mut bits, mut all) = (0, Vec::new());
         let env = inst.attrs.fp;
         for lane in lanes_of(sources.mask) {
             let [a, b, _] = sources.low(lane);
-            let (holds, raised) = watched(|| compare(pred, ty, a, b, env));
+            let (holds, mut raised) = watched(|| compare(pred, ty, a, b, env));
             bits |= u64::from(holds) << lane;
-            all |= raised;
             if inst.attrs.imm != 0 && compare(CmpPred::Unordered, ty, a, b, env) {
-                all |= Exceptions::INVALID;
+                raised |= Exceptions::INVALID;
             }
+            all.push(RaisedLane { lane: lane as u8, raised: raised.bits() });
         }
-        self.collect(all);
+        self.collect(inst, &all)?;
         self.set_pair(inst.dst[0], bits);
+        Ok(())
     }
 
     /// A test of classes, with a mask as its result.

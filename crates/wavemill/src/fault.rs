@@ -5,6 +5,6 @@ pub use crate::source::{InlinedCall, SourceLocation};
 pub use crate::stall::{FullStallReport, StallReport};
 pub use crate::unfinished::{FullUnfinished, StopCause, Unfinished, UnfinishedWave};
 pub use wavemill_machine::{
-    Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, Nearest, Neighbour, Neighbours, Spin,
-    WaveResources, WaveSnapshot,
+    Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, Nearest, Neighbour, Neighbours,
+    RaisedLane, Spin, WaveResources, WaveSnapshot,
 };

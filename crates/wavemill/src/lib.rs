@@ -59,6 +59,7 @@ mod services;
 mod source;
 mod stall;
 pub mod stats;
+mod traps;
 mod unfinished;
 
 pub use buffer::Buffer;

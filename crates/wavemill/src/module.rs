@@ -35,6 +35,8 @@ pub(crate) struct ModuleInner {
     image: Buffer,
     kernels: Vec<ObjectKernel>,
     globals: Vec<Global>,
+    /// Functions: first address, end, name; sorted by address.
+    functions: Arc<Vec<(u64, u64, String)>>,
     target: TargetId,
     /// Names of parameters that the metadata lacks.
     debug: Option<DebugInfo>,
@@ -177,7 +179,18 @@ impl Module {
             let range = segment.address.wrapping_add(bias)..segment.end().wrapping_add(bias);
             device.0.memory.protect(range, what)?;
         }
+        let mut functions: Vec<(u64, u64, String)> = object
+            .functions()
+            .filter(|s| s.place == SymbolPlace::Address)
+            .map(|s| {
+                let start = s.address.wrapping_add(bias);
+                (start, start.saturating_add(s.size), s.name.to_string())
+            })
+            .collect();
+        functions.sort();
+        let functions = Arc::new(functions);
         let inner = ModuleInner {
+            functions: functions.clone(),
             device: device.0.clone(),
             kernels: object.kernels().to_vec(),
             globals: object
@@ -200,16 +213,6 @@ impl Module {
             bias,
             image: buffer,
         };
-        let mut functions: Vec<(u64, u64, String)> = object
-            .functions()
-            .filter(|s| s.place == SymbolPlace::Address)
-            .map(|s| {
-                let start = s.address.wrapping_add(bias);
-                (start, start.saturating_add(s.size), s.name.to_string())
-            })
-            .collect();
-        functions.sort();
-        let functions = Arc::new(functions);
         let lines = Lines::of(bytes, bias).map(Arc::new);
         for segment in object.segments().iter().filter(|s| s.executable) {
             let [first, last] = [segment.address, segment.end()].map(|a| a.saturating_sub(image.start));
@@ -255,6 +258,12 @@ impl Module {
     #[must_use]
     pub fn globals(&self) -> &[Global] {
         &self.0.globals
+    }
+
+    /// Guest address of the function with this symbol; `None` if the module has no such function.
+    #[must_use]
+    pub fn function(&self, name: &str) -> Option<u64> {
+        self.0.functions.iter().find(|(_, _, known)| known == name).map(|(start, ..)| *start)
     }
 
     /// Target of the code object.

@@ -82,7 +82,7 @@ impl<'a> WaveRegisters<'a> {
     /// MODE.
     #[must_use]
     pub fn mode(self) -> u32 {
-        self.0.context
+        mode(self.0.context, self.0.cell(CSP))
     }
 
     /// TRAPSTS.
@@ -94,6 +94,6 @@ impl<'a> WaveRegisters<'a> {
     /// STATUS, as `s_getreg_b32` reads it.
     #[must_use]
     pub fn status(self) -> u32 {
-        status(self.scc(), self.exec(), self.vcc())
+        status(self.scc(), self.exec(), self.vcc(), self.0.cell(STATUS), self.0.context)
     }
 }

@@ -60,6 +60,12 @@ impl Compiler<'_> {
                 op.own = Jump::to(next);
                 op
             }
+            Terminator::Resume { context, at } => {
+                let mut op = self.host(control::resume);
+                self.source(&mut op, 0, context);
+                self.source(&mut op, 1, at);
+                op
+            }
             Terminator::Fault(FaultKind::IllegalInstruction) => self.host(control::illegal),
             Terminator::Fault(FaultKind::Unsupported) => self.host(control::unsupported),
             Terminator::Fault(FaultKind::NoCode) => self.host(control::no_code),

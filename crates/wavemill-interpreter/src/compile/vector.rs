@@ -6,13 +6,24 @@ use wavemill_ir::{
     SubDword, Uni, Width,
 };
 
-use wavemill_machine::registers::{STEP_MASK, uni_offset};
+use wavemill_machine::registers::{DUMP, STEP_MASK, uni_offset};
 
 use super::{Compiler, Unsupported};
 use crate::body::Shape;
 use crate::float::{self, FloatInfo, Operands, Source};
-use crate::hostop::{HostOp, Own, UNIFORM};
+use crate::hostop::{Collect, HostOp, Own, UNIFORM};
 use crate::{control, format_cvt, int, scalar, step};
+
+/// When a float operation collects its exceptions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Collects {
+    /// Before it runs.
+    Before,
+    /// It does not run: another check of the same guest instruction follows.
+    More,
+    /// It does not run: this is the last check.
+    Only,
+}
 
 impl Compiler<'_> {
     pub(super) fn int(&mut self, inst: &Inst, op: IntOp) -> Result<(), Unsupported> {
@@ -38,11 +49,17 @@ impl Compiler<'_> {
         if let Op::Float(op, FloatType::PkF32) = inst.op {
             return self.two_singles(inst, op);
         }
+        self.one_float(inst, Collects::Before)
+    }
+
+    /// A float operation whose operands have at most one value per lane.
+    fn one_float(&mut self, inst: &Inst, collects: Collects) -> Result<(), Unsupported> {
+        let traps = u32::from(inst.attrs.traps);
         let plan = float::plan(inst, self.tier).ok_or(Unsupported)?;
         self.opaque |= plan.opaque;
         let modified = inst.attrs.src.iter().any(|m| m.abs || m.neg);
         // The step that collects exceptions needs sources with modifiers applied.
-        let inside = plan.run_mods.is_some() && self.exceptions.is_none();
+        let inside = plan.run_mods.is_some() && self.exceptions.is_none() && traps == 0;
         let mut h = match plan.operands {
             Operands::Whole => {
                 let sources =
@@ -69,11 +86,18 @@ impl Compiler<'_> {
             result: plan.result,
             reference: plan.reference,
         });
-        if let Some(cell) = self.exceptions {
+        if self.exceptions.is_some() || traps != 0 {
             let mut step = h;
             step.run = float::exceptions::handler();
-            step.own = Own { cell: self.counts.uniform_dest(cell) };
+            // An operation whose exceptions were checked before collects them again.
+            let cell = self.exceptions.filter(|_| collects == Collects::Before);
+            let cell = cell.map_or(DUMP, |cell| self.counts.uniform_dest(cell));
+            let more = collects == Collects::More;
+            step.own = Own { collect: Collect { cell, traps, more } };
             self.ops.push(step);
+        }
+        if collects != Collects::Before {
+            return Ok(());
         }
         let dwords = plan.result.dwords;
         let Some(run) = plan.output else { return self.finish(inst, h, dwords) };
@@ -119,9 +143,17 @@ impl Compiler<'_> {
             }
             one
         };
-        let (low, high) = (half(false), half(true));
-        let reads = |one: &Inst, row: Operand| one.src.contains(&row);
+        let (mut low, mut high) = (half(false), half(true));
         let used = self.step_rows;
+        if inst.attrs.traps != 0 {
+            // The wave stops before the first of the two writes its result.
+            self.one_float(&low, Collects::More)?;
+            self.step_rows = used;
+            self.one_float(&high, Collects::Only)?;
+            self.step_rows = used;
+            (low.attrs.traps, high.attrs.traps) = (0, 0);
+        }
+        let reads = |one: &Inst, row: Operand| one.src.contains(&row);
         if !reads(&high, low.dst[0]) {
             self.float(&low)?;
             self.step_rows = used;
@@ -144,7 +176,6 @@ impl Compiler<'_> {
             guest: inst.guest,
         };
         self.int(&copy, IntOp::Mov)?;
-        let mut high = high;
         for s in high.src.iter_mut().filter(|s| **s == low.dst[0]) {
             *s = kept.into();
         }

@@ -1,7 +1,8 @@
 //! Collects the floating-point exceptions of an operation.
 //!
 //! Handlers compute only results. If exceptions are observable, a step before each float operation
-//! performs it once more in the scalar library and collects the exceptions.
+//! performs it once more in the scalar library and collects the exceptions. If the operation traps
+//! on some of them, the step leaves before it.
 
 use wavemill_float as exact;
 use wavemill_float::Exceptions;
@@ -9,15 +10,27 @@ use wavemill_ir::{CmpPred, CvtOp, FloatOp, FloatType, Op};
 
 use super::lanes::{info, mix_sources, sources};
 use crate::body::{lane_mask, scalar64};
-use crate::hostop::{Ctx, Handler, HostOp};
+use crate::control::leave;
+use crate::hostop::{Collect, Ctx, Exit, Handler, HostOp};
 use crate::mem::for_lanes;
 
+/// Notes the exceptions of a lane, where an earlier step of the operation may have noted others.
+fn note(lanes: &mut Vec<(u8, u64)>, lane: u8, raised: Exceptions) {
+    let raised = u64::from(raised.bits());
+    match lanes.binary_search_by_key(&lane, |(lane, _)| *lane) {
+        Ok(at) => lanes[at].1 |= raised,
+        Err(at) => lanes.insert(at, (lane, raised)),
+    }
+}
+
 /// Adds the exceptions that the operation raises in its active lanes to the cell that collects
-/// them. It has the operands of the operation's handler.
+/// them, or leaves if the operation traps on one of them. It has the operands of the operation's
+/// handler.
 unsafe fn collect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; nothing is written but that cell, which is inside the register file.
     unsafe {
         let info = info(op);
+        let Collect { cell, traps, more } = (*op).own.collect;
         let fp = info.attrs.fp;
         let ty = info.result.float;
         let mut all = Exceptions::NONE;
@@ -45,7 +58,7 @@ unsafe fn collect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
                 }
                 _ => {}
             });
-            all |= match info.op {
+            let raised = match info.op {
                 Op::Cvt(CvtOp::PkBf16F32) => raised,
                 Op::Cvt(_) if ty.is_none() && info.attrs.imm == 0 => raised.without(Exceptions::INEXACT),
                 Op::FloatCmp(_, ty) if info.attrs.imm != 0 => {
@@ -54,8 +67,15 @@ unsafe fn collect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
                 }
                 _ => raised,
             };
+            all |= raised;
+            if raised.bits() & traps != 0 {
+                note(&mut (*ctx).refused, lane as u8, raised);
+            }
         });
-        let cell = (*ctx).base.add((*op).own.cell as usize) as *mut u32;
+        if !more && !(*ctx).refused.is_empty() {
+            return leave(ctx, Exit::Exceptions { pc: (*op).pc, enabled: traps });
+        }
+        let cell = (*ctx).base.add(cell as usize) as *mut u32;
         cell.write(cell.read() | all.bits());
         HostOp::next(op)
     }

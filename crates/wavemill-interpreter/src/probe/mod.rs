@@ -170,7 +170,7 @@ unsafe fn after(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         }
         let old = (*ctx).context;
         let new = match site.end {
-            Some(Terminator::SetContext { .. }) => scalar32(ctx, op, 0),
+            Some(Terminator::SetContext { .. } | Terminator::Resume { .. }) => scalar32(ctx, op, 0),
             _ => old,
         };
         let changes = Changes {

@@ -369,6 +369,12 @@ impl Op {
         }
     }
 
+    /// Whether the operation raises floating-point exceptions.
+    #[must_use]
+    pub const fn raises(self) -> bool {
+        matches!(self, Op::Float(..) | Op::FloatCmp(..) | Op::Cvt(_))
+    }
+
     /// Whether the operation works on both halves of its cells, so that source selects name halves.
     #[must_use]
     pub fn is_packed(self) -> bool {

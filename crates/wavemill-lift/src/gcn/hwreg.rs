@@ -8,9 +8,11 @@ use wavemill_isa::gcn::{self, Inst, Role};
 use super::lifter::{Lifted, Lifter};
 use super::registers::{self, CSP, EXEC, SCC, TRAPSTS, VCC};
 
-/// The bits of MODE that code depends on: rounding (3:0), denormals (7:4), DX10_CLAMP, IEEE,
-/// FP16_OVFL (23), GPR_IDX_EN (27), VSKIP (28) (Vega ISA 3.4). Only these bits key lifted blocks.
-pub const MODE_KEY: u32 = 0x1880_03ff;
+/// The bits of a context that code depends on. They are bits of MODE: rounding (3:0), denormals
+/// (7:4), DX10_CLAMP, IEEE, DEBUG (11), EXCP_EN for floats (18:12), FP16_OVFL (23), GPR_IDX_EN (27),
+/// VSKIP (28) (Vega ISA 3.4); and above them the flags for trap handlers
+/// ([`PRIVILEGED`](registers::PRIVILEGED) and so on). Only these bits key lifted blocks.
+pub const MODE_KEY: u32 = 0xf887_fbff;
 
 /// Numbers of hardware registers (Vega ISA 5.8, table 15; CDNA3 ISA 5.8).
 mod number {
@@ -21,6 +23,8 @@ mod number {
     pub(super) const GPR_ALLOC: u8 = 5;
     pub(super) const LDS_ALLOC: u8 = 6;
     pub(super) const SH_MEM_BASES: u8 = 15;
+    pub(super) const TBA_LO: u8 = 16;
+    pub(super) const TMA_HI: u8 = 19;
     pub(super) const XCC_ID: u8 = 20;
 }
 
@@ -103,6 +107,9 @@ impl Lifter {
             number::GPR_ALLOC => registers::GPR_ALLOC.into(),
             number::LDS_ALLOC => registers::LDS_ALLOC.into(),
             number::SH_MEM_BASES => self.memory_bases().into(),
+            number::TBA_LO..=number::TMA_HI => {
+                registers::TBA.plus(u16::from(register - number::TBA_LO)).into()
+            }
             number::XCC_ID => registers::XCC_ID.into(),
             _ => constant(0),
         };
@@ -113,13 +120,23 @@ impl Lifter {
     }
 
     /// Writes the field that the constant of the instruction names. All registers except MODE and
-    /// TRAPSTS are read-only: writes to them are ignored (Vega ISA 5.8).
+    /// TRAPSTS are read-only: writes to them are ignored (Vega ISA 5.8). A trap handler also writes
+    /// STATUS, TBA and TMA (Vega ISA 3.3).
     pub(super) fn write_hwreg(&mut self, inst: &Inst, value: Operand) -> Lifted {
         let HwregField { register, field } = HwregField::of(inst);
         match register {
             number::MODE => self.set_mode(value, field),
             number::TRAPSTS => {
                 self.insert(TRAPSTS, TRAPSTS.into(), value, field);
+                Lifted::Next
+            }
+            number::STATUS if self.is_privileged() => {
+                self.write_status(value, field);
+                Lifted::Next
+            }
+            number::TBA_LO..=number::TMA_HI if self.is_privileged() => {
+                let cell = registers::TBA.plus(u16::from(register - number::TBA_LO));
+                self.insert(cell, cell.into(), value, field);
                 Lifted::Next
             }
             _ => Lifted::Next,
@@ -136,8 +153,48 @@ impl Lifter {
         if field.mask() & CSP_FIELD.mask() != 0 {
             let shift = constant(CSP_FIELD.offset.into());
             self.b.scalar(ScalarOp::Shr, Width::W32, CSP, &[mode.into(), shift]);
+            // The context has flags in its place.
+            let flags = self.context.mode >> CSP_FIELD.offset;
+            self.insert(mode, mode.into(), constant(flags), CSP_FIELD);
+        }
+        // The scheduler takes single steps.
+        if field.mask() & registers::MODE_DEBUG != 0 && self.has_handler() {
+            return Lifted::End(Terminator::Resume { context: mode.into(), at: Operand::Const(self.next) });
         }
         Lifted::End(Terminator::SetContext { value: mode.into(), next: self.next })
+    }
+
+    /// Writes the bits of STATUS that a trap handler can write.
+    fn write_status(&mut self, value: Operand, field: Field) {
+        let word = self.b.uni_temp(1);
+        let old = [registers::STATUS.into(), SCC.into()];
+        self.b.scalar(ScalarOp::Or, Width::W32, word, &old);
+        self.insert(word, word.into(), value, field);
+        self.b.scalar(ScalarOp::And, Width::W32, SCC, &[word.into(), constant(1 << registers::STATUS_SCC)]);
+        let bits = constant(registers::STATUS_HANDLED);
+        self.b.scalar(ScalarOp::And, Width::W32, registers::STATUS, &[word.into(), bits]);
+    }
+
+    /// Sets or clears STATUS.HALT, which takes effect when the wave leaves its trap handler.
+    pub(super) fn set_halt(&mut self, halt: bool) {
+        let (cell, field) = (registers::STATUS, Field::new(registers::STATUS_HALT as u8, 1));
+        self.insert(cell, cell.into(), constant(halt.into()), field);
+    }
+
+    /// A temporary: whether bit `n` of [`registers::STATUS_COND_DBG`] is set in STATUS.
+    pub(super) fn debug_condition(&mut self, n: usize) -> Uni {
+        let temp = self.b.uni_temp(1);
+        let bits = constant(registers::STATUS_COND_DBG[n] | 1 << 16);
+        self.b.scalar(ScalarOp::BfeU, Width::W32, temp, &[registers::STATUS.into(), bits]);
+        temp
+    }
+
+    /// A temporary with the wave's context outside its trap handler.
+    pub(super) fn without_privilege(&mut self) -> Uni {
+        let context = self.status_of(Status::Context);
+        let bits = constant(!registers::PRIVILEGED);
+        self.b.scalar(ScalarOp::And, Width::W32, context, &[context.into(), bits]);
+        context
     }
 
     /// Clears the exceptions in TRAPSTS.
@@ -174,7 +231,12 @@ impl Lifter {
     /// A temporary with STATUS.
     fn status_register(&mut self) -> Uni {
         let (word, bit) = (self.b.uni_temp(1), self.b.uni_temp(1));
-        self.b.scalar(ScalarOp::Or, Width::W32, word, &[SCC.into(), constant(registers::STATUS_VALID)]);
+        let known = constant(registers::status_of_context(self.context.mode));
+        self.b.scalar(ScalarOp::Or, Width::W32, word, &[SCC.into(), known]);
+        if self.has_handler() {
+            let handled = registers::STATUS;
+            self.b.scalar(ScalarOp::Or, Width::W32, word, &[word.into(), handled.into()]);
+        }
         for (mask, at) in [(EXEC, registers::STATUS_EXECZ), (VCC, registers::STATUS_VCCZ)] {
             let sources = [mask.into(), Operand::Const(0), Operand::None, Operand::None];
             let compare = Op::ScalarCmp(CmpPred::Eq, IntType::U64);

@@ -55,9 +55,13 @@ impl Lifter {
         use gcn::Operand as O;
         match operand {
             O::Sgpr { first, .. } => registers::scalar(u16::from(first)).into(),
-            // Waves are never privileged. For them these registers read as zero (CDNA4 ISA 3.10);
-            // for the older targets the manual mentions no such rule (Vega ISA 3.10).
-            O::Ttmp { .. } if spec.access == Access::Read && self.context.target.facts().ttmp_reads_zero => {
+            // Outside the trap handler these registers read as zero (CDNA4 ISA 3.10); for the older
+            // targets the manual mentions no such rule (Vega ISA 3.10).
+            O::Ttmp { .. }
+                if spec.access == Access::Read
+                    && self.context.target.facts().ttmp_reads_zero
+                    && !self.is_privileged() =>
+            {
                 self.zeros()
             }
             O::Ttmp { first, .. } => TTMP0.plus(u16::from(first)).into(),
@@ -111,6 +115,9 @@ impl Lifter {
     /// can write (Vega ISA 3.10). Operations of the instruction that read the result back still see
     /// it.
     pub(super) fn drop_trap_temporaries(&mut self) {
+        if self.is_privileged() {
+            return;
+        }
         if !self.b.guest_insts().iter().any(|inst| inst.dst.iter().any(|d| is_trap_temporary(*d))) {
             return;
         }
@@ -186,6 +193,16 @@ impl Lifter {
             ieee: mode >> 9 & 1 != 0,
             fp16_ovfl: mode >> 23 & 1 != 0,
         }
+    }
+
+    /// Whether the wave is in its trap handler.
+    pub(super) fn is_privileged(&self) -> bool {
+        self.context.mode & registers::PRIVILEGED != 0
+    }
+
+    /// Whether there is a trap handler.
+    pub(super) fn has_handler(&self) -> bool {
+        self.context.mode & registers::HANDLED != 0
     }
 
     /// Whether a bit of MODE is set.

@@ -39,7 +39,8 @@ use crate::family::{Fetch, Lift};
 pub struct Context {
     /// The instruction set.
     pub target: Target,
-    /// Value of the MODE register at the start of the block.
+    /// Value of the MODE register at the start of the block. Flags for trap handlers are in place
+    /// of CSP ([`registers::PRIVILEGED`] and so on).
     pub mode: u32,
     /// Whether registers are protected by ECC. With ECC, 16-bit loads clear the other half of the
     /// register instead of keeping it (CDNA 3 ISA 9.1.6).
@@ -137,7 +138,8 @@ const MAX_GUEST: usize = 512;
 /// A word that is not an instruction, or an instruction without a meaning yet, ends the block with
 /// a fault terminator. The fault is reported if and only if a wave reaches it.
 pub fn lift_block(context: &Context, pc: u64, fetch: &mut dyn FnMut(u64, &mut [u8; 16]) -> usize) -> Block {
-    lift(context, pc, fetch, MAX_GUEST)
+    let max_guest = if registers::steps(context.mode) { 1 } else { MAX_GUEST };
+    lift(context, pc, fetch, max_guest)
 }
 
 /// Lifts the one instruction at guest address `pc`, otherwise as [`lift_block`].
@@ -181,7 +183,11 @@ fn lift(
         let mut lifted = lifter.inst(&inst);
         lifter.drop_trap_temporaries();
         let modifiers = inst.modifiers();
+        let traps = registers::trapping(context.mode);
         for operation in lifter.b.guest_insts() {
+            if operation.op.raises() {
+                operation.attrs.traps = traps;
+            }
             if operation.accesses_caches() {
                 operation.attrs.scope = memory::scope(context.target, operation.op, &modifiers);
             }

@@ -35,8 +35,17 @@ pub const LDS_ALLOC: Uni = Uni(132);
 pub const XCC_ID: Uni = Uni(133);
 /// MODE.CSP: the number of entries on the stack of forks (Vega ISA 3.4).
 pub const CSP: Uni = Uni(134);
+/// The bits of STATUS that only a trap handler writes (Vega ISA 3.3).
+pub const STATUS: Uni = Uni(135);
+/// TBA, low half: the address of the trap handler (Vega ISA 3.10).
+pub const TBA: Uni = Uni(136);
+/// TMA, low half: the address of the trap handler's memory (Vega ISA 3.10).
+pub const TMA: Uni = Uni(138);
+/// Address of the instruction that raised an enabled exception, low half: it completes before the
+/// wave enters its trap handler.
+pub const RAISED_PC: Uni = Uni(140);
 /// Number of cells that belong to registers, without the IR's own cells.
-pub const CELLS: u16 = 135;
+pub const CELLS: u16 = 142;
 /// SGPRs that a wave can have, the special ones included.
 pub const MAX_SGPRS: u16 = 112;
 
@@ -86,13 +95,56 @@ pub fn of_the_same_kind(cell: Uni) -> Option<CellRange> {
     Some(CellRange { first, end })
 }
 
-/// STATUS (Vega ISA 3.3): SCC in bit 0, EXECZ in 9, VCCZ in 10, VALID in 16; the rest concerns traps and graphics.
+/// STATUS (Vega ISA 3.3) of a wave with this context; `handled` are the bits of [`STATUS`].
 #[must_use]
-pub const fn status(scc: bool, exec: u64, vcc: u64) -> u32 {
+pub const fn status(scc: bool, exec: u64, vcc: u64, handled: u32, context: u32) -> u32 {
     (scc as u32) << STATUS_SCC
         | ((exec == 0) as u32) << STATUS_EXECZ
         | ((vcc == 0) as u32) << STATUS_VCCZ
-        | STATUS_VALID
+        | handled
+        | status_of_context(context)
+}
+
+/// The bits of STATUS that depend on the context: PRIV, TRAP_EN, VALID.
+pub(super) const fn status_of_context(context: u32) -> u32 {
+    let privileged = (context & PRIVILEGED != 0) as u32;
+    let handled = (context & HANDLED != 0) as u32;
+    STATUS_VALID | privileged << STATUS_PRIV | handled << STATUS_TRAP_EN
+}
+
+/// Bit of a context: the wave is in its trap handler (STATUS.PRIV). The three bits of MODE.CSP are
+/// not part of a context, and these flags replace them.
+pub const PRIVILEGED: u32 = 1 << 31;
+/// Bit of a context: there is a trap handler (STATUS.TRAP_EN).
+pub const HANDLED: u32 = 1 << 30;
+/// Bit of a context: the next instruction completes although it raises enabled exceptions, and then
+/// the wave enters its trap handler.
+pub const COMPLETES: u32 = 1 << 29;
+/// MODE.DEBUG: the wave enters its trap handler after each instruction (Vega ISA 3.4).
+pub const MODE_DEBUG: u32 = 1 << 11;
+/// First bit of MODE.EXCP_EN, in the order of TRAPSTS.EXCP (Vega ISA 3.4).
+pub const MODE_EXCP_EN: u32 = 12;
+/// MODE.CSP in a context: it has a cell of its own.
+const CONTEXT_FLAGS: u32 = PRIVILEGED | HANDLED | COMPLETES;
+
+/// MODE of a wave with this context and this number of entries on its stack of forks.
+#[must_use]
+pub const fn mode(context: u32, csp: u32) -> u32 {
+    context & !CONTEXT_FLAGS | csp << 29
+}
+
+/// Whether a wave with this context stops after its next instruction to enter its trap handler.
+#[must_use]
+pub const fn steps(context: u32) -> bool {
+    let single = context & (MODE_DEBUG | HANDLED | PRIVILEGED) == MODE_DEBUG | HANDLED;
+    single || context & COMPLETES != 0
+}
+
+/// The exceptions that stop a wave with this context before the operation that raises them, as bits
+/// of TRAPSTS. In the trap handler there are none (modelled).
+#[must_use]
+pub const fn trapping(context: u32) -> u8 {
+    if context & (PRIVILEGED | COMPLETES) != 0 { 0 } else { (context >> MODE_EXCP_EN) as u8 & 0x7f }
 }
 
 /// Bit of STATUS with SCC.
@@ -101,8 +153,19 @@ pub(super) const STATUS_SCC: u32 = 0;
 pub(super) const STATUS_EXECZ: u32 = 9;
 /// Bit of STATUS that says that VCC is zero.
 pub(super) const STATUS_VCCZ: u32 = 10;
+/// Bit of STATUS of a wave in its trap handler.
+const STATUS_PRIV: u32 = 5;
+/// Bit of STATUS that says that there is a trap handler.
+const STATUS_TRAP_EN: u32 = 6;
+/// Bit of STATUS that halts the wave outside its trap handler.
+pub const STATUS_HALT: u32 = 13;
 /// STATUS of a wave that runs, without its conditions.
 pub(super) const STATUS_VALID: u32 = 1 << 16;
+/// Bits of STATUS for conditional branches of debuggers, user and system.
+pub(super) const STATUS_COND_DBG: [u32; 2] = [20, 21];
+/// The bits of STATUS in [`STATUS`]: priorities, HALT, SKIP_EXPORT, conditions of debuggers,
+/// ALLOW_REPLAY.
+pub(super) const STATUS_HANDLED: u32 = 0x1e | 1 << STATUS_HALT | 1 << 18 | 0x70_0000;
 
 /// The location of a wave on a chip, and its registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -193,6 +256,10 @@ impl Names for RegisterNames {
             132 => "lds_alloc".to_owned(),
             133 => "xcc_id".to_owned(),
             134 => "csp".to_owned(),
+            135 => "status".to_owned(),
+            136 | 137 => half("tba", TBA),
+            138 | 139 => half("tma", TMA),
+            140 | 141 => half("raised_pc", RAISED_PC),
             _ => return None,
         })
     }

@@ -1,6 +1,6 @@
 //! SOP1 instructions (Vega ISA 12.3).
 
-use wavemill_ir::{Attrs, Op as IrOp, Operand, ScalarOp as S, Width};
+use wavemill_ir::{Attrs, Op as IrOp, Operand, ScalarOp as S, Terminator, Width};
 use wavemill_isa::gcn::{Inst, Op, Role};
 
 use super::lifter::{Lifted, Lifter, is_trap_temporary};
@@ -31,8 +31,11 @@ impl Lifter {
                 let next = Operand::Const(self.next);
                 self.salu_of(inst, S::Mov, [next, Operand::None, Operand::None])
             }
-            // A return from the trap handler is a jump: there is no privileged state.
-            Op::SSetpcB64 | Op::SSwappcB64 | Op::SRfeB64 => {
+            Op::SRfeB64 => {
+                let target = self.get(inst, Role::Src0);
+                self.return_from_handler(target)
+            }
+            Op::SSetpcB64 | Op::SSwappcB64 => {
                 let (target, link) = (self.get(inst, Role::Src0), self.get(inst, Role::Sdst));
                 self.jump_to(target, link)
             }
@@ -118,7 +121,7 @@ impl Lifter {
     /// A move to a register relative to M0.
     fn move_relative_dest(&mut self, inst: &Inst, width: Width) -> Lifted {
         let (result, source) = (self.get(inst, Role::Sdst), self.get(inst, Role::Src0));
-        if is_trap_temporary(result) {
+        if is_trap_temporary(result) && !self.is_privileged() {
             // Not privileged (Vega ISA 3.10), and an index does not leave these registers (3.6.1).
             return Lifted::Next;
         }
@@ -128,6 +131,19 @@ impl Lifter {
         let op = IrOp::MoveRelDest(width, cells);
         self.b.push(op, [result, Operand::None], sources, Attrs::default());
         Lifted::Next
+    }
+
+    /// A return from the trap handler: PRIV = 0, PC = S0 (Vega ISA 12.1, 12.3). Outside the handler,
+    /// which the manual rules out, that is a jump.
+    pub(super) fn return_from_handler(&mut self, target: Operand) -> Lifted {
+        if !self.is_privileged() {
+            return self.jump_to(target, Operand::None);
+        }
+        // The PC has 48 bits; the handler finds other data above it.
+        let (at, mask) = (self.b.uni_temp(2), Operand::Const(0xffff_ffff_ffff));
+        self.b.scalar(S::And, Width::W64, at, &[target, mask]);
+        let context = self.without_privilege();
+        Lifted::End(Terminator::Resume { context: context.into(), at: at.into() })
     }
 
     /// Replaces the bits `mask` of M0, which holds the VGPR index (7:0) and its enables (15:12)

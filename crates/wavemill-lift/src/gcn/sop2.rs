@@ -42,10 +42,10 @@ impl Lifter {
                 self.fork(mask, target)
             }
             Op::SAbsdiffI32 => self.salu(inst, S::AbsDiff),
-            // A return from the trap handler is a jump: there is no privileged state. The second source is ignored.
+            // The second source is ignored (Vega ISA 12.1).
             Op::SRfeRestoreB64 => {
                 let target = self.get(inst, Role::Src0);
-                self.jump_to(target, Operand::None)
+                self.return_from_handler(target)
             }
             Op::SMulHiU32 => self.salu(inst, S::MulHiU),
             Op::SMulHiI32 => self.salu(inst, S::MulHiI),

@@ -10,6 +10,9 @@ use super::registers::{EXEC, SCC, VCC};
 /// Message of `s_sendmsg` that requests the doorbell number in EXEC (AMDGPUUsage, "Trap Handler
 /// ABI").
 const GET_DOORBELL: u32 = 10;
+/// Conditions of debuggers, as indices of `STATUS_COND_DBG`.
+const USER: usize = 0;
+const SYSTEM: usize = 1;
 /// Number of the trap that stops at a debugger.
 const DEBUGGER_TRAP: u8 = 3;
 
@@ -35,6 +38,11 @@ impl Lifter {
                 self.fence(FenceScope::Wave);
                 Lifted::Next
             }
+            // The bit takes effect after the trap handler (Vega ISA 12.5).
+            Op::SSethalt if self.is_privileged() => {
+                self.set_halt(Self::simm16(inst) & 1 != 0);
+                Lifted::Next
+            }
             // A halted wave waits for a debugger, and there is no debugger.
             Op::SSethalt if Self::simm16(inst) & 1 != 0 => Lifted::End(Terminator::Fault(FaultKind::Halted)),
             Op::SSethalt => Lifted::Next,
@@ -46,21 +54,24 @@ impl Lifter {
             }
             Op::SSendmsghalt => {
                 self.message(inst);
+                if self.is_privileged() {
+                    self.set_halt(true);
+                    return Lifted::Next;
+                }
                 Lifted::End(Terminator::Fault(FaultKind::Halted))
             }
             Op::STrap => Lifted::End(match Self::simm16(inst) as u8 {
                 // A debugger breakpoint has no effect without a debugger (AMDGPUUsage, "Trap
-                // Handler ABI").
-                DEBUGGER_TRAP => Terminator::Jump(self.next),
+                // Handler ABI"). A handler decides itself.
+                DEBUGGER_TRAP if !self.has_handler() => Terminator::Jump(self.next),
                 id => Terminator::Trap(id),
             }),
             Op::SIcacheInv => Lifted::End(Terminator::InvalidateCode(self.next)),
             Op::SIncperflevel | Op::SDecperflevel | Op::STtracedata => Lifted::Next,
-            // Debug conditions are never set.
-            Op::SCbranchCdbgsys
-            | Op::SCbranchCdbguser
-            | Op::SCbranchCdbgsysOrUser
-            | Op::SCbranchCdbgsysAndUser => Lifted::End(Terminator::Jump(self.next)),
+            Op::SCbranchCdbgsys => self.debug_branch(inst, &[SYSTEM], ScalarOp::Or),
+            Op::SCbranchCdbguser => self.debug_branch(inst, &[USER], ScalarOp::Or),
+            Op::SCbranchCdbgsysOrUser => self.debug_branch(inst, &[SYSTEM, USER], ScalarOp::Or),
+            Op::SCbranchCdbgsysAndUser => self.debug_branch(inst, &[SYSTEM, USER], ScalarOp::And),
             Op::SEndpgmSaved | Op::SEndpgmOrderedPsDone => Lifted::End(Terminator::End),
             Op::SSetGprIdxOff => self.set_mode(Operand::Const(0), Field::new(GPR_IDX_EN, 1)),
             Op::SSetGprIdxMode => {
@@ -80,6 +91,18 @@ impl Lifter {
         if Self::simm16(inst) & 0xf == GET_DOORBELL {
             self.b.scalar(ScalarOp::Mov, Width::W32, EXEC, &[Operand::Const(0)]);
         }
+    }
+
+    /// A branch on conditions of debuggers. Only a trap handler sets them.
+    fn debug_branch(&mut self, inst: &Inst, conditions: &[usize], op: ScalarOp) -> Lifted {
+        if !self.has_handler() {
+            return Lifted::End(Terminator::Jump(self.next));
+        }
+        let all: Vec<_> = conditions.iter().map(|n| self.debug_condition(*n)).collect();
+        for other in &all[1..] {
+            self.b.scalar(op, Width::W32, all[0], &[all[0].into(), (*other).into()]);
+        }
+        self.branch(inst, Cond::NonZero(all[0], Width::W32))
     }
 
     fn branch(&mut self, inst: &Inst, cond: Cond) -> Lifted {

@@ -3,9 +3,12 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use wavemill_ir::FaultKind;
+
 use crate::code::{BlockCount, BlockSource};
 use crate::control::RunControl;
-use crate::fault::{Fault, Strict};
+use crate::engine::Wave;
+use crate::fault::{Fault, FaultCause, Strict};
 use crate::memory::MemoryMap;
 use crate::observe::Findings;
 use crate::out_of_range::OutOfRange;
@@ -24,6 +27,10 @@ pub trait WaveInit: Sync {
     fn unwritten(&self) -> Vec<wavemill_ir::Uni> {
         Vec::new()
     }
+    /// The handling of faults by the program itself, if there is any.
+    fn traps(&self) -> Option<&dyn Traps> {
+        None
+    }
     /// Guest address and size in bytes of the private memory of the wave in that slot. It is wiped
     /// before the next wave starts; other memory is unchanged. Slots are in ascending order, with
     /// nothing else between the first and the last.
@@ -31,6 +38,28 @@ pub trait WaveInit: Sync {
         let _ = slot;
         None
     }
+}
+
+/// Lets waves handle their own faults. The instruction family defines where a wave finds the
+/// handler and what the handler finds.
+///
+/// The machine asks it whenever a wave stops. While a grid has such handling, it does not look for
+/// waves that spin: a wave that seems to wait may be on its way to its handler.
+pub trait Traps: Sync {
+    /// Whether a wave with this context stops after its next instruction. Its blocks have one
+    /// instruction each.
+    fn steps(&self, context: u32) -> bool;
+
+    /// Sends a wave to its handler that has stopped after such an instruction. It would continue at
+    /// its [`Wave::pc`].
+    fn stepped(&self, wave: &mut Wave);
+
+    /// Whether a wave continues after a fault at the guest address `pc`. If so, this changes the
+    /// wave's state so that it runs its handler.
+    fn takes(&self, wave: &mut Wave, pc: u64, cause: &FaultCause) -> bool;
+
+    /// The reason why a wave does not continue after its handler, if there is one.
+    fn stops(&self, wave: &Wave) -> Option<FaultKind>;
 }
 
 /// Answers requests of waves to the host while the grid runs.

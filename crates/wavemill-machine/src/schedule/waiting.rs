@@ -51,7 +51,7 @@ impl Run<'_> {
         standing: &mut Standing,
         group: &mut Group,
     ) -> (Outcome, u64) {
-        let looks_behind = self.observer.is_none() && !self.count_blocks;
+        let looks_behind = self.observer.is_none() && !self.count_blocks && self.traps.is_none();
         let (mut turn, first) = Turn::begin(standing, looks_behind);
         let mut cost = 0;
         let mut step = Some(first);

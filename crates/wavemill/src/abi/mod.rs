@@ -16,6 +16,7 @@ use crate::buffer::Buffer;
 use crate::module::Kernel;
 use crate::report::Segment;
 use crate::services::ServiceAddresses;
+use crate::traps::TrapSetup;
 use crate::{Error, Result};
 
 pub use amdhsa::MisreadOffset;
@@ -149,6 +150,8 @@ pub(crate) struct Plan {
     pub scratch_per_wave: u64,
     /// Workgroups that are resident at once.
     pub resident: u32,
+    /// Trap handler and exceptions.
+    pub traps: TrapSetup,
 }
 
 impl Plan {

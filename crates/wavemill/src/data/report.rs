@@ -8,6 +8,7 @@ use crate::fault::{
 };
 use crate::observe::access_name;
 use crate::registers::WaveRegisters;
+use crate::traps::Exceptions;
 
 /// An address, or a register.
 struct Hex(u64);
@@ -97,6 +98,11 @@ enum Lane {
     Offset {
         lane: u8,
         offset: u64,
+    },
+    /// Enabled exceptions.
+    Raised {
+        lane: u8,
+        exceptions: Vec<&'static str>,
     },
     /// Private memory and LDS: offsets before the start are negative.
     Signed {
@@ -264,6 +270,10 @@ impl Serialize for FaultReport {
             }
             _ => Lane::Address { lane: lane.lane, address: Hex(lane.address) },
         };
+        let raised = |lane: &crate::fault::RaisedLane| Lane::Raised {
+            lane: lane.lane,
+            exceptions: Exceptions::from_bits(lane.raised).names().collect(),
+        };
         FaultData {
             what: self.to_string().lines().next().unwrap_or_default().to_owned(),
             unsupported: self.is_unsupported(),
@@ -283,7 +293,7 @@ impl Serialize for FaultReport {
             access,
             space: place,
             bytes,
-            lanes: self.refused().iter().map(lane).collect(),
+            lanes: self.refused().iter().map(lane).chain(self.raised().iter().map(raised)).collect(),
             memory: self.neighbours.as_ref().map(Memory::of),
             arguments: self.arguments.as_ref().map(Arguments::of),
             stack: self.stack.as_ref().map(Stack::of),

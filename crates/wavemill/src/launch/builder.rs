@@ -9,6 +9,7 @@ use crate::argument::Arg;
 use crate::module::Kernel;
 use crate::observe::trace::Tracer;
 use crate::services::{Output, PRINTF_BUFFER, Sink};
+use crate::traps::{Exceptions, TrapHandler, TrapSetup};
 
 /// A launch of a kernel over a grid.
 #[derive(Clone, Debug)]
@@ -31,6 +32,7 @@ pub struct Launch<'a> {
     pub(super) output: Sink<'a>,
     pub(super) printf_buffer: u64,
     pub(super) time_limit: Option<Duration>,
+    pub(super) traps: TrapSetup,
 }
 
 /// How the user gave the size of the grid.
@@ -63,6 +65,7 @@ impl<'a> Launch<'a> {
             output: Sink::default(),
             printf_buffer: PRINTF_BUFFER,
             time_limit: None,
+            traps: TrapSetup::default(),
         }
     }
 
@@ -171,6 +174,22 @@ impl<'a> Launch<'a> {
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
+        self
+    }
+
+    /// Installs a trap handler. Waves that trap run it; without one, a trap is a fault.
+    #[must_use]
+    pub fn trap_handler(mut self, handler: TrapHandler) -> Self {
+        self.traps.handler = Some(handler);
+        self
+    }
+
+    /// Enables floating-point exceptions besides those that the kernel descriptor enables. A wave
+    /// that raises an enabled one enters the trap handler; without one, that is a fault. Float
+    /// operations are many times slower with enabled exceptions.
+    #[must_use]
+    pub fn exceptions(mut self, enabled: Exceptions) -> Self {
+        self.traps.enabled = enabled;
         self
     }
 

@@ -16,5 +16,6 @@ pub use plan::LdsSize;
 pub use crate::abi::MisreadOffset;
 pub use crate::argument::Arg;
 pub use crate::services::{Output, PRINTF_BUFFER_SIZES};
+pub use crate::traps::{Exceptions, TrapHandler, UnknownException};
 pub use wavemill_interpreter::Tier;
 pub use wavemill_machine::{CHECKS_ACCESSES, MAX_THREADS, OutOfRange, RunControl, RunOptions, Strict};

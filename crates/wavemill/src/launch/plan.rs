@@ -136,6 +136,7 @@ impl Launch<'_> {
             private,
             scratch_per_wave,
             resident,
+            traps: self.traps,
         })
     }
 

@@ -8,6 +8,7 @@ use wavemill_machine::{Access, BufferRange, FaultCause, FaultLane, FaultSpace, N
 use super::FaultReport;
 use super::text::Count;
 use crate::code::is_misaligned;
+use crate::traps::Exceptions;
 use wavemill_object::printable::Printable;
 
 /// A rejected access to memory.
@@ -33,6 +34,11 @@ impl FaultReport {
                     f,
                     "misaligned atomic of {size} bytes at {address:#x}: the address must be a multiple of {size}"
                 )
+            }
+            FaultCause::Exceptions { enabled, lanes } => {
+                let raised = lanes.iter().fold(0, |all, lane| all | lane.raised) & enabled;
+                let words = Exceptions::from_bits(raised).words().collect::<Vec<_>>();
+                write!(f, "floating-point exception: {}", words.join(", "))
             }
             FaultCause::Instruction(FaultKind::IllegalInstruction) => self.illegal(f),
             FaultCause::Instruction(FaultKind::Unsupported) => {

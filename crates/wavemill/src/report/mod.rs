@@ -14,7 +14,9 @@ use std::ops::Range;
 use wavemill_ir::{FaultKind, Row};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Format, Inst, Op, Operand, decode};
-use wavemill_machine::{Fault, FaultCause, FaultLane, FaultSpace, MemoryMap, Nearest, Neighbours};
+use wavemill_machine::{
+    Fault, FaultCause, FaultLane, FaultSpace, MemoryMap, Nearest, Neighbours, RaisedLane,
+};
 
 use crate::lines::Place;
 use crate::module::Kernel;
@@ -120,6 +122,12 @@ impl FaultReport {
 
     pub(crate) fn new(kernel: &Kernel, mut fault: Fault, map: &MemoryMap, segment: Segment) -> Self {
         let device = &kernel.module.device;
+        // The instruction has not run, so its exceptions are not in the register yet.
+        if let FaultCause::Exceptions { lanes, .. } = &fault.cause
+            && let Some(trapsts) = fault.snapshot.cells.get_mut(usize::from(registers::TRAPSTS.0))
+        {
+            *trapsts |= lanes.iter().fold(0, |all, lane| all | lane.raised);
+        }
         // Where the code ends, the code before the PC is more useful.
         let ends = fault.cause == FaultCause::Instruction(FaultKind::NoCode);
         let at = if ends { fault.pc.saturating_sub(4) } else { fault.pc };
@@ -202,6 +210,21 @@ impl FaultReport {
             stack,
             fell_out_of,
         }
+    }
+
+    /// The lanes that raise enabled exceptions; empty for other faults.
+    #[must_use]
+    pub fn raised(&self) -> &[RaisedLane] {
+        match &self.fault.cause {
+            FaultCause::Exceptions { lanes, .. } => lanes,
+            _ => &[],
+        }
+    }
+
+    /// Numbers of the lanes that caused the fault; empty if it is not a lane fault.
+    fn faulty(&self) -> Vec<u8> {
+        let refused = self.refused().iter().map(|lane| lane.lane);
+        refused.chain(self.raised().iter().map(|lane| lane.lane)).collect()
     }
 
     /// The lanes whose access was rejected; empty if the fault is not a lane fault, such as one of

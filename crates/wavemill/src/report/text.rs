@@ -9,6 +9,7 @@ use wavemill_object::printable::Printable;
 use super::wave::Wave;
 use super::{FaultReport, SegmentAccess, SourceLocation};
 use crate::registers::{self, RegisterNames, WaveRegisters};
+use crate::traps::Exceptions;
 
 /// Lines of a short report. With a blank line and a line of advice it has twelve.
 const LINES: usize = 10;
@@ -199,14 +200,14 @@ impl FaultReport {
     }
 
     fn lanes(&self, f: &mut dyn fmt::Write, length: Length) -> fmt::Result {
-        let lanes = self.refused();
-        if lanes.is_empty() {
+        let (lanes, numbers) = (self.refused(), self.faulty());
+        if numbers.is_empty() {
             return Ok(());
         }
-        let numbers: Vec<u8> = lanes.iter().map(|l| l.lane).collect();
         let active = self.fault.snapshot.active.count_ones();
-        let what = if lanes.len() == 1 { "lane " } else { "lanes" };
-        write!(f, "  {what}        {} ({} of {active} active)", lanes_text(&numbers), lanes.len())?;
+        let what = if numbers.len() == 1 { "lane " } else { "lanes" };
+        write!(f, "  {what}        {} ({} of {active} active)", lanes_text(&numbers), numbers.len())?;
+        self.raised_by(f)?;
         if lanes.len() > 1 {
             f.write_str(" at")?;
             let hexadecimal = matches!(
@@ -228,6 +229,22 @@ impl FaultReport {
             }
         }
         writeln!(f)
+    }
+
+    /// Which lanes raise which exceptions, if they differ.
+    fn raised_by(&self, f: &mut dyn fmt::Write) -> fmt::Result {
+        let raised = self.raised();
+        if raised.iter().all(|lane| lane.raised == raised[0].raised) {
+            return Ok(());
+        }
+        for bit in 0..u8::BITS {
+            let with = raised.iter().filter(|lane| lane.raised >> bit & 1 != 0);
+            let with: Vec<u8> = with.map(|lane| lane.lane).collect();
+            for name in Exceptions::from_bits(1 << bit).names().filter(|_| !with.is_empty()) {
+                write!(f, "; {name} {}", lanes_text(&with))?;
+            }
+        }
+        Ok(())
     }
 
     /// The allocations around the address. A short report shows only the one that holds it, if
@@ -325,7 +342,7 @@ impl FaultReport {
     /// that the instruction names, marked, and all others that are not zero in the whole wave.
     fn lane_registers(&self, f: &mut dyn fmt::Write) -> fmt::Result {
         let s = &self.fault.snapshot;
-        let mut lanes: Vec<usize> = self.refused().iter().map(|l| usize::from(l.lane)).collect();
+        let mut lanes: Vec<usize> = self.faulty().into_iter().map(usize::from).collect();
         if lanes.is_empty() {
             lanes = (0..64).filter(|l| s.active >> l & 1 != 0).collect();
         }

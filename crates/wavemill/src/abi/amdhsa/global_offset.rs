@@ -25,6 +25,7 @@ use super::entry_skip;
 use super::state::{InitialState, initial_mode};
 use crate::module::Kernel;
 use crate::registers;
+use crate::traps::TrapSetup;
 
 /// A kernel reads a global offset from the wrong hidden argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -438,7 +439,9 @@ fn successors(block: &Block, after: State) -> Vec<(u64, State)> {
             let target = known_target(block, &after).map(|target| (target, after));
             return target.into_iter().chain(behind).collect();
         }
-        Terminator::End | Terminator::Trap(_) | Terminator::Fault(_) => Vec::new(),
+        Terminator::End | Terminator::Resume { .. } | Terminator::Trap(_) | Terminator::Fault(_) => {
+            Vec::new()
+        }
     };
     targets.into_iter().map(|target| (target, after.clone())).collect()
 }
@@ -578,6 +581,7 @@ impl Kernel {
             scratch_size: 0,
             dispatch_id: 0,
             lds_allocated: 0,
+            traps: TrapSetup::default(),
         };
         let mut initial = Registers::new(registers::counts(registers::MAX_SGPRS, 4, 0));
         init.init(WORKGROUP, 0, 0, &mut initial);

@@ -74,11 +74,12 @@ impl LaunchMemory for Memory {
             scratch_size: scratch.size(),
             dispatch_id: 0,
             lds_allocated: plan.lds_allocated,
+            traps: plan.traps,
         };
         Ok(Start {
             init: Box::new(init),
             entry: kernel.entry() + super::entry_skip(kernel),
-            context: initial_mode(&object.descriptor),
+            context: plan.traps.context(initial_mode(&object.descriptor)),
             arguments: Segment { address: arguments.address(), bytes: kernarg.len() as u64 },
             _memory: vec![queue, arguments, scratch, packet_buffer],
         })

@@ -2,11 +2,12 @@
 
 use wavemill_ir::{LANES, Uni};
 use wavemill_isa::Target;
-use wavemill_machine::{Registers, WaveInit};
+use wavemill_machine::{Registers, Traps, WaveInit};
 use wavemill_object::KernelDescriptor;
 
 use crate::product::Product;
 use crate::registers;
+use crate::traps::TrapSetup;
 
 /// Everything that the initial state of a wave depends on.
 #[derive(Debug)]
@@ -35,6 +36,7 @@ pub(super) struct InitialState {
     pub dispatch_id: u64,
     /// Bytes of LDS that a workgroup is allocated.
     pub lds_allocated: u32,
+    pub traps: TrapSetup,
 }
 
 impl InitialState {
@@ -177,12 +179,17 @@ impl WaveInit for InitialState {
         regs.set_uni(registers::GPR_ALLOC, place.gpr_alloc(self.target, sgprs, vgprs, accs));
         regs.set_uni(registers::LDS_ALLOC, place.lds_alloc(self.lds_allocated));
         regs.set_uni(registers::XCC_ID, place.xcc);
+        self.traps.init(regs);
         self.work_item_ids(size, wave, regs);
     }
 
     /// SGPRs, VCC and M0.
     fn unwritten(&self) -> Vec<Uni> {
         (0..registers::TTMP0.0).map(Uni).chain([registers::M0]).collect()
+    }
+
+    fn traps(&self) -> Option<&dyn Traps> {
+        self.traps.handler.as_ref().map(|handler| handler as &dyn Traps)
     }
 
     fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
@@ -235,9 +242,12 @@ impl InitialState {
     }
 }
 
-/// MODE at the start of a wave: float modes from bits 19:12 of rsrc1, DX10_CLAMP, IEEE, FP16_OVFL.
+/// MODE at the start of a wave: float modes from bits 19:12 of rsrc1, DX10_CLAMP, IEEE, FP16_OVFL;
+/// enabled exceptions from bits 30:24 of rsrc2 (AMDGPUUsage, "compute_pgm_rsrc2").
 pub(super) fn initial_mode(d: &KernelDescriptor) -> u32 {
+    const EXCEPTIONS: u32 = 24;
     u32::from(d.initial_float_mode())
+        | (d.rsrc2.0 >> EXCEPTIONS & 0x7f) << registers::MODE_EXCP_EN
         | u32::from(d.rsrc1.dx10_clamp()) << 8
         | u32::from(d.rsrc1.ieee_mode()) << 9
         | u32::from(d.rsrc1.fp16_overflow()) << 23
