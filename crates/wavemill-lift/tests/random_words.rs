@@ -4,7 +4,7 @@
 use crate::common::{CODE, MODE, lift_at};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Op, decode};
-use wavemill_lift::gcn::Context;
+use wavemill_lift::gcn::{Context, registers};
 use wavemill_oracle::SplitMix64;
 
 /// Fillings of the free bits of every form.
@@ -14,6 +14,7 @@ const FILLINGS: usize = 40;
 fn every_instruction_with_random_operands_lifts_to_a_well_formed_block() {
     let mut random = SplitMix64::new(1);
     let mut lifted = 0;
+    let mut multi = std::collections::BTreeSet::new();
     for target in Target::GCN {
         for form in Op::ALL.iter().flat_map(|op| op.row().forms()).filter(|f| f.targets.contains(target)) {
             for n in 0..FILLINGS {
@@ -25,14 +26,24 @@ fn every_instruction_with_random_operands_lifts_to_a_well_formed_block() {
                 let words: Vec<u32> = (0..4).map(|n| (bits >> (32 * n)) as u32).collect();
                 let Ok(inst) = decode(target, &bits.to_le_bytes()) else { continue };
                 lifted += 1;
-                for mode in [MODE, 0, MODE | 1 << 27, MODE | 1 << 28, !0] {
+                let traps = MODE | 0x7f << registers::MODE_EXCP_EN;
+                let handler = traps | registers::PRIVILEGED | registers::HANDLED;
+                for mode in [MODE, 0, MODE | 1 << 27, MODE | 1 << 28, traps, handler, !0] {
                     // Checks the block.
                     let block = lift_at(&Context::new(target, mode, false), &words[..inst.size() / 4], CODE);
                     assert!(!block.guest.is_empty());
+                    // An instruction that traps runs once more from its start, so no operation may
+                    // have changed a register before.
+                    let trapping = block.insts.iter().filter(|inst| inst.attrs.traps != 0).count();
+                    if trapping > 1 {
+                        multi.insert((inst.row().name(), trapping));
+                    }
+                    assert!(mode != handler || trapping == 0);
                 }
             }
         }
     }
+    assert!(multi.is_empty(), "{multi:?}");
     assert!(lifted > 50_000, "only {lifted} instances are legal");
 }
 

@@ -6,3 +6,4 @@ mod find;
 mod matrix;
 mod serialised;
 mod services;
+mod traps;
