@@ -35,6 +35,8 @@ pub(crate) struct ModuleInner {
     image: Buffer,
     kernels: Vec<ObjectKernel>,
     globals: Vec<Global>,
+    /// Guest addresses of the first segment of code.
+    code: Option<Range<u64>>,
     /// Functions: first address, end, name; sorted by address.
     functions: Arc<Vec<(u64, u64, String)>>,
     target: TargetId,
@@ -191,6 +193,11 @@ impl Module {
         let functions = Arc::new(functions);
         let inner = ModuleInner {
             functions: functions.clone(),
+            code: object
+                .segments()
+                .iter()
+                .find(|s| s.executable)
+                .map(|s| s.address.wrapping_add(bias)..s.end().wrapping_add(bias)),
             device: device.0.clone(),
             kernels: object.kernels().to_vec(),
             globals: object
@@ -258,6 +265,12 @@ impl Module {
     #[must_use]
     pub fn globals(&self) -> &[Global] {
         &self.0.globals
+    }
+
+    /// Guest addresses of its first segment of code; `None` if it has no code.
+    #[must_use]
+    pub fn code(&self) -> Option<Range<u64>> {
+        self.0.code.clone()
     }
 
     /// Guest address of the function with this symbol; `None` if the module has no such function.

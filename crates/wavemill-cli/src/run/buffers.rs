@@ -42,7 +42,8 @@ impl<'a> Buffers<'a> {
         self.labels.push(label.to_owned());
     }
 
-    fn position(&self, name: &str) -> Option<usize> {
+    /// The number of the buffer with this name.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.list.iter().position(|buffer| buffer.shape.name == name)
     }
 

@@ -26,6 +26,8 @@ pub(super) struct Loader<'a> {
     /// File, index of the code object in it, and module. Variables of a code object exist once,
     /// however many launches use it.
     pub modules: Vec<(usize, usize, Module)>,
+    /// Files of trap handlers.
+    pub handlers: Vec<(PathBuf, Module)>,
 }
 
 impl Loader<'_> {
@@ -42,6 +44,37 @@ impl Loader<'_> {
         crate::asm::refuse_object(path, &input::open(path)?)?;
         let going_on = || watch.check(|| format!("compiled `{}`", path.shown()));
         compile::compile(language, path, target, &self.job.options.compile, &going_on).map(FileBytes::Read)
+    }
+
+    /// The first instruction of a launch's trap handler, on the device.
+    pub(super) fn handler(&mut self, launch: &LaunchJob) -> Result<Option<u64>, Failure> {
+        let (Some(handler), Some(device)) = (&launch.options.launch.trap_handler, self.device.clone()) else {
+            return Ok(None);
+        };
+        let known = self.handlers.iter().position(|(path, _)| *path == handler.file);
+        let at = match known {
+            Some(known) => known,
+            None => {
+                let bytes = self.read(&handler.file)?;
+                let module = Module::load(&device, &bytes)
+                    .map_err(|error| failure_of(&error).within(input::shown(&handler.file)))?;
+                self.handlers.push((handler.file.clone(), module));
+                self.handlers.len() - 1
+            }
+        };
+        let module = &self.handlers[at].1;
+        let entry = match &handler.function {
+            Some(name) => module.function(name),
+            None => module.code().map(|range| range.start),
+        };
+        entry.map(Some).ok_or_else(|| {
+            let function = handler.function.as_deref().unwrap_or_default();
+            let message = match handler.function {
+                Some(_) => format!("it has no function `{}` for a trap handler", function.shown()),
+                None => "it has no code for a trap handler".to_owned(),
+            };
+            Failure::input(message).within(input::shown(&handler.file))
+        })
     }
 
     /// The kernel of a launch, on the device shared by all launches.

@@ -14,7 +14,7 @@ use super::options::launch::target_text;
 use super::parameters::{self, Known};
 use super::plan::{self, Planned};
 use super::results::Checks;
-use super::session::{Prepared, Session, raw_offset};
+use super::session::{Handler, Prepared, Session, raw_offset};
 use super::spec::ArgSpec;
 use super::watch::Watch;
 use super::{init, offsets, signature};
@@ -32,14 +32,17 @@ pub(super) fn prepare(
     watch: Option<&Watch>,
     then: impl FnOnce(Session<'_>, Buffers<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut loader = Loader { job, watch, files: Vec::new(), device: None, modules: Vec::new() };
+    let mut loader =
+        Loader { job, watch, files: Vec::new(), device: None, modules: Vec::new(), handlers: Vec::new() };
     let mut kernels = Vec::with_capacity(job.launches.len());
+    let mut handlers = Vec::with_capacity(job.launches.len());
     for (index, launch) in job.launches.iter().enumerate() {
         let named = |failure| job.name(index, launch.options.launch.kernel.as_deref(), failure);
         if let Some(watch) = watch {
             watch.check(|| format!("loaded `{}`", launch.object.shown()))?;
         }
         kernels.push(loader.load(launch).map_err(named)?);
+        handlers.push(loader.handler(launch).map_err(named)?);
     }
     let Some(device) = loader.device.take() else { return Ok(()) };
     if watch.is_some() && init_file.is_none() {
@@ -50,6 +53,7 @@ pub(super) fn prepare(
     let mut launches = Vec::with_capacity(kernels.len());
     let mut names: Vec<String> = Vec::new();
     for (index, (launch, kernel)) in job.launches.iter().zip(&kernels).enumerate() {
+        let entry = handlers[index];
         buffers.begin(&label(index, Some(kernel.name())));
         let named = |failure| job.name(index, Some(kernel.name()), failure);
         let parameters = match parameters::of(kernel) {
@@ -69,13 +73,37 @@ pub(super) fn prepare(
         check_stack(job, launch, kernel).map_err(named)?;
         let planned = buffers.plan(&parameters, &places).map_err(named)?;
         check_raw_arguments(kernel, &planned, watch.is_some()).map_err(named)?;
+        let handler =
+            entry.map(|entry| trap_handler(entry, launch, &mut buffers)).transpose().map_err(named)?;
         let checks = Checks::of(launch.wanted(), &buffers).map_err(named)?;
         names.extend(parameters.into_iter().map(|parameter| parameter.name));
-        launches.push(Prepared { launch, kernel, geometry, planned, checks });
+        launches.push(Prepared { launch, kernel, geometry, planned, handler, checks });
     }
     buffers.check_used(names.iter().map(String::as_str))?;
     let end = Checks::of(&job.end, &buffers)?;
     then(Session { job, device: &device, launches, end }, buffers)
+}
+
+/// A trap handler with its memory: a new buffer, or an existing one.
+fn trap_handler(entry: u64, launch: &LaunchJob, buffers: &mut Buffers<'_>) -> Result<Handler, Failure> {
+    let Some(argument) = launch.options.launch.trap_memory() else {
+        return Ok(Handler { entry, memory: None });
+    };
+    let existing = argument.name.as_deref().and_then(|name| buffers.position(name));
+    let planned = match existing {
+        Some(index) => Planned::Buffer(index),
+        None => {
+            let known = parameters::invent(std::slice::from_ref(&argument))?;
+            buffers.plan(&known, &[Some(&argument)])?.remove(0)
+        }
+    };
+    match planned {
+        Planned::Buffer(index) => Ok(Handler { entry, memory: Some(index) }),
+        _ => {
+            let message = format!("the memory of a trap handler is a buffer, not `{}`", argument.shown());
+            Err(Failure::usage(message).help("Write a number of elements, such as log:u32[64]."))
+        }
+    }
 }
 
 /// Warns about arguments for a compiler that has no source to compile.

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use wavemill::launch::{OutOfRange, RunControl};
+use wavemill::launch::{OutOfRange, RunControl, TrapHandler};
 use wavemill::stats::LaunchStats;
 use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, RunOptions};
 
@@ -26,12 +26,22 @@ use crate::input::Shown as _;
 use crate::message::{self, Kind};
 use crate::text::{Extent, Grouped, Plural};
 
+/// A trap handler of a launch.
+#[derive(Clone, Copy)]
+pub(super) struct Handler {
+    /// Guest address of its first instruction.
+    pub entry: u64,
+    /// Index of the buffer for it in [`Buffers::list`].
+    pub memory: Option<usize>,
+}
+
 /// A launch that is about to run.
 pub(super) struct Prepared<'a> {
     pub launch: &'a LaunchJob,
     pub kernel: &'a Kernel,
     pub geometry: Geometry,
     pub planned: Vec<Planned>,
+    pub handler: Option<Handler>,
     pub checks: Checks<'a>,
 }
 
@@ -70,6 +80,13 @@ impl Prepared<'_> {
     /// The launch without its control.
     fn build(&self, buffers: &[(Shape, Buffer)]) -> Result<Launch<'_>, Failure> {
         let launch = self.launch.options.apply(self.geometry.apply(Launch::new(self.kernel)));
+        let launch = match self.handler {
+            Some(Handler { entry, memory }) => {
+                let memory = memory.map_or(0, |index| buffers[index].1.address());
+                launch.trap_handler(TrapHandler { entry, memory })
+            }
+            None => launch,
+        };
         let arguments = self.arguments(buffers);
         // Without metadata, the code object does not describe the parameters.
         match self.kernel.has_metadata() {

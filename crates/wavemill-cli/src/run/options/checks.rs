@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use wavemill::launch::Strict;
+use wavemill::launch::{Exceptions, Strict, UnknownException};
 
 use super::Group;
 use super::key::{Key, Read, Scope, form};
@@ -29,6 +29,12 @@ pub(crate) struct CheckArgs {
     /// buffer resource, which some programs intend. Both: lds,buffers.
     #[arg(long, value_name = "RULES", num_args = 0..=1, require_equals = true, default_missing_value = "lds", value_parser = strict, help_heading = CHECKS)]
     pub strict: Option<Strict>,
+    /// Stop at floating-point exceptions, such as invalid,div0, and report instruction and lanes
+    ///
+    /// They are: invalid, denormal, div0, overflow, underflow, inexact, int-div0. They are enabled when waves start, besides
+    /// those that the kernel enables. Float operations are many times slower then. With a trap handler, the wave enters it.
+    #[arg(long, value_name = "LIST", value_parser = exceptions, help_heading = CHECKS)]
+    pub exceptions: Option<Exceptions>,
     /// Fill uninitialised memory and registers with this word, or with NaNs, instead of 0
     ///
     /// Registers, LDS, private memory and buffers without contents are filled. The default is 0xfffafffa, a NaN in every
@@ -98,6 +104,18 @@ pub(super) const GROUP: Group = Group {
             written: Some((22, |args| args.checks.strict.map(|rules| in_toml(&strict_text(rules))))),
         },
         Key {
+            name: "exceptions",
+            scope: Scope::Run,
+            read: Read::Text(|args, names, _| {
+                let enabled = exceptions(names).map_err(Failure::usage)?;
+                args.checks.exceptions.get_or_insert(enabled);
+                Ok(())
+            }),
+            is_named: true,
+            listed: (35, 0),
+            written: Some((28, |args| args.checks.exceptions.map(|names| in_toml(&names.to_string())))),
+        },
+        Key {
             name: "poison",
             scope: Scope::Run,
             read: Read::Form(|value| {
@@ -146,6 +164,7 @@ pub(super) const GROUP: Group = Group {
         Some(word) => device.poison_buffers(word),
         None => device,
     },
+    launch: |args, launch| launch.exceptions(args.checks.exceptions.unwrap_or_default()),
     run: |args, options| {
         options.strict = args.checks.strict.unwrap_or_default();
         options.poison = args.checks.poison();
@@ -153,6 +172,14 @@ pub(super) const GROUP: Group = Group {
     },
     ..Group::NONE
 };
+
+/// Parses the names of `--exceptions`.
+fn exceptions(text: &str) -> Result<Exceptions, String> {
+    text.parse().map_err(|UnknownException { name, .. }| {
+        let all = Exceptions::from_bits(!0).names().collect::<Vec<_>>().join(", ");
+        format!("there is no exception `{name}`; expected any of {all}", name = name.shown())
+    })
+}
 
 /// Parses the word of `--poison`.
 fn poison(text: &str) -> Result<u32, Failure> {

@@ -1,15 +1,16 @@
 //! Options of a launch: the kernel, its grid, its memory; and the target.
 
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use wavemill::device::TargetChoice;
 
-use super::Group;
 use super::key::{Key, Read, Scope};
 use super::late::{self, Late};
+use super::{Group, RunArgs};
 use crate::failure::Failure;
 use crate::run::size::Size;
+use crate::run::spec::{ArgSpec, is_name};
 use crate::text::in_toml;
 use crate::{amount, input};
 
@@ -53,6 +54,18 @@ pub(crate) struct LaunchArgs {
     /// hipLaunchCooperativeKernel does the same.
     #[arg(long, hide_short_help = true, help_heading = LAUNCH)]
     pub cooperative: bool,
+    /// Run waves that trap through this handler: a source, or a file with GPU code
+    ///
+    /// A wave enters it at `s_trap`, at enabled exceptions, at illegal accesses and instructions, and after each instruction
+    /// under MODE.DEBUG. It begins at the first instruction of the file's code, or at the function after a colon:
+    /// handler.s:entry.
+    #[arg(long, value_name = "FILE", value_parser = HandlerFile::parse, hide_short_help = true, help_heading = LAUNCH)]
+    pub trap_handler: Option<HandlerFile>,
+    /// Memory of the trap handler, whose address is in TMA: a buffer such as log:u32[64]
+    ///
+    /// It has the form of an argument. `--print log` prints it, and log=&out is the buffer of the argument out.
+    #[arg(long, value_name = "BUFFER", hide_short_help = true, help_heading = LAUNCH)]
+    pub trap_memory: Option<Late<ArgSpec>>,
     /// Launch this many times in a row, on the same buffers
     #[arg(long, value_name = "N", value_parser = amount::times, hide_short_help = true, help_heading = LAUNCH)]
     pub repeat: Option<NonZeroU32>,
@@ -71,6 +84,35 @@ pub(crate) struct LaunchArgs {
     /// count.
     #[arg(skip)]
     is_sized: bool,
+}
+
+/// The file with a trap handler, and the handler's function in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HandlerFile {
+    pub file: PathBuf,
+    pub function: Option<String>,
+}
+
+impl HandlerFile {
+    /// Parses `FILE` or `FILE:FUNCTION`. A colon in a folder's name is part of the file.
+    fn parse(text: &str) -> Result<HandlerFile, String> {
+        let (file, function) = match text.rsplit_once(':') {
+            Some((file, function)) if !file.is_empty() && is_name(function) => (file, Some(function)),
+            _ => (text, None),
+        };
+        if file.is_empty() {
+            return Err("expected a file, or FILE:FUNCTION".to_owned());
+        }
+        Ok(HandlerFile { file: file.into(), function: function.map(str::to_owned) })
+    }
+
+    /// As on a command line.
+    fn text(&self) -> String {
+        match &self.function {
+            Some(function) => format!("{}:{function}", self.file.display()),
+            None => self.file.display().to_string(),
+        }
+    }
 }
 
 impl LaunchArgs {
@@ -97,6 +139,11 @@ impl LaunchArgs {
     /// Bytes of LDS beyond what the kernel declares.
     pub(crate) fn dynamic_lds(&self) -> u32 {
         self.dynamic_lds.unwrap_or(0)
+    }
+
+    /// The memory of the trap handler.
+    pub(crate) fn trap_memory(&self) -> Option<ArgSpec> {
+        late::value(&self.trap_memory)
     }
 
     /// How often the launch runs.
@@ -228,6 +275,33 @@ pub(super) const GROUP: Group = Group {
             written: Some((10, |args| args.launch.cooperative.then(|| "true".to_owned()))),
         },
         Key {
+            name: "trap-handler",
+            scope: Scope::LAUNCH,
+            read: Read::Text(|args, text, base| {
+                if args.launch.trap_handler.is_none() {
+                    let handler = HandlerFile::parse(text).map_err(Failure::usage)?;
+                    args.launch.trap_handler = Some(HandlerFile { file: base.join(handler.file), ..handler });
+                }
+                Ok(())
+            }),
+            is_named: true,
+            listed: (33, 15),
+            written: Some((26, |args| args.launch.trap_handler.as_ref().map(|own| in_toml(&own.text())))),
+        },
+        Key {
+            name: "trap-memory",
+            scope: Scope::LAUNCH,
+            read: Read::Text(|args, text, base| {
+                if args.launch.trap_memory.is_none() {
+                    args.launch.trap_memory = Some(Late::read(ArgSpec::parse(text, base)?));
+                }
+                Ok(())
+            }),
+            is_named: true,
+            listed: (34, 16),
+            written: Some((27, |args| args.launch.trap_memory().map(|own| in_toml(&own.text)))),
+        },
+        Key {
             name: "repeat",
             scope: Scope::OneLaunch { question: "which one is repeated?" },
             read: Read::Whole(|args, times, _| {
@@ -246,14 +320,17 @@ pub(super) const GROUP: Group = Group {
         late::settle(&mut launch.global_size, "--global-size", str::parse)?;
         late::settle(&mut launch.block, "--block", str::parse)?;
         late::settle(&mut launch.offset, "--offset", Size::offset)?;
+        late::settle(&mut launch.trap_memory, "--trap-memory", |text| ArgSpec::parse(text, Path::new("")))?;
         launch.is_sized = launch.grid.is_some() || launch.global_size.is_some();
         Ok(())
     },
-    complete: |args| match (args.launch.is_sized, &args.launch.grid, &args.launch.global_size) {
-        (false, Some(_), Some(_)) => {
-            Err(Failure::usage("grid (workgroups) and global-size (work-items) are both given; write one"))
+    complete: |args| {
+        let own = &args.launch;
+        if own.trap_memory.is_some() && own.trap_handler.is_none() {
+            let message = "memory for a trap handler (trap-memory), and no handler (trap-handler)";
+            return Err(Failure::usage(message));
         }
-        _ => Ok(()),
+        complete_size(args)
     },
     of_one_launch: |args| {
         let own = &args.launch;
@@ -283,6 +360,16 @@ pub(super) const GROUP: Group = Group {
     },
     ..Group::NONE
 };
+
+/// Rejects two sizes of a grid.
+fn complete_size(args: &RunArgs) -> Result<(), Failure> {
+    match (args.launch.is_sized, &args.launch.grid, &args.launch.global_size) {
+        (false, Some(_), Some(_)) => {
+            Err(Failure::usage("grid (workgroups) and global-size (work-items) are both given; write one"))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// A target as on a command line: the product, if one was named, with the features that were set.
 pub(crate) fn target_text(choice: &TargetChoice) -> String {
