@@ -15,4 +15,5 @@ mod observe;
 mod run;
 mod schemas;
 mod services;
+mod traps;
 mod values;

@@ -1,5 +1,4 @@
-//! Trap temporaries belong to the trap handler (Vega ISA 3.10): Wavemill's waves are never
-//! privileged.
+//! Trap temporaries belong to the trap handler (Vega ISA 3.10), and these waves are never in one.
 
 use crate::common::{CODE, Machine, Outcome};
 use wavemill_ir::Uni;

@@ -306,6 +306,9 @@ fn attributes(random: &mut SplitMix64, op: Op) -> Attrs {
         Op::Float(..) | Op::Cvt(_) | Op::FloatCmp(..) => attrs.imm = random.below(2) as i32,
         _ => {}
     }
+    if op.raises() && random.one_in(8) {
+        attrs.traps = random.below(128) as u8;
+    }
     let computes = matches!(
         op,
         Op::Int(_)
@@ -447,6 +450,8 @@ fn terminator(random: &mut SplitMix64) -> Terminator {
         Terminator::Yield(0x5000),
         Terminator::End,
         Terminator::SetContext { value: Operand::Uni(Uni(16)), next: 0x5000 },
+        Terminator::Resume { context: Operand::Uni(Uni(16)), at: Operand::Uni(Uni(14)) },
+        Terminator::Resume { context: Operand::Const(7), at: Operand::Const(0x5000) },
         Terminator::InvalidateCode(0x5000),
         Terminator::Trap(3),
     ])

@@ -444,7 +444,9 @@ mod tests {
         let loaded = Loaded::new();
         let pc = loaded.add(&[END]);
         let block = loaded.block(pc, 0x3f0);
-        assert!(Arc::ptr_eq(&block, &loaded.block(pc, 0x0007_f3f0)), "exceptions are not a reason");
+        let other = 0x0018_03f0 | 1 << 10;
+        assert!(Arc::ptr_eq(&block, &loaded.block(pc, other)), "LOD_CLAMPED and memory exceptions");
+        assert!(!Arc::ptr_eq(&block, &loaded.block(pc, 0x13f0)), "float exceptions");
         assert!(!Arc::ptr_eq(&block, &loaded.block(pc, 0x3f1)));
     }
 

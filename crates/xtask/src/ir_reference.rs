@@ -70,6 +70,9 @@ Operands have attributes (`Attrs` of `wavemill-ir`), which apply in this order:
 3. output modifier and clamp;
 4. the part of the destination that is written.
 
+An operation that traps on an exception which it raises in one of its lanes (`traps`, bits of
+`wavemill_float::Exceptions`) is a fault of its instruction instead, and changes nothing.
+
 Sources are read before results are written. A uniform source may be missing only where its line says
 \"none\"; a uniform result may be missing. An operation that no engine has is unsupported: its guest
 instruction faults and has no effect. `wavemill_machine::RegisterCounts` handles registers that a wave

@@ -73,8 +73,7 @@ pub(super) fn prepare(
         check_stack(job, launch, kernel).map_err(named)?;
         let planned = buffers.plan(&parameters, &places).map_err(named)?;
         check_raw_arguments(kernel, &planned, watch.is_some()).map_err(named)?;
-        let handler =
-            entry.map(|entry| trap_handler(entry, launch, &mut buffers)).transpose().map_err(named)?;
+        let handler = trap_handler(entry, launch, &mut buffers).map_err(named)?;
         let checks = Checks::of(launch.wanted(), &buffers).map_err(named)?;
         names.extend(parameters.into_iter().map(|parameter| parameter.name));
         launches.push(Prepared { launch, kernel, geometry, planned, handler, checks });
@@ -85,9 +84,19 @@ pub(super) fn prepare(
 }
 
 /// A trap handler with its memory: a new buffer, or an existing one.
-fn trap_handler(entry: u64, launch: &LaunchJob, buffers: &mut Buffers<'_>) -> Result<Handler, Failure> {
-    let Some(argument) = launch.options.launch.trap_memory() else {
-        return Ok(Handler { entry, memory: None });
+fn trap_handler(
+    entry: Option<u64>,
+    launch: &LaunchJob,
+    buffers: &mut Buffers<'_>,
+) -> Result<Option<Handler>, Failure> {
+    let (entry, argument) = match (entry, launch.options.launch.trap_memory()) {
+        (Some(entry), Some(argument)) => (entry, argument),
+        (Some(entry), None) => return Ok(Some(Handler { entry, memory: None })),
+        (None, None) => return Ok(None),
+        (None, Some(_)) => {
+            let message = "there is memory for a trap handler (trap-memory), but no trap handler";
+            return Err(Failure::usage(message).help("Pass --trap-handler, or omit --trap-memory."));
+        }
     };
     let existing = argument.name.as_deref().and_then(|name| buffers.position(name));
     let planned = match existing {
@@ -98,7 +107,7 @@ fn trap_handler(entry: u64, launch: &LaunchJob, buffers: &mut Buffers<'_>) -> Re
         }
     };
     match planned {
-        Planned::Buffer(index) => Ok(Handler { entry, memory: Some(index) }),
+        Planned::Buffer(index) => Ok(Some(Handler { entry, memory: Some(index) })),
         _ => {
             let message = format!("the memory of a trap handler is a buffer, not `{}`", argument.shown());
             Err(Failure::usage(message).help("Write a number of elements, such as log:u32[64]."))

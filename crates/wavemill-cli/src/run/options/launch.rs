@@ -324,14 +324,7 @@ pub(super) const GROUP: Group = Group {
         launch.is_sized = launch.grid.is_some() || launch.global_size.is_some();
         Ok(())
     },
-    complete: |args| {
-        let own = &args.launch;
-        if own.trap_memory.is_some() && own.trap_handler.is_none() {
-            let message = "memory for a trap handler (trap-memory), and no handler (trap-handler)";
-            return Err(Failure::usage(message));
-        }
-        complete_size(args)
-    },
+    complete: complete_size,
     of_one_launch: |args| {
         let own = &args.launch;
         let given = [

@@ -5,7 +5,7 @@ use wavemill::ir::{Operand, Row};
 use wavemill::observe::{Piece, Place, RowChange, TraceAccess, TraceStep, access_name};
 use wavemill::registers::{self, RegisterNames};
 
-use super::text::scalars;
+use super::text::{changed_mode, scalars};
 use crate::message::{Kind, with_kind};
 
 /// A 64-bit number as a string, because not every JSON reader keeps all bits.
@@ -62,7 +62,7 @@ pub(super) fn line(launch: usize, round: u32, step: &TraceStep<'_>) -> String {
     if step.changes.cells.iter().any(|change| change.cell == registers::SCC) {
         registers.insert("scc".to_owned(), json!(step.registers.uni(registers::SCC)));
     }
-    if let Some((_, mode)) = step.changes.context {
+    if let Some(mode) = changed_mode(&step.changes) {
         registers.insert("mode".to_owned(), json!(mode));
     }
     for change in step.changes.rows {

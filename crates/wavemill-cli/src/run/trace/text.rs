@@ -75,13 +75,19 @@ pub(super) fn line(step: &TraceStep<'_>) -> String {
     line
 }
 
+/// MODE without CSP, if it changed. Other changes of a context are those of a trap handler.
+pub(super) fn changed_mode(changes: &Changes<'_>) -> Option<u32> {
+    let (old, new) = changes.context.map(|(old, new)| (registers::mode(old, 0), registers::mode(new, 0)))?;
+    (old != new).then_some(new)
+}
+
 /// The registers that changed, with their new values: `s3=0x100`, `exec=0xff`, `v1=0x0 (64 lanes)`.
 fn changed_registers(scalars: &[Scalar], changes: &Changes<'_>) -> Vec<String> {
     let mut out: Vec<String> =
         scalars.iter().map(|scalar| format!("{}={:#x}", scalar.name, scalar.value)).collect();
     let scc = changes.cells.iter().find(|change| change.cell == registers::SCC);
     out.extend(scc.map(|change| format!("scc={}", change.after)));
-    out.extend(changes.context.map(|(_, mode)| format!("mode={mode:#x}")));
+    out.extend(changed_mode(changes).map(|mode| format!("mode={mode:#x}")));
     for change in changes.rows {
         let lanes = (0..64u8).filter(|lane| {
             let lane = usize::from(*lane);
