@@ -592,6 +592,10 @@ inner:
         let program = with_handler(Target::Gfx942, engine, kernel, halts);
         let report = fault(&program);
         assert_eq!(report.cause, FaultCause::Instruction(wavemill::ir::FaultKind::Halted), "{engine}");
+        assert_eq!(
+            program.other().unwrap_err().to_string().lines().next(),
+            Some("the trap handler halts the wave, and no debugger can resume it")
+        );
         let behind = program.module.kernel("kernel").unwrap().entry() + BODY + 8;
         assert_eq!(report.pc, behind, "{engine}: the wave halts after the handler");
     }

@@ -8,6 +8,7 @@ use wavemill_machine::{Access, BufferRange, FaultCause, FaultLane, FaultSpace, N
 use super::FaultReport;
 use super::text::Count;
 use crate::code::is_misaligned;
+use crate::registers;
 use crate::traps::Exceptions;
 use wavemill_object::printable::Printable;
 
@@ -45,6 +46,9 @@ impl FaultReport {
                 f.write_str("unsupported instruction: Wavemill does not implement it yet")
             }
             FaultCause::Instruction(FaultKind::NoCode) => f.write_str(NO_END),
+            FaultCause::Instruction(FaultKind::Halted) if self.is_halted_by_handler() => {
+                f.write_str("the trap handler halts the wave, and no debugger can resume it")
+            }
             FaultCause::Instruction(FaultKind::Halted) => {
                 f.write_str("the wave halts itself, and no debugger can resume it")
             }
@@ -63,6 +67,11 @@ impl FaultReport {
             // A cause that this report has no text for must still show.
             other => write!(f, "unknown fault: {other:?}"),
         }
+    }
+
+    /// Whether STATUS.HALT is set: only a trap handler sets it.
+    fn is_halted_by_handler(&self) -> bool {
+        self.fault.snapshot.cell(registers::STATUS) >> registers::STATUS_HALT & 1 != 0
     }
 
     /// An illegal instruction, and how the wave reached it.
