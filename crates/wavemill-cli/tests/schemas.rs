@@ -209,6 +209,15 @@ fn faults(cases: &mut Cases) {
     }
 }
 
+/// A lane with an enabled exception.
+fn exceptions(cases: &mut Cases) {
+    let folder = Folder::new("schemas_exceptions");
+    folder.file("reciprocal.s", include_str!("../../../examples/assembly/reciprocal.s"));
+    let line = "run reciprocal.s --grid 1 --block 4 x:f32[4] y:f32[4] --exceptions div0";
+    let last = cases.run(&folder, 4, line).pop().unwrap();
+    assert_eq!(last["fault"]["lanes"][3], json!({ "lane": 3, "exceptions": ["div0"] }));
+}
+
 /// Accesses past LDS without `--strict`.
 fn warnings(cases: &mut Cases) {
     let folder = faults::folder("schemas_warnings", "gfx950");
@@ -530,6 +539,7 @@ static CASES: LazyLock<Cases> = LazyLock::new(|| {
         launches,
         expectations,
         faults,
+        exceptions,
         warnings,
         odd_kernels,
         traces,
