@@ -68,10 +68,13 @@ unsafe fn collect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
                 _ => raised,
             };
             all |= raised;
-            if raised.bits() & traps != 0 {
+            if traps != 0 && raised != Exceptions::NONE {
                 note(&mut (*ctx).refused, lane as u8, raised);
             }
         });
+        if traps != 0 && !more {
+            (*ctx).refused.retain(|(_, raised)| raised & u64::from(traps) != 0);
+        }
         if !more && !(*ctx).refused.is_empty() {
             return leave(ctx, Exit::Exceptions { pc: (*op).pc, enabled: traps });
         }
