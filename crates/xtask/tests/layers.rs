@@ -144,10 +144,10 @@ fn map(architecture: &str) -> (Vec<&str>, &str) {
 #[test]
 fn the_map_has_the_layers_in_their_order() {
     let architecture = file("ARCHITECTURE.md");
-    let (rows, beside) = map(&architecture);
+    let (rows, besides) = map(&architecture);
     assert_eq!(rows, LAYERS.map(|(name, _)| name), "the paragraphs of the map, and LAYERS");
     for name in beside().chain([CHORES]) {
-        assert!(beside.contains(&format!("`{name}` (")), "the map does not say what {name} is: {beside}");
+        assert!(besides.contains(&format!("`{name}` (")), "the map does not say what {name} is: {besides}");
     }
     for (at, (name, allowed)) in LAYERS.into_iter().enumerate() {
         for used in allowed {
