@@ -70,6 +70,20 @@ fn update(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     fs::write(path, bytes)
 }
 
+/// Makes a symbolic link unless there is one.
+fn link(target: &Path, to: &Path) -> std::io::Result<()> {
+    if fs::symlink_metadata(to).is_ok() {
+        return Ok(());
+    }
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    #[cfg(unix)]
+    return std::os::unix::fs::symlink(target, to);
+    #[cfg(not(unix))]
+    return Err(std::io::Error::other(format!("{}: no symbolic links on this system", target.display())));
+}
+
 impl Copy {
     pub(super) fn new(state: &Path) -> Result<Copy, Box<dyn std::error::Error>> {
         fs::create_dir_all(state)?;
@@ -87,6 +101,11 @@ impl Copy {
             changes.entry(&mutant.file).or_default().push(n);
         }
         for name in tracked(".")? {
+            let to = self.tree().join(&name);
+            if fs::symlink_metadata(&name).is_ok_and(|file| file.is_symlink()) {
+                link(&fs::read_link(&name)?, &to)?;
+                continue;
+            }
             let mut bytes = match fs::read(&name) {
                 Ok(bytes) => bytes,
                 // Deleted, and not yet committed.
@@ -109,7 +128,7 @@ impl Copy {
             if name == SWITCH_FILE {
                 bytes.extend(SWITCH.bytes());
             }
-            update(&self.tree().join(&name), &bytes)?;
+            update(&to, &bytes)?;
         }
         Ok(())
     }
@@ -124,7 +143,7 @@ impl Copy {
             .current_dir(self.tree())
             .env("CARGO_TARGET_DIR", self.state.join("build"))
             .env("RUSTFLAGS", "-Awarnings");
-        cargo.args(["test", "--no-run", "--keep-going", "--message-format", "json"]);
+        cargo.args(["test", "--no-run", "--message-format", "json"]);
         cargo.args(JUDGES.iter().flat_map(|package| ["-p", package])).stderr(Stdio::null());
         let output = cargo.output()?;
         let messages: Vec<Value> = String::from_utf8_lossy(&output.stdout)
