@@ -21,6 +21,7 @@ use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own,
 use super::probe::Site;
 use super::{
     Tier, atomic, buffer, compare, control, indexed, lane, matrix, mem, scalar, smem, status, step, strict,
+    sync,
 };
 use wavemill_machine::Interests;
 use wavemill_machine::Strict;
@@ -143,6 +144,9 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
         c.pc = block.position(n);
         // The engine that begins a guest instruction counts it and announces it.
         let begun = n < first || done > 0;
+        if !begun && !c.counts.nullifies(guest) {
+            c.wait(guest, n);
+        }
         if purpose.counting && !lanes_known {
             c.count(n, begun);
         }
@@ -179,6 +183,11 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
         }
     }
     Code { nowhere, ..c.finished() }
+}
+
+/// Whether a wave may have to wait at the operation.
+fn may_wait(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Sync(op) if op.may_wait())
 }
 
 /// Whether an operation may change which lanes are active.
@@ -338,10 +347,28 @@ impl<'a> Compiler<'a> {
         Ok(self.counts.step_row(first))
     }
 
+    /// The wait before a guest instruction, if its first operation is one: a wave that waits has not
+    /// begun the instruction, so it is neither counted nor announced.
+    fn wait(&mut self, guest: &[Inst], n: usize) {
+        if let [first, ..] = guest
+            && let Op::Sync(op) = first.op
+            && may_wait(first)
+            && stays_inside(first)
+        {
+            // The instructions of the block before it have run.
+            let op = HostOp { dst2: n as u32, ..self.plain(first, sync::handler(op)) };
+            self.ops.push(op);
+        }
+    }
+
     /// One operation and the steps before it; `index` is its number in the guest instruction.
     fn operation(&mut self, inst: &Inst, index: usize, site: Option<*const Site>) -> Result<(), Unsupported> {
         if !stays_inside(inst) {
             return Err(Unsupported);
+        }
+        // The wait is before the guest instruction.
+        if index == 0 && may_wait(inst) {
+            return Ok(());
         }
         if self.waits_for_address(inst) {
             self.check(inst)?;
@@ -479,7 +506,8 @@ impl<'a> Compiler<'a> {
                 let h = self.atomic(inst, buffer::atomic_handler(w, addr), op, w);
                 self.ops.push(h);
             }
-            Op::LdsAppend(append) => self.ops.push(self.plain(inst, atomic::append_handler(append))),
+            Op::Counter(op, space) => self.ops.push(self.plain(inst, atomic::counter_handler(op, space))),
+            Op::Sync(op) => self.ops.push(self.plain(inst, sync::handler(op))),
             Op::LdsDirect => self.ops.push(self.plain(inst, atomic::direct_handler())),
             Op::Fence(scope) => self.ops.push(self.plain(inst, status::fence_handler(scope))),
             Op::ReadStatus(which) => {

@@ -10,7 +10,7 @@ use super::matrix;
 use super::probe::Site;
 use wavemill_machine::MemoryMap;
 use wavemill_machine::OutOfRange;
-use wavemill_machine::engine::{Events, PrivateMemory};
+use wavemill_machine::engine::{Events, Hold, PrivateMemory};
 use wavemill_machine::registers::Registers;
 use wavemill_machine::{Access, FaultSpace};
 
@@ -144,6 +144,8 @@ pub(super) enum Exit {
     Barrier { pc: u64, at: u64 },
     /// Lets others run; continues at `pc`.
     Yield { pc: u64 },
+    /// Waits for others before the instruction at `pc`; the wait is in [`Ctx::hold`].
+    Wait { pc: u64 },
     /// Code has changed; continues at `pc`.
     InvalidateCode { pc: u64 },
     /// The wave ended.
@@ -194,6 +196,8 @@ pub(super) struct Ctx {
     pub private_base: u32,
     /// The context under which blocks are lifted.
     pub context: u32,
+    /// The wait that the wave has begun.
+    pub hold: Option<Hold>,
     /// The source of clock values.
     pub clock: Clock,
     /// For probes: the registers at `base`, and where events go (null for a wave that is not watched).

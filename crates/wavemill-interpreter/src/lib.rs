@@ -34,6 +34,7 @@ mod smem;
 mod status;
 mod step;
 mod strict;
+mod sync;
 mod tier;
 mod wide;
 

@@ -154,6 +154,7 @@ impl Executor for Runner<'_> {
             unordered_store: true,
             private_base: uni_offset(self.purpose.counts.private_base.first()),
             context: wave.context,
+            hold: wave.hold.take(),
             clock: Clock { deterministic: around.deterministic, retired_base: wave.retired as i64 + budget },
             registers: &raw const wave.regs,
             events: events.map_or(std::ptr::null_mut(), |events| (&raw mut *events).cast()),
@@ -231,6 +232,10 @@ impl Executor for Runner<'_> {
                     wave.pc = pc;
                     break WaveExit::Yield;
                 }
+                Exit::Wait { pc } => {
+                    wave.pc = pc;
+                    break WaveExit::Wait;
+                }
                 Exit::End => break WaveExit::End,
                 Exit::Trap { pc, id } => {
                     break WaveExit::Fault { pc, cause: FaultCause::Trap(id) };
@@ -260,6 +265,7 @@ impl Executor for Runner<'_> {
             wave.pc = pc;
         }
         wave.context = ctx.context;
+        wave.hold = ctx.hold;
         wave.retired += (budget - ctx.budget).max(0) as u64;
         self.out_of_range += ctx.out_of_range;
         exit

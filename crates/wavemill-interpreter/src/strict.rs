@@ -103,7 +103,7 @@ pub(super) fn handler(op: Op, strict: Strict) -> Option<(Handler, u64)> {
         Op::Atomic(_, Space::Flat, width) if strict.lds => {
             (lds::<{ space::FLAT }>, whole(4 * u32::from(width.dwords()), Access::Atomic))
         }
-        Op::LdsAppend(_) if strict.lds => (atomic::append_check, whole(4, Access::Atomic)),
+        Op::Counter(_, Space::Lds) if strict.lds => (atomic::append_check, whole(4, Access::Atomic)),
         // The source decides on the number of bytes.
         Op::LdsDirect if strict.lds => (atomic::direct_check, whole(0, Access::Load)),
         Op::BufferLoad(ty, addr) if strict.buffers => {

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use crate::common::{FLAG, INDEX, PRIVATE, Setup, inst, s, v};
 use wavemill_interpreter::Interpreter;
 use wavemill_ir::{
-    AtomicOp, Attrs, Block, BlockBuilder, BufferAddr, Cond, FenceScope, Inst, IntOp, MemType, Op, Operand,
-    Row, ScalarOp, Space, Terminator, Uni, Width,
+    AtomicOp, Attrs, Block, BlockBuilder, BufferAddr, Cond, CounterOp, FenceScope, Inst, IntOp, MemType, Op,
+    Operand, Row, ScalarOp, Space, Terminator, Uni, Width,
 };
 use wavemill_machine::{
     Access, Barrier, BlockSource, Changes, FaultCause, FenceEvent, Finding, Findings, Grid, GuestMemory,
@@ -398,7 +398,7 @@ fn accesses_of_the_whole_wave_have_addresses() {
     };
     // A counter in LDS of 256 bytes, for the first active lane.
     let append =
-        |imm| Inst { dst: [v(8), Operand::None], ..access(Op::LdsAppend(true), &[INDEX.into()], imm) };
+        |imm| Inst { dst: [v(8), Operand::None], ..access(Op::Counter(CounterOp::Append, Space::Lds), &[INDEX.into()], imm) };
     let lds = |lane, size, offset| Piece { lane, size, place: Place::Lds(offset) };
     for (exec, value, imm, pieces) in [
         (0b1100, 5, 8, vec![lds(2, 4, 12)]),

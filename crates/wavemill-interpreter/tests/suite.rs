@@ -16,4 +16,5 @@ mod read_only;
 mod scalar_registers;
 mod schedule;
 mod strict;
+mod synchronization;
 mod tearing;

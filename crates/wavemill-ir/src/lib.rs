@@ -36,8 +36,8 @@ pub use lanes::LanePattern;
 pub use matrix::{MatrixLanes, MatrixOp, MatrixOperand, MatrixPlace, MatrixSum};
 pub use number_format::NumberFormat;
 pub use op::{
-    AtomicOp, BufferAddr, CellRange, CmpPred, CvtOp, Effects, FenceScope, FloatOp, FloatType, IntOp, IntType,
-    LaneOp, MemType, Op, ScalarOp, Signature, Space, Status, Value, Width,
+    AtomicOp, BufferAddr, CellRange, CmpPred, CounterOp, CvtOp, Effects, FenceScope, FloatOp, FloatType, IntOp,
+    IntType, LaneOp, MemType, Op, ScalarOp, Signature, Space, Status, SyncOp, Value, Width,
 };
 pub use reg::{Names, NoNames, Operand, Row, Uni};
 pub use verify::{VerifyError, verify};

@@ -11,6 +11,7 @@ use crate::registers::RegisterCounts;
 pub use crate::address::scalar_address;
 pub use crate::clock::host_nanoseconds;
 pub use crate::lds::Lds;
+pub use crate::share::{Hold, Share};
 pub use crate::observe::Events;
 pub use crate::wave::{Inside, PrivateMemory, Surroundings, Wave, WaveExit};
 

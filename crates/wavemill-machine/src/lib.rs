@@ -22,6 +22,7 @@ mod out_of_range;
 pub mod raw;
 pub mod registers;
 mod schedule;
+mod share;
 mod stall;
 mod wave;
 
@@ -43,4 +44,5 @@ pub use registers::{CellPair, RegisterCounts, Registers};
 pub use schedule::{
     Grid, Host, LiveWave, MAX_THREADS, RunError, RunOptions, RunStats, WaveInit, run, run_with,
 };
+pub use share::{GDS_BYTES, Hold, ORDERS, SYNC_RESOURCES, Share, SyncWait, TURNS, gds_window};
 pub use stall::Spin;

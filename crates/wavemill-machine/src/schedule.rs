@@ -142,6 +142,7 @@ fn run_grid(
     let threads = if options.deterministic { 1 } else { options.threads.map_or(cores, NonZeroUsize::get) };
     let threads = threads.min(MAX_THREADS).min(usize::try_from(total).unwrap_or(usize::MAX)).max(1);
     let resident = grid.resident.max(1);
+    grid.map.share().begin();
     let run = Run {
         grid,
         threads,
@@ -461,6 +462,7 @@ impl Run<'_> {
     ) -> (Outcome, u64) {
         let mut cost = 0;
         loop {
+            group.release_held();
             let (mut ran, mut yields) = (false, true);
             for n in 0..group.waves.len() {
                 if group.states[n] != State::Ready {
@@ -501,8 +503,14 @@ impl Run<'_> {
             if group.states.iter().all(|s| *s == State::Ended) {
                 return (Outcome::Done, cost);
             }
+            if group.is_held() && !group.release_held() {
+                if self.is_over(0) {
+                    self.stop.store(true, Relaxed);
+                }
+                return (Outcome::Again, cost.max(TURN));
+            }
             // Ended waves do not delay a barrier (Vega ISA 12.5).
-            if group.states.iter().all(|s| *s != State::Ready) {
+            if group.is_at_barrier() {
                 for s in group.states.iter_mut().filter(|s| matches!(s, State::Waiting(_))) {
                     *s = State::Ready;
                 }

@@ -59,7 +59,10 @@ impl State<'_> {
             Op::BufferLoad(ty, addr) => self.buffer_load(inst, ty, addr)?,
             Op::BufferStore(ty, addr) => self.buffer_store(inst, ty, addr)?,
             Op::BufferAtomic(op, width, addr) => self.buffer_atomic(inst, op, width, addr)?,
-            Op::LdsAppend(append) => self.lds_append(inst, append),
+            Op::Counter(op, space) => self.count(inst, op, space)?,
+            // The executor performs those that may wait.
+            Op::Sync(op) if op.may_wait() => {}
+            Op::Sync(op) => _ = self.sync(inst, op),
             Op::LdsDirect => self.lds_direct(inst),
             Op::Fence(_) => Self::fence(),
             Op::ReadStatus(status) => self.read_status(inst, status),

@@ -37,8 +37,8 @@ impl State<'_> {
             Op::Atomic(_, space, width) if lds => {
                 self.check_lds(inst, space, 4 * u32::from(width.dwords()), Access::Atomic)
             }
-            Op::LdsAppend(_) if lds && self.mask(inst) != 0 => {
-                self.check_once(inst, self.counter(inst), 4, Access::Atomic)
+            Op::Counter(_, Space::Lds) if lds && self.mask(inst) != 0 => {
+                self.check_once(inst, self.counter(inst, Space::Lds), 4, Access::Atomic)
             }
             Op::LdsDirect if lds => {
                 let (offset, bytes) = self.element(inst);

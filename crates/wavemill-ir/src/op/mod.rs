@@ -61,7 +61,7 @@ pub use convert::CvtOp;
 pub use float::FloatOp;
 pub use integer::IntOp;
 pub use lane::LaneOp;
-pub use memory::{AtomicOp, BufferAddr, FenceScope, MemType, Space};
+pub use memory::{AtomicOp, BufferAddr, CounterOp, FenceScope, MemType, Space, SyncOp};
 pub use scalar::ScalarOp;
 pub use signature::{Effects, Signature, Value};
 pub use types::{CmpPred, FloatType, IntType, Width};
@@ -244,7 +244,9 @@ operations! {
     /// a 32-bit offset; none: 0), plus the uniform base `src1` (64-bit for global, 32-bit offset
     /// for scratch), plus `imm`. Offsets are unsigned; addresses in LDS wrap at 32 bits. Bytes
     /// beyond the last granule of LDS read as 0. Private memory ends at the size that each lane
-    /// has. If all active lanes have one address, it is read once.
+    /// has. In the global data share, `src1`\[31:16\] is the base and `src1`\[15:0\] the number of
+    /// bytes from there that may be accessed; offsets from the base wrap at 32 bits, and other bytes
+    /// are a fault. If all active lanes have one address, it is read once.
     Load(space: Space, ty: MemType) = line(
         "load",
         &[Value::Address(space), Value::Base(space)],
@@ -315,12 +317,44 @@ operations! {
         &[Value::Bits(width.dwords())],
         Effects::ATOMIC,
     ).optional(2);
-    /// LDS allocation-counter operation: `dst` = old value, broadcast. The counter at byte
-    /// `src0`\[15:0\] + `imm` changes by plus (append) or minus (consume) the number of active
-    /// lanes. The two low bits of the sum are ignored. Nothing happens if no lane is active, nor to
-    /// a counter beyond the end of LDS, which reads as 0.
-    LdsAppend(append: bool) =
-        line(if append { "lds_append" } else { "lds_consume" }, &[U32], &[B32], Effects::ATOMIC);
+    /// Operation on a counter in LDS or the global data share: `dst` = old value, broadcast. The
+    /// counter is at byte `src0`\[15:0\] + `imm` of LDS, or `src0`\[31:16\] + `imm` of the global
+    /// data share; the two low bits of the sum are ignored. It changes by plus (append) or minus
+    /// (consume) the number of active lanes, or by the datum `src1` of the first active lane (add,
+    /// swap). Nothing happens if no lane is active, nor to a counter beyond the end of LDS, which
+    /// reads as 0. A counter beyond the end of the global data share is a fault. Other spaces are
+    /// unsupported.
+    Counter(op: CounterOp, _space: Space) = line(
+        match op {
+            CounterOp::Append => "append",
+            CounterOp::Consume => "consume",
+            CounterOp::Add => "counter_add",
+            CounterOp::Swap => "counter_swap",
+        },
+        &[U32, if op.has_datum() { B32 } else { NONE }],
+        &[B32],
+        Effects::ATOMIC,
+    );
+    /// Operation on the synchronization state of the device, whatever lanes are active. Bits 21:16
+    /// of `src0` plus `imm`, modulo 64, name the resource. The datum is `src1` of the first active
+    /// lane, or of lane 0. For a turn, `src0`\[10:0\] is the number and `imm`\[1:0\] the order. If
+    /// the wave must wait, it leaves before its guest instruction and runs it again when the wait is
+    /// over.
+    Sync(op: SyncOp) = line(
+        match op {
+            SyncOp::Init => "sync.init",
+            SyncOp::Barrier => "sync.barrier",
+            SyncOp::Raise => "sync.raise",
+            SyncOp::RaiseBy => "sync.raise_by",
+            SyncOp::Lower => "sync.lower",
+            SyncOp::ReleaseAll => "sync.release_all",
+            SyncOp::Turn => "sync.turn",
+            SyncOp::Pass => "sync.pass",
+        },
+        &[U32, if op.has_datum() { B32 } else { NONE }],
+        &[],
+        Effects::SYNC,
+    );
     /// Uniform `dst` = one element of LDS at byte `src0`\[15:0\]. `src0`\[18:16\] is its type: 0
     /// u8, 1 u16, 2 dword, 4 i8, 5 i16; small types are extended. The result is 0 beyond the end of
     /// LDS, and for the other types.
@@ -363,6 +397,7 @@ impl Op {
             | Op::BufferLoad(MemType::Dwords(n), _)
             | Op::BufferStore(MemType::Dwords(n), _) => matches!(n, 1..=4),
             Op::Transpose(bits) => matches!(bits, 4 | 6 | 8 | 16),
+            Op::Counter(_, space) => matches!(space, Space::Lds | Space::Gds),
             Op::MoveRelSource(_, cells) | Op::MoveRelDest(_, cells) => cells.end.0 <= Uni::COUNT,
             Op::Matrix(matrix) => matrix.is_defined(),
             _ => true,

@@ -148,6 +148,13 @@ impl Lifter {
         self.b.push(IrOp::Int(op), result, [a, b, c, Operand::None], Attrs::default());
     }
 
+    /// Sets a row to the number of each lane.
+    pub(super) fn lane_numbers(&mut self, row: Row) {
+        let [all, none] = [u64::from(u32::MAX), 0].map(Operand::Const);
+        self.int(IntOp::MaskCountLo, row, [all, none, Operand::None]);
+        self.int(IntOp::MaskCountHi, row, [all, row.into(), Operand::None]);
+    }
+
     /// A fresh row with `lane * stride + M0[bits-1:0]` in each lane: the LDS address of loads to LDS and of the DS
     /// instructions without an address register (Vega ISA 8.1.9, 12.13).
     pub(super) fn lane_lds_address(&mut self, stride: u32, bits: u32) -> Row {
@@ -156,8 +163,7 @@ impl Lifter {
         let constant = |value: u32| Operand::Const(u64::from(value));
         let base_bits = [M0.into(), constant((1 << bits) - 1)];
         self.b.scalar(ScalarOp::And, Width::W32, base, &base_bits);
-        self.int(IntOp::MaskCountLo, row, [constant(!0), constant(0), Operand::None]);
-        self.int(IntOp::MaskCountHi, row, [constant(!0), row.into(), Operand::None]);
+        self.lane_numbers(row);
         self.int(IntOp::MadU24, row, [row.into(), constant(stride), base.into()]);
         row
     }

@@ -177,6 +177,10 @@ fn lift(
                 return lifter.b.finish(lifter.pc, Terminator::Fault(kind));
             }
         };
+        if ds::may_wait(inst.op()) && lifter.b.guest_len() > 1 {
+            lifter.b.drop_begun();
+            return lifter.b.finish(lifter.pc, Terminator::Jump(lifter.pc));
+        }
         lifter.next += inst.size() as u64;
         let mut lifted = lifter.inst(&inst);
         lifter.drop_trap_temporaries();

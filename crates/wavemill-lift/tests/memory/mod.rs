@@ -8,6 +8,7 @@ mod direct;
 mod ecc;
 mod evidence;
 mod flat;
+mod gds;
 mod lds;
 mod reference;
 mod scalar;

@@ -10,6 +10,7 @@ use crate::memory::MemoryMap;
 use crate::observe::Findings;
 use crate::out_of_range::OutOfRange;
 use crate::registers::{RegisterCounts, Registers};
+use crate::share::SyncWait;
 use crate::stall::Spin;
 
 /// Sets the initial state of waves.
@@ -153,6 +154,8 @@ pub struct LiveWave {
     pub looked_at: bool,
     /// The loop that it cannot leave while no other wave writes memory, if one was found.
     pub spins: Option<Spin>,
+    /// What it waits for at the instruction at `pc`, if that is something of the whole device.
+    pub waits_for: Option<SyncWait>,
 }
 
 impl LiveWave {

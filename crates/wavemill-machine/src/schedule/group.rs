@@ -3,7 +3,7 @@
 use wavemill_ir::{LANES, Uni};
 
 use super::{Grid, LiveWave};
-use crate::engine::{Executor, Lds, Wave, WaveExit};
+use crate::engine::{Executor, Hold, Lds, Wave, WaveExit};
 use crate::fault::{Fault, FaultCause, WaveResources, WaveSnapshot};
 use crate::observe::{Events, Interests, Observer, WaveId, Workgroup};
 use crate::registers::Registers;
@@ -23,6 +23,8 @@ pub(super) enum State {
     Ready,
     /// It waits at the barrier with this guest address.
     Waiting(u64),
+    /// It waits for waves of the whole device ([`Wave::hold`]).
+    Held,
     Ended,
 }
 
@@ -117,6 +119,7 @@ impl Group {
             w.retired = 0;
             w.from = None;
             w.inside = None;
+            w.hold = None;
             let slot = slot * grid.waves_per_group + n;
             let private = grid.init.scratch(slot);
             w.private = private.map_or((0, 0), |(address, size)| (address, address.saturating_add(size)));
@@ -188,7 +191,7 @@ impl Group {
     pub(super) fn live_wave(&self, n: usize) -> LiveWave {
         let barrier = match self.states[n] {
             State::Waiting(at) => Some(at),
-            State::Ready | State::Ended => None,
+            State::Ready | State::Held | State::Ended => None,
         };
         LiveWave {
             workgroup: self.id,
@@ -197,7 +200,30 @@ impl Group {
             at_barrier: barrier.is_some(),
             looked_at: false,
             spins: None,
+            waits_for: self.waves[n].hold.as_ref().map(Hold::wait),
         }
+    }
+
+    /// Lets waves continue whose waits are over. Returns whether there are any.
+    pub(super) fn release_held(&mut self) -> bool {
+        let mut any = false;
+        for (state, wave) in self.states.iter_mut().zip(&self.waves) {
+            if *state == State::Held && wave.hold.as_ref().is_none_or(Hold::is_over) {
+                *state = State::Ready;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Whether no wave can run before waves of other workgroups do something.
+    pub(super) fn is_held(&self) -> bool {
+        self.states.contains(&State::Held) && !self.states.contains(&State::Ready)
+    }
+
+    /// Whether all waves that have not ended wait at the workgroup's barrier.
+    pub(super) fn is_at_barrier(&self) -> bool {
+        self.states.iter().all(|s| matches!(s, State::Waiting(_) | State::Ended))
     }
 
     /// Records why a wave stopped running. Returns whether it yielded, or its fault.
@@ -241,6 +267,10 @@ impl Group {
         match exit {
             WaveExit::Preempted => {}
             WaveExit::Yield => return Ok(true),
+            WaveExit::Wait => {
+                self.states[n] = State::Held;
+                return Ok(true);
+            }
             WaveExit::Barrier { at } => self.states[n] = State::Waiting(at),
             WaveExit::End => {
                 self.states[n] = State::Ended;
