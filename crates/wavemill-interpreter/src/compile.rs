@@ -10,8 +10,8 @@ mod sources;
 mod vector;
 
 use wavemill_ir::{
-    AtomicOp, Block, CellRange, FaultKind, Inst, LANES, LaneMask, LanePattern, MatrixOp, MatrixOperand, Op,
-    Operand, Row, Terminator, Uni, Width,
+    AtomicOp, Block, CellRange, ExportOp, FaultKind, Inst, LANES, LaneMask, LanePattern, MatrixOp,
+    MatrixOperand, Op, Operand, Row, Terminator, Uni, Width,
 };
 
 use super::body::Shape;
@@ -20,8 +20,8 @@ use super::float::{FloatInfo, Outcome, Source};
 use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own, SiteCache, UNIFORM};
 use super::probe::Site;
 use super::{
-    Tier, atomic, buffer, compare, control, indexed, lane, matrix, mem, scalar, smem, status, step, strict,
-    sync,
+    Tier, atomic, buffer, compare, control, graphics, indexed, lane, matrix, mem, scalar, smem, status, step,
+    strict, sync,
 };
 use wavemill_machine::Interests;
 use wavemill_machine::Strict;
@@ -47,6 +47,10 @@ pub(super) struct Code {
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
     patterns: Vec<Box<[u8; LANES]>>,
+    /// Data that exports point to.
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    #[allow(dead_code, reason = "keeps alive what the operations point to")]
+    exports: Vec<Box<ExportOp>>,
     /// Numbers of guest instructions with the operations before them that count; `None` for
     /// instructions before the point where compilation starts.
     counters: Vec<(u32, Option<usize>)>,
@@ -90,6 +94,8 @@ struct Compiler<'a> {
     matrices: Vec<Box<matrix::Site>>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     patterns: Vec<Box<[u8; LANES]>>,
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    exports: Vec<Box<ExportOp>>,
     counters: Vec<(u32, Option<usize>)>,
 }
 
@@ -253,6 +259,7 @@ impl<'a> Compiler<'a> {
             sites: Vec::new(),
             matrices: Vec::new(),
             patterns: Vec::new(),
+            exports: Vec::new(),
             counters: Vec::new(),
         }
     }
@@ -264,6 +271,7 @@ impl<'a> Compiler<'a> {
             sites: self.sites,
             matrices: self.matrices,
             patterns: self.patterns,
+            exports: self.exports,
             counters: self.counters,
             nowhere: false,
         }
@@ -508,6 +516,13 @@ impl<'a> Compiler<'a> {
             }
             Op::Counter(op, space) => self.ops.push(self.plain(inst, atomic::counter_handler(op, space))),
             Op::Sync(op) => self.ops.push(self.plain(inst, sync::handler(op))),
+            Op::Parameter(part) => self.ops.push(self.plain(inst, graphics::parameter_handler(part))),
+            Op::Export(export) => {
+                self.exports.push(Box::new(export));
+                let export = self.exports.last().map_or(std::ptr::null(), |export| &raw const **export);
+                let h = self.plain(inst, graphics::export_handler());
+                self.ops.push(HostOp { own: Own { export }, ..h });
+            }
             Op::LdsDirect => self.ops.push(self.plain(inst, atomic::direct_handler())),
             Op::Fence(scope) => self.ops.push(self.plain(inst, status::fence_handler(scope))),
             Op::ReadStatus(which) => {

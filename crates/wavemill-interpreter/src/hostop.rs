@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use wavemill_ir::{FaultKind, LANES};
+use wavemill_ir::{ExportOp, FaultKind, LANES};
 
 use super::atomic::Perform;
 use super::float::FloatInfo;
@@ -10,7 +10,7 @@ use super::matrix;
 use super::probe::Site;
 use wavemill_machine::MemoryMap;
 use wavemill_machine::OutOfRange;
-use wavemill_machine::engine::{Events, Hold, PrivateMemory};
+use wavemill_machine::engine::{Events, Exports, Hold, PrivateMemory};
 use wavemill_machine::registers::Registers;
 use wavemill_machine::{Access, FaultSpace};
 
@@ -91,6 +91,8 @@ pub(super) union Own {
     pub lanes: *const [u8; LANES],
     /// For a product of matrices.
     pub matrix: *const matrix::Site,
+    /// For an export.
+    pub export: *const ExportOp,
     /// For a step that collects exceptions: offset of the cell.
     pub cell: u32,
 }
@@ -198,6 +200,8 @@ pub(super) struct Ctx {
     pub context: u32,
     /// The wait that the wave has begun.
     pub hold: Option<Hold>,
+    /// The exports of the wave.
+    pub exports: Exports,
     /// The source of clock values.
     pub clock: Clock,
     /// For probes: the registers at `base`, and where events go (null for a wave that is not watched).

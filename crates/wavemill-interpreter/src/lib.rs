@@ -19,6 +19,7 @@ mod cost;
 mod cvt;
 mod float;
 mod format_cvt;
+mod graphics;
 mod hostop;
 mod indexed;
 mod int;

@@ -3,8 +3,8 @@
 use crate::common::{INDEX, Runner, Setup, best, fault_of, inst, registers_after, run_block, runners, s, v};
 use wavemill_float as exact;
 use wavemill_ir::{
-    AtomicOp, Attrs, CmpPred, CounterOp, FloatOp, FloatType, FpEnv, Inst, LaneMask, MemType, Op, Operand, Row,
-    Space, Terminator, Uni, Width,
+    AtomicOp, Attrs, CmpPred, CounterOp, FloatOp, FloatType, FpEnv, Inst, LaneMask, MemType, Op, Operand,
+    Row, Space, Terminator, Uni, Width,
 };
 use wavemill_machine::{Access, FaultCause, GuestMemory, LDS_APERTURE};
 use wavemill_oracle::SplitMix64;

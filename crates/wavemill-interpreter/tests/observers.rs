@@ -397,8 +397,10 @@ fn accesses_of_the_whole_wave_have_addresses() {
         setup
     };
     // A counter in LDS of 256 bytes, for the first active lane.
-    let append =
-        |imm| Inst { dst: [v(8), Operand::None], ..access(Op::Counter(CounterOp::Append, Space::Lds), &[INDEX.into()], imm) };
+    let append = |imm| Inst {
+        dst: [v(8), Operand::None],
+        ..access(Op::Counter(CounterOp::Append, Space::Lds), &[INDEX.into()], imm)
+    };
     let lds = |lane, size, offset| Piece { lane, size, place: Place::Lds(offset) };
     for (exec, value, imm, pieces) in [
         (0b1100, 5, 8, vec![lds(2, 4, 12)]),

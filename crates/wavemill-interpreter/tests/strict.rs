@@ -3,7 +3,8 @@
 
 use crate::common::{INDEX, Runner, Setup, inst, run_block, runners, s, v};
 use wavemill_ir::{
-    AtomicOp, Attrs, BufferAddr, CounterOp, Inst, IntOp, MemType, Op, Operand, Row, Space, Terminator, Uni, Width,
+    AtomicOp, Attrs, BufferAddr, CounterOp, Inst, IntOp, MemType, Op, Operand, Row, Space, Terminator, Uni,
+    Width,
 };
 use wavemill_machine::{
     Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, GuestMemory, RunError, RunOptions, Strict,

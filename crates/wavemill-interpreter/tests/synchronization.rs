@@ -17,14 +17,11 @@ fn sync(op: SyncOp) -> Line {
 
 /// Each wave adds 1 to word 16383 of memory, in lane 0.
 fn arrive() -> Vec<Line> {
-    let active = |lanes: u64| (Op::Scalar(ScalarOp::Mov, Width::W64), Uni::ACTIVE.into(), vec![Operand::Const(lanes)]);
+    let active =
+        |lanes: u64| (Op::Scalar(ScalarOp::Mov, Width::W64), Uni::ACTIVE.into(), vec![Operand::Const(lanes)]);
     vec![
         active(1),
-        (
-            Op::Atomic(AtomicOp::Add, Space::Global, Width::W32),
-            NONE,
-            vec![v(2), s(0), Operand::Const(1)],
-        ),
+        (Op::Atomic(AtomicOp::Add, Space::Global, Width::W32), NONE, vec![v(2), s(0), Operand::Const(1)]),
         active(!0),
     ]
 }
@@ -59,7 +56,8 @@ fn the_waves_of_a_grid_meet() {
         for (groups, rounds_of) in [(1, 5), (3, 4), (70, 3)] {
             let waves = 2 * groups;
             let set = registers(waves);
-            let launch = Launch { workgroups: groups, waves: 2, resident: groups, set: &set, ..Launch::default() };
+            let launch =
+                Launch { workgroups: groups, waves: 2, resident: groups, set: &set, ..Launch::default() };
             let program = rounds(rounds_of);
             let (words, result) =
                 launch.threads(threads).run_prepared(&program, |share| share.init(7, waves - 1));
@@ -84,8 +82,8 @@ fn waves_that_wait_for_more_than_there_are_are_stuck() {
     for threads in THREADS {
         for single_steps in [false, true] {
             let set = registers(9);
-            let mut launch =
-                Launch { workgroups: 4, waves: 2, resident: 4, set: &set, ..Launch::default() }.threads(threads);
+            let mut launch = Launch { workgroups: 4, waves: 2, resident: 4, set: &set, ..Launch::default() }
+                .threads(threads);
             launch.options.single_steps = single_steps;
             let (_, result) = launch.run_prepared(&rounds(1), |share| share.init(7, 8));
             let (waves, not_started) = stuck(result);
@@ -174,10 +172,8 @@ fn turns_are_in_the_order_of_numbers() {
 fn a_wave_without_its_turn_is_stuck() {
     let set = |group: u32, _: u32, regs: &mut Registers| regs.set_uni(Uni(3), group + 1);
     let launch = Launch { workgroups: 2, resident: 2, set: &set, ..Launch::default() };
-    let program = Program::new(&[
-        then(vec![(Op::Sync(SyncOp::Turn), NONE, vec![s(3)])], 1),
-        (vec![], Terminator::End),
-    ]);
+    let program =
+        Program::new(&[then(vec![(Op::Sync(SyncOp::Turn), NONE, vec![s(3)])], 1), (vec![], Terminator::End)]);
     let (waves, _) = stuck(launch.run(&program).1);
     let waits = |number| Some(SyncWait::Turn { order: 0, number, turn: 0 });
     assert_eq!(waves.iter().map(|wave| wave.waits_for).collect::<Vec<_>>(), [waits(1), waits(2)]);

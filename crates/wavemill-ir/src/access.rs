@@ -63,7 +63,7 @@ impl Inst {
             Op::Load(space, _) | Op::Store(space, _) | Op::Atomic(_, space, _) => {
                 matches!(space, Space::Lds | Space::Scratch | Space::Gds)
             }
-            Op::Counter(..) | Op::LdsDirect => true,
+            Op::Counter(..) | Op::LdsDirect | Op::Parameter(_) => true,
             _ => false,
         };
         (effects.reads_memory || effects.writes_memory) && !own

@@ -97,8 +97,11 @@ impl fmt::Display for OpName {
                 write!(f, "{name}.")?;
                 lower(f, &pattern)
             }
+            Op::Export(export) => write!(f, "{name}.{export}"),
             Op::Counter(_, s) => write!(f, "{name}.{}", space(s)),
-            Op::Int(_) | Op::Lane(_) | Op::LdsDirect | Op::Message | Op::Sync(_) => f.write_str(name),
+            Op::Int(_) | Op::Lane(_) | Op::LdsDirect | Op::Message | Op::Sync(_) | Op::Parameter(_) => {
+                f.write_str(name)
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ mod clock;
 mod code;
 mod control;
 pub mod engine;
+mod export;
 mod fault;
 mod lds;
 mod memory;
@@ -28,6 +29,7 @@ mod wave;
 
 pub use code::{BlockCount, BlockSource};
 pub use control::RunControl;
+pub use export::{Export, Exports, WaveExports};
 pub use fault::{
     Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, Strict, WaveResources, WaveSnapshot,
 };

@@ -26,6 +26,7 @@ pub use grid::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, WaveInit};
 use crate::code::BlockSource;
 use crate::control::RunControl;
 use crate::engine::{Engine, Executor, Lds, Surroundings, Task};
+use crate::export::WaveExports;
 use crate::fault::{Fault, Strict};
 use crate::observe::{Events, Findings, Interests, Observer, Reporter, SingleSteps};
 use crate::out_of_range::OutOfRange;
@@ -35,6 +36,9 @@ use waiting::Looker;
 
 /// Most host threads of a run: each uses memory, and more threads would only wait for each other.
 pub const MAX_THREADS: usize = 1024;
+/// Recorded exports after which no more are kept.
+const MOST_EXPORTS: usize = 1 << 16;
+
 /// The state of a workgroup after a quantum.
 enum Outcome {
     Done,
@@ -77,6 +81,7 @@ struct Run<'a> {
     /// Private memory of all resident waves: first address and end.
     private: (u64, u64),
     poison: Option<u32>,
+    record_exports: bool,
     strict: Strict,
     /// Whether to check if waves of a stopped run spin.
     detect_stalls: bool,
@@ -161,6 +166,8 @@ fn run_grid(
                 blocks: 0,
                 out_of_range: OutOfRange::default(),
                 block_counts: Vec::new(),
+                exports: Vec::new(),
+                exported: 0,
             },
         })),
         wake: Condvar::new(),
@@ -174,6 +181,7 @@ fn run_grid(
         deterministic: options.deterministic,
         private: private_memory(grid, resident),
         poison: options.poison,
+        record_exports: options.record_exports,
         strict: options.strict,
         detect_stalls: options.find_stalls,
         count_blocks: options.count_blocks,
@@ -200,7 +208,8 @@ fn run_grid(
     let live = run.live(&mut unfinished);
     let stopped = run.is_stopped();
     let control = run.control;
-    let shared = run.shared.0.into_inner().unwrap_or_else(|e| e.into_inner());
+    let mut shared = run.shared.0.into_inner().unwrap_or_else(|e| e.into_inner());
+    shared.stats.exports.sort_by_key(WaveExports::order);
     if let Some(control) = control {
         control.ended(shared.stats.out_of_range);
     }
@@ -338,7 +347,7 @@ impl Run<'_> {
 
     /// Starts a workgroup in the registers and LDS of the previous one.
     fn start(&self, group: &mut Group, standing: &Standing, fresh: bool) {
-        group.start(self.grid, standing.linear(), standing.slot(), fresh, self.poison);
+        group.start(self.grid, standing.linear(), standing.slot(), fresh, self.poison, self.record_exports);
         if let Some((observer, _)) = self.observer {
             group.ask(observer);
         }
@@ -401,6 +410,11 @@ impl Run<'_> {
         }
         shared.stats.workgroups += ended.workgroups;
         shared.stats.waves += ended.waves;
+        shared.stats.exported += ended.exported;
+        let recorded: usize = shared.stats.exports.iter().map(|wave| wave.exports.len()).sum();
+        if recorded < MOST_EXPORTS {
+            shared.stats.exports.extend(ended.exports);
+        }
         let (became, fault) = match outcome {
             Outcome::Done => (Became::Done, None),
             Outcome::Again => (Became::Again, None),

@@ -11,11 +11,11 @@ use crate::raw;
 
 /// Bytes of the global data share.
 pub const GDS_BYTES: u32 = 64 << 10;
-/// Resources for synchronization (Vega ISA 12.13: six bits name one).
+/// Resources for synchronization: six bits name one (Vega ISA 12.13).
 pub const SYNC_RESOURCES: u32 = 64;
-/// Orders of turns (Vega ISA 12.13, DS_ORDERED_COUNT: four "packers").
+/// Orders of turns, the "packers" of the manual (Vega ISA 12.13).
 pub const ORDERS: usize = 4;
-/// The counter of a resource has 12 bits (AMD's public register headers, `GDS_GWS_RESOURCE`).
+/// The counter of a resource has 12 bits. *Modelled*: no manual gives its width.
 const COUNTER: u32 = 0xfff;
 /// A turn has 11 bits (AMDGPUUsage, "Work-Group Info": `ordered_append_term[10:0]`).
 pub const TURNS: u32 = 1 << 11;
@@ -82,8 +82,15 @@ pub struct Hold {
 #[derive(Debug)]
 enum HoldKind {
     /// In the queue of a resource; set when the wave may continue.
-    Resource { op: SyncOp, resource: u32, released: Arc<AtomicBool> },
-    Turn { order: u32, number: u32 },
+    Resource {
+        op: SyncOp,
+        resource: u32,
+        released: Arc<AtomicBool>,
+    },
+    Turn {
+        order: u32,
+        number: u32,
+    },
 }
 
 impl Hold {
@@ -145,7 +152,7 @@ impl Resource {
         self.queue.iter().any(|(op, wave)| *op == SyncOp::Lower && wave.strong_count() > 0)
     }
 
-    /// Performs an operation; returns whether the wave must wait (Vega ISA 12.13, DS_GWS_*).
+    /// Performs an operation; returns whether the wave must wait (Vega ISA 12.13).
     fn perform(&mut self, op: SyncOp, datum: u32) -> bool {
         match op {
             SyncOp::Init => self.counter = datum & COUNTER,
@@ -299,7 +306,7 @@ impl Share {
 }
 
 /// The bytes that an access to the global data share may touch: the base, and the end of the bytes
-/// from there that `source` allows (Vega ISA 3.7: base and size in bytes).
+/// from there that `source` allows (Vega ISA 3.7).
 #[must_use]
 pub fn gds_window(source: u32) -> (u64, u64) {
     let (base, size) = (u64::from(source >> 16), u64::from(source & 0xffff));

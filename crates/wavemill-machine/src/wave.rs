@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use wavemill_ir::{Block, FaultKind, Uni};
 
+use crate::export::Exports;
 use crate::fault::{Access, BufferRange, FaultCause, FaultLane, FaultSpace};
 use crate::lds::Lds;
 use crate::memory::{MemoryMap, Nearest};
@@ -35,6 +36,8 @@ pub struct Wave {
     pub inside: Option<Inside>,
     /// The wait that the instruction at `pc` has begun, if there is one ([`Share::sync`](crate::Share::sync)).
     pub hold: Option<Hold>,
+    /// Its exports.
+    pub exports: Exports,
 }
 
 /// The operation of a block before which a wave is. All registers, including the temporaries of the
@@ -66,6 +69,7 @@ impl Wave {
             from: None,
             inside: None,
             hold: None,
+            exports: Exports::default(),
         }
     }
 

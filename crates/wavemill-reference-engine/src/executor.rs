@@ -153,6 +153,7 @@ impl<'a> ReferenceExecutor<'a> {
             exceptions: self.exceptions,
             strict: self.strict,
             out_of_range: OutOfRange::default(),
+            exports: &mut wave.exports,
             hold: &mut wave.hold,
             lost: None,
         };

@@ -1,8 +1,8 @@
-//! Other operations on data shares than loads, stores and atomics: counters, synchronization, and
-//! LDS as a source.
+//! Other operations on data shares than loads, stores and atomics: counters, synchronization, LDS as
+//! a source, and the inputs and outputs of shaders.
 
-use wavemill_ir::{CounterOp, Inst, LANES, Space, SyncOp, Width};
-use wavemill_machine::{Access, FaultCause, FaultSpace};
+use wavemill_ir::{CounterOp, ExportOp, Inst, LANES, ParameterPart, Space, SyncOp, Width};
+use wavemill_machine::{Access, Export, FaultCause, FaultSpace};
 
 use crate::host::Place;
 use crate::memory::Refused;
@@ -61,6 +61,30 @@ impl State<'_> {
         let old = place.update(Width::W32, |old| op.next(old as u32, datum, mask).into());
         self.set_row(inst.dst[0], 0, &[old as u32; LANES], mask);
         Ok(())
+    }
+
+    /// Loads a parameter that is interpolated.
+    pub(crate) fn parameter(&mut self, inst: &Inst, part: ParameterPart) {
+        let (source, mask) = (self.cell(inst.src[0], 0), self.mask(inst));
+        let mut values = [0; LANES];
+        for lane in lanes_of(mask) {
+            let offset = part.offset(source, inst.attrs.imm, lane);
+            values[lane] = self.in_lds(offset, 4).load(4)[0];
+        }
+        self.set_row(inst.dst[0], 0, &values, mask);
+    }
+
+    /// Adds an export of the wave.
+    pub(crate) fn export(&mut self, inst: &Inst, op: ExportOp) {
+        let active = self.mask(inst);
+        let sent = (0..4).filter(|n| op.sources() >> n & 1 != 0);
+        let sources = sent.map(|n| {
+            let mut lanes = self.row(inst.src[n], 0);
+            (0..LANES).filter(|lane| active >> lane & 1 == 0).for_each(|lane| lanes[lane] = 0);
+            lanes
+        });
+        let export = Export { op, active, sources: sources.collect() };
+        self.exports.add(|| export);
     }
 
     /// Offset and bytes of the element that [`State::lds_direct`] reads.

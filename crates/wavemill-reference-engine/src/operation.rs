@@ -64,6 +64,8 @@ impl State<'_> {
             Op::Sync(op) if op.may_wait() => {}
             Op::Sync(op) => _ = self.sync(inst, op),
             Op::LdsDirect => self.lds_direct(inst),
+            Op::Parameter(part) => self.parameter(inst, part),
+            Op::Export(export) => self.export(inst, export),
             Op::Fence(_) => Self::fence(),
             Op::ReadStatus(status) => self.read_status(inst, status),
             Op::Message => {}

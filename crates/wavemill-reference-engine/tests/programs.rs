@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wavemill_ir::{
-    AtomicOp, Attrs, Block, BufferAddr, CellRange, CmpPred, Cond, CounterOp, CvtOp, DstUnused, FenceScope, FloatOp,
-    FloatType, FormatCvt, FpEnv, Inst, IntOp, IntType, LaneControl, LaneMask, LaneOp, LanePattern,
+    AtomicOp, Attrs, Block, BufferAddr, CellRange, CmpPred, Cond, CounterOp, CvtOp, DstUnused, FenceScope,
+    FloatOp, FloatType, FormatCvt, FpEnv, Inst, IntOp, IntType, LaneControl, LaneMask, LaneOp, LanePattern,
     MatrixLanes, MatrixOp, MatrixSum, MemType, NumberFormat, Omod, Op, Operand, Round, Row, ScalarOp, Space,
     SrcMods, Status, SubDword, Terminator, Uni, Value, Width, verify,
 };
@@ -177,7 +177,7 @@ fn operation(random: &mut SplitMix64) -> Op {
             Op::Counter(CounterOp::Swap, Space::Lds),
             Op::Load(Space::Gds, ty),
             Op::Store(Space::Gds, ty),
-            Op::Atomic(random.pick(AtomicOp::ALL), Space::Gds, width),
+            Op::Atomic(AtomicOp::IncWrap, Space::Gds, width),
             Op::LdsDirect,
             Op::Fence(FenceScope::Wave),
             Op::Message,

@@ -6,6 +6,5 @@ pub use crate::stall::{FullStallReport, StallReport};
 pub use crate::unfinished::{FullUnfinished, StopCause, Unfinished, UnfinishedWave};
 pub use wavemill_machine::{
     Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, Nearest, Neighbour, Neighbours, Spin,
-    SyncWait,
-    WaveResources, WaveSnapshot,
+    SyncWait, WaveResources, WaveSnapshot,
 };

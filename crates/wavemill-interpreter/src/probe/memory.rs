@@ -3,14 +3,14 @@
 //! A probe has the operands of the operation after it, and computes addresses by the same
 //! functions.
 
-use wavemill_ir::{BufferAddr, Op, Space, Width};
+use wavemill_ir::{BufferAddr, Op, ParameterPart, Space, Width};
 
 use super::{go_on, parts};
 use crate::address::{aperture, lane_address, scratch_base, space};
 use crate::body::lane_mask;
 use crate::hostop::{Ctx, Handler, HostOp};
 use crate::mem::for_lanes;
-use crate::{atomic, buffer, smem};
+use crate::{atomic, buffer, graphics, smem};
 use wavemill_machine::Access;
 use wavemill_machine::engine::Events;
 use wavemill_machine::registers::ROW_BYTES;
@@ -27,6 +27,7 @@ fn asks(op: Op) -> (Access, u32) {
         Op::ScalarLoad(n) | Op::ScalarBufferLoad(n) => (Access::Load, 4 * u32::from(n)),
         Op::ScalarStore(n) | Op::ScalarBufferStore(n) => (Access::Store, 4 * u32::from(n)),
         Op::Counter(..) => (Access::Atomic, 4),
+        Op::Parameter(_) => (Access::Load, 4),
         // The source decides on the number of bytes.
         _ => (Access::Load, 0),
     }
@@ -211,6 +212,22 @@ unsafe fn element(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
+/// The probe before loads of parameters.
+unsafe fn parameter<const PART: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of probes.
+    unsafe {
+        let (size, events) = begin(ctx, op);
+        let active = lane_mask(ctx, op);
+        for_lanes(active, |lane| {
+            let at = graphics::offset::<PART>(ctx, op, lane);
+            if at + u64::from(size) <= u64::from((*ctx).lds_allocated) {
+                add(&mut events.pieces, lane, size, Place::Lds(at as u32));
+            }
+        });
+        report(ctx, op, MemoryKind::Lds, size, active)
+    }
+}
+
 /// The handler of the probe before an operation, and for accesses through buffer resources the
 /// number of components of each lane. `None` if the operation accesses no memory.
 pub(crate) fn handler(op: Op) -> Option<(Handler, u32)> {
@@ -239,6 +256,9 @@ pub(crate) fn handler(op: Op) -> Option<(Handler, u32)> {
         Op::Counter(_, Space::Gds) => (counter::<{ space::GDS }>, 1),
         Op::Counter(..) => (counter::<{ space::LDS }>, 1),
         Op::LdsDirect => (element, 1),
+        Op::Parameter(ParameterPart::P0) => (parameter::<0>, 1),
+        Op::Parameter(ParameterPart::P10) => (parameter::<1>, 1),
+        Op::Parameter(ParameterPart::P20) => (parameter::<2>, 1),
         _ => return None,
     })
 }

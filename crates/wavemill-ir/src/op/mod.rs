@@ -359,6 +359,25 @@ operations! {
     /// u8, 1 u16, 2 dword, 4 i8, 5 i16; small types are extended. The result is 0 beyond the end of
     /// LDS, and for the other types.
     LdsDirect = line("s.lds_direct", &[U32], &[U32], Effects::LOAD);
+    /// Load of a parameter that is interpolated: `dst` = one dword of LDS. `src0`\[15:0\] is the byte
+    /// offset of the parameters. Lanes are 16 quads, and bit 15 + n of `src0` says that quad n begins
+    /// a new primitive; quad 0 always does. `imm` is 4 times the attribute's number plus the channel.
+    /// Each attribute has 12 dwords for each primitive of the wave: four channels of the part P0,
+    /// then of P10, then of P20. Bytes beyond the last granule of LDS read as 0.
+    Parameter(part: crate::ParameterPart) = line(
+        match part {
+            crate::ParameterPart::P0 => "parameter.p0",
+            crate::ParameterPart::P10 => "parameter.p10",
+            crate::ParameterPart::P20 => "parameter.p20",
+        },
+        &[U32],
+        &[B32],
+        Effects::LOAD,
+    );
+    /// Export of the values of the active lanes: up to four sources, of which it sends those that its
+    /// description names. A wave's exports are in the order of its program.
+    Export(_export: crate::ExportOp) =
+        line("export", &[B32, B32, B32, B32], &[], Effects::ORDER).optional(0).optional(1).optional(2).optional(3);
     /// Orders memory operations of the wave.
     Fence(_scope: FenceScope) = line("fence", &[], &[], Effects::ORDER);
     /// `dst` = a status of the machine or of the wave.

@@ -19,6 +19,7 @@ mod sopc;
 mod sopk;
 mod sopp;
 mod valu;
+mod vintrp;
 mod vop1;
 mod vop2;
 mod vop3;
@@ -228,6 +229,7 @@ impl Lifter {
             Format::Ds => return self.ds(inst),
             Format::Mubuf => return self.mubuf(inst),
             Format::Flat | Format::Global | Format::Scratch => return self.flat(inst),
+            Format::Exp => return self.export(inst),
             _ => {}
         }
         let lifted = match format {
@@ -237,6 +239,7 @@ impl Lifter {
             Format::Vop3 => self.vop3(inst),
             Format::Vop3p => self.vop3p(inst),
             Format::Mai | Format::MaiScaled => self.mai(inst),
+            Format::Vintrp => self.interp(inst),
             _ => Lifted::Unsupported,
         };
         let results = std::mem::take(&mut self.indexed_results);

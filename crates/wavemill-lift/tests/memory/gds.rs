@@ -119,7 +119,12 @@ fn every_instruction_does_the_same_as_on_lds() {
         for exec in MASKS {
             // Lanes share addresses, in pairs that are not neighbours.
             let address = |lane: usize| 16 * ((lane as u32 * 7) % 60);
-            let offsets = if name.contains("src2") { [4, 0] } else { [8, u32::from(name.contains('2'))] };
+            let offsets = match () {
+                () if name.contains("src2") => [4, 0],
+                () if name.contains("st64") => [1, 2],
+                () if name.contains("2_") => [8, 1],
+                () => [8, 0],
+            };
             let mut input = input(&mut numbers, exec, BASE << 16 | 0xe00, address);
             let on_gds = run(&words(op, true, offsets), true, &input);
             input.addresses = input.addresses.map(|address| address + BASE);
@@ -158,8 +163,10 @@ fn addresses_in_m0() {
     }
 }
 
-/// The refused access, its size and the lanes with their addresses.
-fn refused(result: &Result<Done, FaultCause>) -> Option<(Access, u32, Vec<(u8, u64)>)> {
+/// A refused access: its kind, its size and the lanes with their addresses.
+type Refused = (Access, u32, Vec<(u8, u64)>);
+
+fn refused(result: &Result<Done, FaultCause>) -> Option<Refused> {
     match result {
         Err(FaultCause::Memory { access, space: FaultSpace::Gds, size, lanes, .. }) => {
             Some((*access, *size, lanes.iter().map(|lane| (lane.lane, lane.address)).collect()))
@@ -173,11 +180,9 @@ fn m0_limits_the_addresses() {
     let mut numbers = Numbers::new(13);
     // 64 bytes from byte 256 on: lanes 0 to 15.
     let mut input = input(&mut numbers, 0xffff, 0x0100_0040, |lane| 4 * lane as u32);
-    for (op, access) in [
-        (Op::DsReadB32, Access::Load),
-        (Op::DsWriteB32, Access::Store),
-        (Op::DsAddRtnU32, Access::Atomic),
-    ] {
+    for (op, access) in
+        [(Op::DsReadB32, Access::Load), (Op::DsWriteB32, Access::Store), (Op::DsAddRtnU32, Access::Atomic)]
+    {
         input.exec = 0xffff;
         assert!(run(&words(op, true, [0, 0]), true, &input).is_ok(), "{op:?}");
         input.exec = 0x3_ffff;

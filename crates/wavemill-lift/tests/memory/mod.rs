@@ -10,5 +10,6 @@ mod evidence;
 mod flat;
 mod gds;
 mod lds;
+mod parameters;
 mod reference;
 mod scalar;

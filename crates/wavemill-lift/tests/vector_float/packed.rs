@@ -4,8 +4,8 @@
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{DstUnused, Elem, Encoding, Inst, Modifiers, Op, Operand, Role, Sdwa, SdwaSel, Type};
 use wavemill_reference::{
-    BF16, Dot, Env, Extreme, F16, F32, Field, Format, Mode, Wide, add, dot2, extreme, fma, fma_mix, mad,
-    minimum3, mul,
+    BF16, Dot, Env, Extreme, F16, F32, Field, Format, Mode, Wide, add, dot2, extreme, float_to_float, fma,
+    fma_mix, mad, minimum3, mul,
 };
 
 use crate::common::vector::{DST_VGPR, EXEC, Random, SOURCE_VGPRS, place};
@@ -18,7 +18,14 @@ use wavemill_lift::gcn::registers;
 pub(crate) const NAMES: [&str; 1] = ["v_pk_fmac_f16"];
 
 /// Instructions whose sources are f32 or halves.
-const MIXED: [&str; 3] = ["v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16"];
+const MIXED: [&str; 6] = [
+    "v_fma_mix_f32",
+    "v_fma_mixlo_f16",
+    "v_fma_mixhi_f16",
+    "v_mad_mix_f32",
+    "v_mad_mixlo_f16",
+    "v_mad_mixhi_f16",
+];
 
 /// Whether a test here has the instruction.
 pub(crate) fn covers(name: &str) -> bool {
@@ -304,6 +311,21 @@ fn sdwa(src0_sel: SdwaSel) -> Sdwa {
     Sdwa { src0_sel, src1_sel, dst_sel, dst_unused: DstUnused::Pad, named_sdst: false }
 }
 
+/// `a * b + c` of gfx900: halves are converted to f32, product and sum are rounded to f32, and an f16
+/// result is rounded again. Denormals of both formats are flushed in every mode.
+fn mad_mix(to: Format, s: [Wide; 3], mode: Mode) -> u64 {
+    let single = mode.env(Field::Single).flushing();
+    let s = s.map(|source| match source {
+        Wide::Single(bits) => bits,
+        Wide::Half(bits) => float_to_float(F16, F32, bits, single),
+    });
+    let sum = mad(F32, s, single);
+    match to == F32 {
+        true => sum,
+        false => float_to_float(F32, F16, sum, mode.env(Field::Double).flushing()),
+    }
+}
+
 #[test]
 fn mixed_precision() {
     let mut random = Random(0xabcd_ef01_2345_6789);
@@ -327,7 +349,7 @@ fn mixed_precision() {
                 // f32 sources obey the fields of f32, f16 ones those of f16 (measured on gfx90a and gfx950:
                 // `llvm/llvm-project` pull request 205101), results those of their type.
                 let mode_of = Mode(mode);
-                let to_single = name == "v_fma_mix_f32";
+                let to_single = name.ends_with("mix_f32");
                 let (to, field) = if to_single { (F32, Field::Single) } else { (F16, Field::Double) };
                 let ty = op.row().operand(Role::Vdst).expect("a result").ty;
                 compare(target, op, &words, mode, &inputs, |lane| {
@@ -346,12 +368,15 @@ fn mixed_precision() {
                     });
                     let singles = mode_of.keeps_inputs(Field::Single);
                     let halves = mode_of.keeps_inputs(Field::Double);
-                    let exact = fma_mix(to, s, singles, halves, mode_of.env(field));
+                    let exact = match name.contains("fma") {
+                        true => fma_mix(to, s, singles, halves, mode_of.env(field)),
+                        false => mad_mix(to, s, mode_of),
+                    };
                     let result = modified_output(ty, &m, exact, mode_of.env(field));
                     let old = inputs.value(DST_VGPR, 1, lane);
                     match name {
-                        "v_fma_mix_f32" => result,
-                        "v_fma_mixlo_f16" => old & 0xffff_0000 | result,
+                        _ if to_single => result,
+                        "v_fma_mixlo_f16" | "v_mad_mixlo_f16" => old & 0xffff_0000 | result,
                         _ => old & 0xffff | result << 16,
                     }
                 });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::code::{BlockCount, BlockSource};
 use crate::control::RunControl;
+use crate::export::WaveExports;
 use crate::fault::{Fault, Strict};
 use crate::memory::MemoryMap;
 use crate::observe::Findings;
@@ -109,6 +110,9 @@ pub struct RunOptions {
     pub find_stalls: bool,
     /// Lets other threads stop the run and read its progress.
     pub control: Option<Arc<RunControl>>,
+    /// Records what waves export to the graphics pipeline ([`RunStats::exports`]). Each export takes
+    /// 256 bytes for each component.
+    pub record_exports: bool,
     /// Additional faults for accesses that the chip does not report.
     pub strict: Strict,
     /// The destination of findings of observers. Without it, they are lost, except the one that
@@ -134,6 +138,11 @@ pub struct RunStats {
     pub out_of_range: OutOfRange,
     /// Entry counts of each block, sorted by address; empty unless requested.
     pub block_counts: Vec<BlockCount>,
+    /// Exports of the waves, in the order in which workgroups start; empty unless requested. At most
+    /// 4,096 of a wave and about 65,536 of all waves are recorded.
+    pub exports: Vec<WaveExports>,
+    /// Number of all exports, recorded or not.
+    pub exported: u64,
 }
 
 /// A wave that had not ended when a run was stopped.

@@ -4,6 +4,7 @@ use wavemill_ir::{LANES, Uni};
 
 use super::{Grid, LiveWave};
 use crate::engine::{Executor, Hold, Lds, Wave, WaveExit};
+use crate::export::{Exports, WaveExports};
 use crate::fault::{Fault, FaultCause, WaveResources, WaveSnapshot};
 use crate::observe::{Events, Interests, Observer, WaveId, Workgroup};
 use crate::registers::Registers;
@@ -53,10 +54,13 @@ pub(super) struct Group {
 }
 
 /// Workgroups that have run to their end.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 pub(super) struct Ended {
     pub workgroups: u64,
     pub waves: u64,
+    /// Exports of their waves, and how many there were.
+    pub exports: Vec<WaveExports>,
+    pub exported: u64,
 }
 
 /// The location and cause of a wave's fault, with the data for a report.
@@ -94,6 +98,7 @@ impl Group {
         slot: u32,
         fresh: bool,
         poison: Option<u32>,
+        records_exports: bool,
     ) {
         let [nx, ny, _] = grid.workgroups.map(u64::from);
         self.id = [(linear % nx) as u32, (linear / nx % ny) as u32, (linear / nx / ny) as u32];
@@ -120,6 +125,7 @@ impl Group {
             w.from = None;
             w.inside = None;
             w.hold = None;
+            w.exports = Exports { recorded: records_exports.then(Vec::new), count: 0 };
             let slot = slot * grid.waves_per_group + n;
             let private = grid.init.scratch(slot);
             w.private = private.map_or((0, 0), |(address, size)| (address, address.saturating_add(size)));
@@ -204,6 +210,15 @@ impl Group {
         }
     }
 
+    /// Collects the exports of a wave that has ended.
+    fn take_exports(&mut self, n: usize) {
+        let Exports { recorded, count } = std::mem::take(&mut self.waves[n].exports);
+        self.ended.exported += count;
+        if let Some(exports) = recorded.filter(|exports| !exports.is_empty()) {
+            self.ended.exports.push(WaveExports { workgroup: self.id, wave: n as u32, exports });
+        }
+    }
+
     /// Lets waves continue whose waits are over. Returns whether there are any.
     pub(super) fn release_held(&mut self) -> bool {
         let mut any = false;
@@ -274,6 +289,7 @@ impl Group {
             WaveExit::Barrier { at } => self.states[n] = State::Waiting(at),
             WaveExit::End => {
                 self.states[n] = State::Ended;
+                self.take_exports(n);
                 if let Some(watch) = self.events(n, watch) {
                     watch.events.watcher.ended(watch.events.wave);
                 }
