@@ -1,8 +1,10 @@
 //! `wavemill run` from the command line to the results.
 
 mod arguments;
+mod exports;
 mod names;
 mod several;
+mod synchronization;
 
 use std::process::Output;
 

@@ -222,6 +222,14 @@ pub fn int_op(op: IntOp, sources: [u128; 3], lane: u32, imm: i32, clamp: bool) -
             of(a) | of(b) << 8
         }
         IntOp::Prng => element(a << 1, 0, 32) ^ if element(a, 31, 1) != 0 { 0xc5 } else { 0 },
+        IntOp::ScreenParts => {
+            let [x0, y0, x1, y1] = [6, 4, 2, 0].map(|bit| element(a, 0, 32) >> bit & 3);
+            let columns = (0..=(x1 + 4 - x0) % 4).map(|n| x0 + n);
+            columns.fold(0, |parts, x| {
+                let rows = (0..=(y1 + 4 - y0) % 4).map(|n| y0 + n);
+                rows.fold(parts, |parts, y| parts | 1 << (((x ^ y >> 1) & 1) << 1 | (y ^ x >> 1) & 1))
+            })
+        }
         IntOp::Add16 => u16s.of(uh(a) + uh(b)),
         IntOp::Sub16 => u16s.of(uh(a) - uh(b)),
         IntOp::AddI16 => i16s.of(ih(a) + ih(b)),

@@ -12,7 +12,7 @@ use wavemill_ir::LANES;
 use wavemill_machine::CHECKS_ACCESSES;
 use wavemill_machine::registers::ROW_BYTES;
 use wavemill_machine::{Access, FaultSpace};
-use wavemill_machine::{LDS_APERTURE, SCRATCH_APERTURE};
+use wavemill_machine::{GDS_BYTES, LDS_APERTURE, SCRATCH_APERTURE, gds_window};
 
 /// Address spaces as constants of generic code.
 pub(super) mod space {
@@ -20,6 +20,7 @@ pub(super) mod space {
     pub(crate) const FLAT: u8 = 1;
     pub(crate) const LDS: u8 = 2;
     pub(crate) const SCRATCH: u8 = 3;
+    pub(crate) const GDS: u8 = 4;
 }
 
 /// Host memory of one lane's access. Dword `k` is at `ptr + k * step`.
@@ -159,7 +160,7 @@ pub(super) unsafe fn contiguous<const SPACE: u8>(
     let null = std::ptr::null_mut();
     // SAFETY: the contract of handlers.
     unsafe {
-        if lane_mask(ctx, op) != !0 {
+        if SPACE == space::GDS || lane_mask(ctx, op) != !0 {
             return null;
         }
         let imm = i64::from((*op).imm);
@@ -281,7 +282,7 @@ pub(super) unsafe fn span<const SPACE: u8>(
     // SAFETY: the contract of handlers.
     unsafe {
         let mask = lane_mask(ctx, op);
-        if mask == 0 || !is_row(op, 0) || SPACE == space::SCRATCH {
+        if mask == 0 || !is_row(op, 0) || matches!(SPACE, space::SCRATCH | space::GDS) {
             return none;
         }
         let imm = (*op).imm;
@@ -329,7 +330,8 @@ pub(super) unsafe fn scratch_base(ctx: *mut Ctx) -> u64 {
     unsafe { ((*ctx).base.add((*ctx).private_base as usize) as *const u64).read() }
 }
 
-/// Address of one lane before any check: 64-bit for global and flat, an offset for LDS and scratch.
+/// Address of one lane before any check: 64-bit for global and flat, an offset for data shares and
+/// scratch.
 #[inline(always)]
 pub(super) unsafe fn lane_address<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp, lane: usize) -> u64 {
     // SAFETY: the contract of handlers.
@@ -345,6 +347,10 @@ pub(super) unsafe fn lane_address<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostO
         match SPACE {
             // LDS addresses wrap at 32 bits: compilers add offsets to negative bases.
             space::LDS => u64::from((lo as u32).wrapping_add_signed((*op).imm)),
+            space::GDS => {
+                let (base, _) = gds_window(scalar32(ctx, op, 1));
+                base + u64::from((lo as u32).wrapping_add_signed((*op).imm))
+            }
             space::SCRATCH => {
                 let base = if is_absent(op, 1) { 0 } else { u64::from(scalar32(ctx, op, 1)) };
                 lo.wrapping_add(base).wrapping_add_signed(imm)
@@ -398,6 +404,20 @@ pub(super) unsafe fn is_in_lds(ctx: *mut Ctx, offset: u64, size: u32) -> bool {
     unsafe { end <= u64::from((*ctx).lds_size) || behind(ctx, end) }
 }
 
+/// Host pointer of bytes in the global data share, if all of them are in the window.
+pub(super) unsafe fn in_gds(
+    ctx: *mut Ctx,
+    offset: u64,
+    size: u32,
+    (first, end): (u64, u64),
+) -> Option<*mut u8> {
+    if offset < first || offset.checked_add(size.into())? > end.min(GDS_BYTES.into()) {
+        return None;
+    }
+    // SAFETY: the map outlives the run; the offset is inside the share.
+    unsafe { (*(*ctx).map).share().data().map(|data| data.add(offset as usize)) }
+}
+
 /// Resolves one lane's access of `size` bytes.
 #[inline(always)]
 unsafe fn resolve_lane<const SPACE: u8>(
@@ -411,6 +431,11 @@ unsafe fn resolve_lane<const SPACE: u8>(
     // SAFETY: the contract of handlers.
     unsafe {
         let address = lane_address::<SPACE>(ctx, op, lane);
+        if SPACE == space::GDS {
+            let window = gds_window(scalar32(ctx, op, 1));
+            let ptr = in_gds(ctx, address, size, window).ok_or((address, FaultSpace::Gds))?;
+            return Ok(LanePtr { ptr, step: 4, misaligned: ALIGNED, own: false });
+        }
         let (lds, private) = aperture::<SPACE>(address);
         if lds {
             let offset = if SPACE == space::FLAT { address & 0xffff_ffff } else { address };

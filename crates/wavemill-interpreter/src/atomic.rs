@@ -6,11 +6,11 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use wavemill_float as exact;
-use wavemill_ir::{AtomicOp, CmpPred, FloatOp, FloatType, FpEnv, Space, Width};
+use wavemill_ir::{AtomicOp, CmpPred, CounterOp, FloatOp, FloatType, FpEnv, Space, Width};
 
 use super::Tier;
 use super::address::{
-    ALIGNED, LanePtr, NOWHERE, Sink, is_in_lds, is_row, lane_address, refuse, resolve, space, span,
+    ALIGNED, LanePtr, NOWHERE, Sink, in_gds, is_in_lds, is_row, lane_address, refuse, resolve, space, span,
 };
 use super::body::{lane_mask, scalar32, scalar64, write32};
 use super::control::leave;
@@ -22,7 +22,7 @@ use super::strict::verdict;
 use wavemill_ir::LANES;
 use wavemill_machine::raw;
 use wavemill_machine::registers::{DUMP, ROW_BYTES};
-use wavemill_machine::{Access, FaultSpace};
+use wavemill_machine::{Access, FaultSpace, GDS_BYTES};
 
 /// Computes the value that an atomic stores, from the old value, its datum, and its second datum
 /// (comparand or addend).
@@ -483,6 +483,8 @@ pub(super) fn handler(s: Space, w: Width, tier: Tier) -> Option<Handler> {
         (Space::Flat, Width::W64) => run::<true, { space::FLAT }>,
         (Space::Lds, Width::W32) => lds::atomic_handler(tier),
         (Space::Lds, Width::W64) => run::<true, { space::LDS }>,
+        (Space::Gds, Width::W32) => run::<false, { space::GDS }>,
+        (Space::Gds, Width::W64) => run::<true, { space::GDS }>,
         // No target has these.
         (Space::Scratch, _) => return None,
     })
@@ -526,11 +528,15 @@ pub(super) fn scalar_handler(op: AtomicOp, width: Width, through_resource: bool)
     every_atomic!(table)
 }
 
-/// Offset in LDS of the counter of [`Op::LdsAppend`](wavemill_ir::Op::LdsAppend).
+/// Offset in its data share of the counter of [`Op::Counter`](wavemill_ir::Op::Counter).
 #[inline(always)]
-pub(super) unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
+pub(super) unsafe fn counter<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> u64 {
     // SAFETY: the contract of handlers.
-    unsafe { u64::from(scalar32(ctx, op, 0) & 0xffff).wrapping_add_signed(i64::from((*op).imm)) & !3 }
+    unsafe {
+        let source = scalar32(ctx, op, 0);
+        let base = if SPACE == space::GDS { source >> 16 } else { source & 0xffff };
+        u64::from(base).wrapping_add_signed(i64::from((*op).imm)) & !3
+    }
 }
 
 /// Refuses bytes beyond the workgroup's LDS, for the first active lane.
@@ -553,24 +559,49 @@ pub(super) unsafe fn append_check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp
         if lane_mask(ctx, op) == 0 {
             return HostOp::next(op);
         }
-        check(ctx, op, counter(ctx, op), 4)
+        check(ctx, op, counter::<{ space::LDS }>(ctx, op), 4)
     }
 }
 
-unsafe fn append<const APPEND: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-    // SAFETY: the contract of handlers; the counter is inside LDS.
+/// The kinds of counters as constants of generic code.
+mod kind {
+    pub(super) const APPEND: u8 = 0;
+    pub(super) const CONSUME: u8 = 1;
+    pub(super) const ADD: u8 = 2;
+    pub(super) const SWAP: u8 = 3;
+}
+
+unsafe fn count<const KIND: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers; the counter is inside its data share.
     unsafe {
         let mask = lane_mask(ctx, op);
         if mask == 0 {
             return HostOp::next(op);
         }
-        let at = counter(ctx, op);
+        let what = match KIND {
+            kind::APPEND => CounterOp::Append,
+            kind::CONSUME => CounterOp::Consume,
+            kind::ADD => CounterOp::Add,
+            _ => CounterOp::Swap,
+        };
+        let first = mask.trailing_zeros() as usize;
+        let value = if what.has_datum() { datum::<false>(ctx, op, 1, 0, first) as u32 } else { 0 };
+        let next = |old: u32| what.next(old, value, mask);
+        let at = counter::<SPACE>(ctx, op);
         let mut old = 0;
-        if is_in_lds(ctx, at, 4) {
+        if SPACE == space::GDS {
+            let Some(p) = in_gds(ctx, at, 4, (0, GDS_BYTES.into())) else {
+                let mut refused = None;
+                refuse(ctx, &mut refused, first, at, FaultSpace::Gds);
+                let (access, space) = (Access::Atomic, FaultSpace::Gds);
+                return leave(ctx, Exit::Memory { pc: (*op).pc, access, space, size: 4 });
+            };
+            (*ctx).unordered_store = true;
+            old = raw::update_u32(p, next);
+        } else if is_in_lds(ctx, at, 4) {
             let p = (*ctx).lds.add(at as usize);
             old = raw::load_u32(p);
-            let n = mask.count_ones();
-            raw::store_u32(p, if APPEND { old.wrapping_add(n) } else { old.wrapping_sub(n) });
+            raw::store_u32(p, next(old));
         }
         let dst = (*ctx).base.add((*op).dst as usize) as *mut u32;
         if (*op).dst != DUMP {
@@ -580,9 +611,17 @@ unsafe fn append<const APPEND: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut Hos
     }
 }
 
-/// The handler of [`Op::LdsAppend`](wavemill_ir::Op::LdsAppend).
-pub(super) fn append_handler(is_append: bool) -> Handler {
-    if is_append { append::<true> } else { append::<false> }
+/// The handler of [`Op::Counter`](wavemill_ir::Op::Counter).
+pub(super) fn counter_handler(op: CounterOp, space: Space) -> Handler {
+    macro_rules! table {
+        ($($op:ident $kind:ident;)*) => {
+            match (op, space) {
+                $((CounterOp::$op, Space::Gds) => count::<{ kind::$kind }, { space::GDS }>,
+                (CounterOp::$op, _) => count::<{ kind::$kind }, { space::LDS }>,)*
+            }
+        };
+    }
+    table! { Append APPEND; Consume CONSUME; Add ADD; Swap SWAP; }
 }
 
 /// Offset in LDS, type and bytes of the element that the source names.

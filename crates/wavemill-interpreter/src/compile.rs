@@ -10,8 +10,8 @@ mod sources;
 mod vector;
 
 use wavemill_ir::{
-    AtomicOp, Block, CellRange, FaultKind, Inst, LANES, LaneMask, LanePattern, MatrixOp, MatrixOperand, Op,
-    Operand, Row, Terminator, Uni, Width,
+    AtomicOp, Block, CellRange, ExportOp, FaultKind, Inst, LANES, LaneMask, LanePattern, MatrixOp,
+    MatrixOperand, Op, Operand, Row, Terminator, Uni, Width,
 };
 
 use super::body::Shape;
@@ -20,7 +20,8 @@ use super::float::{FloatInfo, Outcome, Source};
 use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own, SiteCache, Texel, UNIFORM};
 use super::probe::Site;
 use super::{
-    Tier, atomic, buffer, compare, control, indexed, lane, matrix, mem, scalar, smem, status, step, strict,
+    Tier, atomic, buffer, compare, control, graphics, indexed, lane, matrix, mem, scalar, smem, status, step,
+    strict, sync,
 };
 use wavemill_machine::Interests;
 use wavemill_machine::Strict;
@@ -46,6 +47,10 @@ pub(super) struct Code {
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
     patterns: Vec<Box<[u8; LANES]>>,
+    /// Data that exports point to.
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    #[allow(dead_code, reason = "keeps alive what the operations point to")]
+    exports: Vec<Box<ExportOp>>,
     /// Numbers of guest instructions with the operations before them that count; `None` for
     /// instructions before the point where compilation starts.
     counters: Vec<(u32, Option<usize>)>,
@@ -89,6 +94,8 @@ struct Compiler<'a> {
     matrices: Vec<Box<matrix::Site>>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     patterns: Vec<Box<[u8; LANES]>>,
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    exports: Vec<Box<ExportOp>>,
     counters: Vec<(u32, Option<usize>)>,
 }
 
@@ -143,6 +150,9 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
         c.pc = block.position(n);
         // The engine that begins a guest instruction counts it and announces it.
         let begun = n < first || done > 0;
+        if !begun && !c.counts.nullifies(guest) {
+            c.wait(guest, n);
+        }
         if purpose.counting && !lanes_known {
             c.count(n, begun);
         }
@@ -179,6 +189,11 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
         }
     }
     Code { nowhere, ..c.finished() }
+}
+
+/// Whether a wave may have to wait at the operation.
+fn may_wait(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Sync(op) if op.may_wait())
 }
 
 /// Whether an operation may change which lanes are active.
@@ -249,6 +264,7 @@ impl<'a> Compiler<'a> {
             sites: Vec::new(),
             matrices: Vec::new(),
             patterns: Vec::new(),
+            exports: Vec::new(),
             counters: Vec::new(),
         }
     }
@@ -260,6 +276,7 @@ impl<'a> Compiler<'a> {
             sites: self.sites,
             matrices: self.matrices,
             patterns: self.patterns,
+            exports: self.exports,
             counters: self.counters,
             nowhere: false,
         }
@@ -344,10 +361,28 @@ impl<'a> Compiler<'a> {
         Ok(self.counts.step_row(first))
     }
 
+    /// The wait before a guest instruction, if its first operation is one: a wave that waits has not
+    /// begun the instruction, so it is neither counted nor announced.
+    fn wait(&mut self, guest: &[Inst], n: usize) {
+        if let [first, ..] = guest
+            && let Op::Sync(op) = first.op
+            && may_wait(first)
+            && stays_inside(first)
+        {
+            // The instructions of the block before it have run.
+            let op = HostOp { dst2: n as u32, ..self.plain(first, sync::handler(op)) };
+            self.ops.push(op);
+        }
+    }
+
     /// One operation and the steps before it; `index` is its number in the guest instruction.
     fn operation(&mut self, inst: &Inst, index: usize, site: Option<*const Site>) -> Result<(), Unsupported> {
         if !stays_inside(inst) {
             return Err(Unsupported);
+        }
+        // The wait is before the guest instruction.
+        if index == 0 && may_wait(inst) {
+            return Ok(());
         }
         if self.waits_for_address(inst) {
             self.check(inst)?;
@@ -500,7 +535,15 @@ impl<'a> Compiler<'a> {
                 let h = self.atomic(inst, buffer::atomic_handler(w, addr), op, w);
                 self.ops.push(h);
             }
-            Op::LdsAppend(append) => self.ops.push(self.plain(inst, atomic::append_handler(append))),
+            Op::Counter(op, space) => self.ops.push(self.plain(inst, atomic::counter_handler(op, space))),
+            Op::Sync(op) => self.ops.push(self.plain(inst, sync::handler(op))),
+            Op::Parameter(part) => self.ops.push(self.plain(inst, graphics::parameter_handler(part))),
+            Op::Export(export) => {
+                self.exports.push(Box::new(export));
+                let export = self.exports.last().map_or(std::ptr::null(), |export| &raw const **export);
+                let h = self.plain(inst, graphics::export_handler());
+                self.ops.push(HostOp { own: Own { export }, ..h });
+            }
             Op::LdsDirect => self.ops.push(self.plain(inst, atomic::direct_handler())),
             Op::Fence(scope) => self.ops.push(self.plain(inst, status::fence_handler(scope))),
             Op::ReadStatus(which) => {

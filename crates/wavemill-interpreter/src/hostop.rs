@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use wavemill_ir::{FaultKind, LANES, TexelAccess};
+use wavemill_ir::{ExportOp, FaultKind, LANES, TexelAccess};
 
 use super::atomic::Perform;
 use super::float::FloatInfo;
@@ -10,7 +10,7 @@ use super::matrix;
 use super::probe::Site;
 use wavemill_machine::MemoryMap;
 use wavemill_machine::OutOfRange;
-use wavemill_machine::engine::{Events, PrivateMemory};
+use wavemill_machine::engine::{Events, Exports, Hold, PrivateMemory};
 use wavemill_machine::registers::Registers;
 use wavemill_machine::{Access, FaultSpace};
 
@@ -93,6 +93,8 @@ pub(super) union Own {
     pub lanes: *const [u8; LANES],
     /// For a product of matrices.
     pub matrix: *const matrix::Site,
+    /// For an export.
+    pub export: *const ExportOp,
     /// For a step that collects exceptions.
     pub collect: Collect,
 }
@@ -174,6 +176,8 @@ pub(super) enum Exit {
     Barrier { pc: u64, at: u64 },
     /// Lets others run; continues at `pc`.
     Yield { pc: u64 },
+    /// Waits for others before the instruction at `pc`; the wait is in [`Ctx::hold`].
+    Wait { pc: u64 },
     /// Code has changed; continues at `pc`.
     InvalidateCode { pc: u64 },
     /// The wave ended.
@@ -229,6 +233,10 @@ pub(super) struct Ctx {
     pub private_base: u32,
     /// The context under which blocks are lifted.
     pub context: u32,
+    /// The wait that the wave has begun.
+    pub hold: Option<Hold>,
+    /// The exports of the wave.
+    pub exports: Exports,
     /// The source of clock values.
     pub clock: Clock,
     /// The registers at `base`.

@@ -13,6 +13,24 @@ use super::hostop::{Ctx, Handler, HostOp};
 use super::simd::{CHUNK, Simd};
 use super::{Tier, wide};
 
+/// The results of [`IntOp::ScreenParts`] by the low eight bits of its source.
+static SCREEN_PARTS: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut n = 0;
+    while n < 256 {
+        let (x0, y0, x1, y1) = (n >> 6, n >> 4 & 3, n >> 2 & 3, n & 3);
+        let (columns, rows) = ((x1 + 4 - x0) % 4 + 1, (y1 + 4 - y0) % 4 + 1);
+        let mut tile = 0;
+        while tile < columns * rows {
+            let (x, y) = (x0 + tile % columns, y0 + tile / columns);
+            table[n] |= 1 << (((x ^ (y >> 1)) & 1) * 2 + ((y ^ (x >> 1)) & 1));
+            tile += 1;
+        }
+        n += 1;
+    }
+    table
+};
+
 /// Declares chunk functions; `S` is the tier.
 macro_rules! chunk_fns {
     ($($name:ident |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
@@ -218,6 +236,7 @@ chunk_fns! {
         sat(a) | sat(b) << 8
     });
     Prng |a| S::map1(a, |a| (a << 1) ^ if a >> 31 != 0 { 0xc5 } else { 0 });
+    ScreenParts |a| S::map1(a, |a| u32::from(SCREEN_PARTS[a as usize & 0xff]));
     Add16 |a, b| S::and(S::add(a, b), S::splat(0xffff));
     Sub16 |a, b| S::and(S::sub(a, b), S::splat(0xffff));
     Mul16 |a, b| S::and(S::mul_lo(a, b), S::splat(0xffff));
@@ -513,6 +532,7 @@ pub(super) fn int_handler(op: IntOp, tier: Tier, shape: Shape, clamp: bool) -> O
         frequent Mov And Or Xor Add Sub MulLo Shl Shr Sar AlignBit ShlAdd Add3 Bfi BfeU;
         rare SadU8 clamp SadU8, SadHiU8 clamp SadHiU8, SadU16 clamp SadU16, SadU32 clamp SadU32, MsadU8 clamp MsadU8,
             Dot8I4 clamp Dot8I4, Dot8U4 clamp Dot8U4, MulHiU24, MulHiI24, LerpU8, SatPkU8I16, AsrPkI8, AsrPkU8, Prng,
+            ScreenParts,
             Min3I16, Max3I16, Med3I16, Min3U16, Max3U16, Med3U16;
         Mov => Mov; Not => Not; And => And; Or => Or; Xor => Xor; Xnor => Xnor;
         Add => Add, clamp Add; Sub => Sub, clamp Sub; AddI => Add, clamp AddI; SubI => Sub, clamp SubI;

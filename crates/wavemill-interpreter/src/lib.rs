@@ -19,6 +19,7 @@ mod cost;
 mod cvt;
 mod float;
 mod format_cvt;
+mod graphics;
 mod hostop;
 mod indexed;
 mod int;
@@ -34,6 +35,7 @@ mod smem;
 mod status;
 mod step;
 mod strict;
+mod sync;
 mod tier;
 mod wide;
 

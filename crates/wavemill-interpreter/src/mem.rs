@@ -427,7 +427,7 @@ unsafe fn apart<const SPACE: u8>(
 pub(super) unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
-        if SPACE == space::GLOBAL || SPACE == space::FLAT {
+        if matches!(SPACE, space::GLOBAL | space::FLAT | space::GDS) {
             (*ctx).unordered_store = true;
         }
         if TYPE >= ty::DWORD1 && (*op).src[2] & FLAGS == 0 {
@@ -552,6 +552,16 @@ fn tiered_store<const TYPE: u8, const SPACE: u8>(tier: Tier) -> Handler {
     }
 }
 
+/// A load that is too rare to have code for each tier.
+fn rare_load<const TYPE: u8, const SPACE: u8>(_: Tier) -> Handler {
+    rare_handler::<Load<TYPE, SPACE>>()
+}
+
+/// The same for a store.
+fn rare_store<const TYPE: u8, const SPACE: u8>(_: Tier) -> Handler {
+    rare_handler::<Store<TYPE, SPACE>>()
+}
+
 /// The handler of a load.
 pub(super) fn load_handler(s: Space, t: MemType, tier: Tier) -> Handler {
     match s {
@@ -559,6 +569,7 @@ pub(super) fn load_handler(s: Space, t: MemType, tier: Tier) -> Handler {
         Space::Flat => with_type!(t, tiered_load, { space::FLAT })(tier),
         Space::Lds => lds::load_handler(t, tier),
         Space::Scratch => with_type!(t, tiered_load, { space::SCRATCH })(tier),
+        Space::Gds => with_type!(t, rare_load, { space::GDS })(tier),
     }
 }
 
@@ -569,6 +580,7 @@ pub(super) fn store_handler(s: Space, t: MemType, tier: Tier) -> Handler {
         Space::Flat => with_type!(t, tiered_store, { space::FLAT })(tier),
         Space::Lds => lds::store_handler(t, tier),
         Space::Scratch => with_type!(t, tiered_store, { space::SCRATCH })(tier),
+        Space::Gds => with_type!(t, rare_store, { space::GDS })(tier),
     }
 }
 

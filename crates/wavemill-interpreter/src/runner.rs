@@ -154,6 +154,8 @@ impl Executor for Runner<'_> {
             unordered_store: true,
             private_base: uni_offset(self.purpose.counts.private_base.first()),
             context: wave.context,
+            hold: wave.hold.take(),
+            exports: std::mem::take(&mut wave.exports),
             clock: Clock { deterministic: around.deterministic, retired_base: wave.retired as i64 + budget },
             registers: &raw const wave.regs,
             events: events.map_or(std::ptr::null_mut(), |events| (&raw mut *events).cast()),
@@ -236,6 +238,10 @@ impl Executor for Runner<'_> {
                     wave.pc = pc;
                     break WaveExit::Yield;
                 }
+                Exit::Wait { pc } => {
+                    wave.pc = pc;
+                    break WaveExit::Wait;
+                }
                 Exit::End => break WaveExit::End,
                 Exit::Trap { pc, id } => {
                     break WaveExit::Fault { pc, cause: FaultCause::Trap(id) };
@@ -271,6 +277,8 @@ impl Executor for Runner<'_> {
             wave.pc = pc;
         }
         wave.context = ctx.context;
+        wave.hold = ctx.hold;
+        wave.exports = ctx.exports;
         wave.retired += (budget - ctx.budget).max(0) as u64;
         self.out_of_range += ctx.out_of_range;
         exit

@@ -10,7 +10,7 @@ use super::body::lane_mask;
 use super::control::leave;
 use super::hostop::{Ctx, Exit, Handler, HostOp};
 use super::mem::for_lanes;
-use super::{atomic, buffer, smem};
+use super::{atomic, buffer, graphics, smem};
 use wavemill_machine::LDS_APERTURE;
 use wavemill_machine::{Access, FaultSpace, Strict};
 
@@ -103,7 +103,8 @@ pub(super) fn handler(op: Op, strict: Strict) -> Option<(Handler, u64)> {
         Op::Atomic(_, Space::Flat, width) if strict.lds => {
             (lds::<{ space::FLAT }>, whole(4 * u32::from(width.dwords()), Access::Atomic))
         }
-        Op::LdsAppend(_) if strict.lds => (atomic::append_check, whole(4, Access::Atomic)),
+        Op::Counter(_, Space::Lds) if strict.lds => (atomic::append_check, whole(4, Access::Atomic)),
+        Op::Parameter(part) if strict.lds => (graphics::parameter_check(part), whole(4, Access::Load)),
         // The source decides on the number of bytes.
         Op::LdsDirect if strict.lds => (atomic::direct_check, whole(0, Access::Load)),
         Op::BufferLoad(ty, addr) if strict.buffers => {

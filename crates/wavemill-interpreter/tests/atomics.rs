@@ -3,8 +3,8 @@
 use crate::common::{INDEX, Runner, Setup, best, fault_of, inst, registers_after, run_block, runners, s, v};
 use wavemill_float as exact;
 use wavemill_ir::{
-    AtomicOp, Attrs, CmpPred, FloatOp, FloatType, FpEnv, Inst, LaneMask, MemType, Op, Operand, Row, Space,
-    Terminator, Uni, Width,
+    AtomicOp, Attrs, CmpPred, CounterOp, FloatOp, FloatType, FpEnv, Inst, LaneMask, MemType, Op, Operand,
+    Row, Space, Terminator, Uni, Width,
 };
 use wavemill_machine::{Access, FaultCause, GuestMemory, LDS_APERTURE};
 use wavemill_oracle::SplitMix64;
@@ -333,12 +333,12 @@ fn append_and_consume_count_lanes_on(runner: Runner) {
     setup.cells = vec![(INDEX, 8)];
     let at = |imm| Attrs { imm, ..Attrs::default() };
     let insts = [
-        inst(Op::LdsAppend(true), v(0), &[INDEX.into()], at(4)),
-        inst(Op::LdsAppend(true), v(1), &[INDEX.into()], at(4)),
-        inst(Op::LdsAppend(false), v(2), &[INDEX.into()], at(4)),
-        inst(Op::LdsAppend(true), v(3), &[INDEX.into()], at(4)),
+        inst(Op::Counter(CounterOp::Append, Space::Lds), v(0), &[INDEX.into()], at(4)),
+        inst(Op::Counter(CounterOp::Append, Space::Lds), v(1), &[INDEX.into()], at(4)),
+        inst(Op::Counter(CounterOp::Consume, Space::Lds), v(2), &[INDEX.into()], at(4)),
+        inst(Op::Counter(CounterOp::Append, Space::Lds), v(3), &[INDEX.into()], at(4)),
         // Out of range: 0, and nothing happens.
-        inst(Op::LdsAppend(true), v(4), &[INDEX.into()], at(60)),
+        inst(Op::Counter(CounterOp::Append, Space::Lds), v(4), &[INDEX.into()], at(60)),
     ];
     let after = registers_after(&insts, &setup, &memory, runner);
     let first = |n: usize| after.rows[0][n][..5].to_vec();

@@ -1,7 +1,7 @@
 //! Loads and stores of LDS with every address pattern that has separate code, on every runner.
 
 use crate::common::{INDEX, Setup, inst, out_of_range, registers_after, runners, s, v};
-use wavemill_ir::{AtomicOp, Attrs, Inst, LaneMask, MemType, Op, Operand, Row, Space, Width};
+use wavemill_ir::{AtomicOp, Attrs, CounterOp, Inst, LaneMask, MemType, Op, Operand, Row, Space, Width};
 use wavemill_machine::{GuestMemory, LDS_APERTURE, OutOfRange};
 use wavemill_oracle::SplitMix64;
 
@@ -230,7 +230,7 @@ fn other_accesses_behind_the_end_count() {
             let attrs = Attrs::default();
             let insts = [
                 inst(swap, v(2), &[v(0), Operand::None, v(1)], attrs),
-                inst(Op::LdsAppend(true), v(3), &[INDEX.into()], attrs),
+                inst(Op::Counter(CounterOp::Append, Space::Lds), v(3), &[INDEX.into()], attrs),
                 inst(Op::LdsDirect, s(9), &[INDEX.into()], attrs),
             ];
             let after = registers_after(&insts, &setup, &guest, runner);

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use crate::common::{FLAG, INDEX, PRIVATE, Setup, inst, s, v};
 use wavemill_interpreter::Interpreter;
 use wavemill_ir::{
-    AtomicOp, Attrs, Block, BlockBuilder, BufferAddr, Cond, DataFormat, FenceScope, Inst, IntOp, MemType, Op,
-    Operand, Row, ScalarOp, Space, Terminator, TexelAccess, TexelCells, TexelFormat, TexelNumber, Uni, Width,
+    AtomicOp, Attrs, Block, BlockBuilder, BufferAddr, Cond, CounterOp, DataFormat, FenceScope, Inst, IntOp,
+    MemType, Op, Operand, Row, ScalarOp, Space, Terminator, TexelAccess, TexelCells, TexelFormat,
+    TexelNumber, Uni, Width,
 };
 use wavemill_machine::{
     Access, Barrier, BlockSource, Changes, FaultCause, FenceEvent, Finding, Findings, Grid, GuestMemory,
@@ -417,8 +418,10 @@ fn accesses_of_the_whole_wave_have_addresses() {
         setup
     };
     // A counter in LDS of 256 bytes, for the first active lane.
-    let append =
-        |imm| Inst { dst: [v(8), Operand::None], ..access(Op::LdsAppend(true), &[INDEX.into()], imm) };
+    let append = |imm| Inst {
+        dst: [v(8), Operand::None],
+        ..access(Op::Counter(CounterOp::Append, Space::Lds), &[INDEX.into()], imm)
+    };
     let lds = |lane, size, offset| Piece { lane, size, place: Place::Lds(offset) };
     for (exec, value, imm, pieces) in [
         (0b1100, 5, 8, vec![lds(2, 4, 12)]),

@@ -14,23 +14,23 @@ use wavemill_ir::{
 };
 use wavemill_machine::{
     BlockSource, FaultCause, Grid, GuestMemory, Host, RegisterCounts, Registers, RunControl, RunError,
-    RunOptions, RunStats, WaveInit, run, run_with,
+    RunOptions, RunStats, Share, WaveInit, run, run_with,
 };
 
-const THREADS: [usize; 3] = [1, 2, 16];
+pub(super) const THREADS: [usize; 3] = [1, 2, 16];
 
 /// A program: block `n` is at address `0x1000 * (n + 1)`.
-struct Program(HashMap<u64, Arc<Block>>);
+pub(super) struct Program(HashMap<u64, Arc<Block>>);
 
-fn at(n: usize) -> u64 {
+pub(super) fn at(n: usize) -> u64 {
     0x1000 * (n as u64 + 1)
 }
 
 /// An operation, its result and its sources, as one guest instruction.
-type Line = (Op, Operand, Vec<Operand>);
+pub(super) type Line = (Op, Operand, Vec<Operand>);
 
 impl Program {
-    fn new(blocks: &[(Vec<Line>, Terminator)]) -> Program {
+    pub(super) fn new(blocks: &[(Vec<Line>, Terminator)]) -> Program {
         let block = |n: usize, lines: &[Line], end| {
             let mut b = BlockBuilder::new(at(n));
             for (i, (op, dst, src)) in lines.iter().enumerate() {
@@ -97,12 +97,12 @@ impl WaveInit for Init<'_> {
     }
 }
 
-struct Launch<'a> {
-    workgroups: u32,
-    waves: u32,
-    resident: u32,
-    options: RunOptions,
-    set: &'a (dyn Fn(u32, u32, &mut Registers) + Sync),
+pub(super) struct Launch<'a> {
+    pub(super) workgroups: u32,
+    pub(super) waves: u32,
+    pub(super) resident: u32,
+    pub(super) options: RunOptions,
+    pub(super) set: &'a (dyn Fn(u32, u32, &mut Registers) + Sync),
 }
 
 impl Default for Launch<'_> {
@@ -117,18 +117,28 @@ impl Default for Launch<'_> {
 const WORDS: usize = 1 << 14;
 
 impl Launch<'_> {
-    fn threads(self, n: usize) -> Self {
+    pub(super) fn threads(self, n: usize) -> Self {
         Launch { options: RunOptions { threads: NonZeroUsize::new(n), ..self.options }, ..self }
     }
 
     /// Runs the program with 16,384 zeros as memory; returns the final memory and the result of the
     /// run.
-    fn run(&self, program: &Program) -> (Vec<u32>, Result<RunStats, RunError>) {
+    pub(super) fn run(&self, program: &Program) -> (Vec<u32>, Result<RunStats, RunError>) {
+        self.run_prepared(program, |_| {})
+    }
+
+    /// The same after `prepare`.
+    pub(super) fn run_prepared(
+        &self,
+        program: &Program,
+        prepare: impl FnOnce(&Share),
+    ) -> (Vec<u32>, Result<RunStats, RunError>) {
         let memory = GuestMemory::default();
         let buffer = memory.allocate("memory", 4 * WORDS as u64, 256).unwrap();
         let scratch = u64::from(self.resident * self.waves) * SCRATCH;
         let scratch = memory.allocate("scratch", scratch, 256).unwrap();
         let map = memory.snapshot();
+        prepare(map.share());
         let init = Init { memory: buffer, scratch: Some(scratch), waves: self.waves, set: self.set };
         let grid = Grid {
             map: &map,
@@ -152,36 +162,36 @@ impl Launch<'_> {
     }
 }
 
-fn s(n: u16) -> Operand {
+pub(super) fn s(n: u16) -> Operand {
     Operand::Uni(Uni(n))
 }
 
-fn v(n: u16) -> Operand {
+pub(super) fn v(n: u16) -> Operand {
     Operand::Row(Row(n))
 }
 
-const DWORD: MemType = MemType::Dwords(1);
-const NONE: Operand = Operand::None;
+pub(super) const DWORD: MemType = MemType::Dwords(1);
+pub(super) const NONE: Operand = Operand::None;
 
 fn scalar(op: ScalarOp, dst: u16, src: &[Operand]) -> Line {
     (Op::Scalar(op, Width::W32), s(dst), src.to_vec())
 }
 
-fn compare(pred: CmpPred, a: Operand, b: Operand) -> Line {
+pub(super) fn compare(pred: CmpPred, a: Operand, b: Operand) -> Line {
     (Op::ScalarCmp(pred, IntType::U32), FLAG.into(), vec![a, b])
 }
 
 /// `s<dst>` = word of memory at the byte offset in `offset`.
-fn load(dst: u16, offset: Operand) -> Line {
+pub(super) fn load(dst: u16, offset: Operand) -> Line {
     (Op::ScalarLoad(1), s(dst), vec![s(0), offset])
 }
 
 /// Lanes store `value` to memory at their number.
-fn store(value: Operand) -> Line {
+pub(super) fn store(value: Operand) -> Line {
     (Op::Store(Space::Global, DWORD), NONE, vec![v(0), s(0), value])
 }
 
-fn branch(cond: Cond, taken: usize, next: usize) -> Terminator {
+pub(super) fn branch(cond: Cond, taken: usize, next: usize) -> Terminator {
     Terminator::Branch { cond, taken: at(taken), next: at(next) }
 }
 

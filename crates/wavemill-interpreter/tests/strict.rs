@@ -3,8 +3,8 @@
 
 use crate::common::{INDEX, Runner, Setup, inst, run_block, runners, s, v};
 use wavemill_ir::{
-    AtomicOp, Attrs, BufferAddr, DataFormat, Inst, IntOp, MemType, Op, Operand, Row, Space, Terminator,
-    TexelAccess, TexelCells, TexelFormat, TexelNumber, Uni, Width,
+    AtomicOp, Attrs, BufferAddr, CounterOp, DataFormat, Inst, IntOp, MemType, Op, Operand, Row, Space,
+    Terminator, TexelAccess, TexelCells, TexelFormat, TexelNumber, Uni, Width,
 };
 use wavemill_machine::{
     Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, GuestMemory, RunError, RunOptions, Strict,
@@ -119,7 +119,7 @@ fn addresses_that_the_instruction_makes_itself() {
         assert_eq!(refused(&found), Some((Access::Store, FaultSpace::Lds, 4, vec![(63, 256)])));
         assert_eq!(refused(&fault(&made, &lanes_from(u32::MAX - 3), &memory, runner, lds)), None);
         // The counter of an append, and an element.
-        for op in [Op::LdsAppend(true), Op::LdsDirect] {
+        for op in [Op::Counter(CounterOp::Append, Space::Lds), Op::LdsDirect] {
             let to: Operand = if op == Op::LdsDirect { s(9) } else { v(4) };
             let setup = |index| Setup { cells: vec![(INDEX, index)], ..lanes_from(0) };
             let one = [inst(op, to, &[INDEX.into()], Attrs::default())];

@@ -16,5 +16,6 @@ mod read_only;
 mod scalar_registers;
 mod schedule;
 mod strict;
+mod synchronization;
 mod tearing;
 mod texels;

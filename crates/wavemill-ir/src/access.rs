@@ -59,15 +59,15 @@ impl Inst {
         Effects { crosses_lanes: effects.crosses_lanes || self.attrs.lanes.is_some(), ..effects }
     }
 
-    /// Whether it accesses memory through caches: not LDS, and not the private memory of a lane.
+    /// Whether it accesses memory through caches: not data shares, and not the private memory of a lane.
     #[must_use]
     pub fn accesses_caches(&self) -> bool {
         let effects = self.op.signature().effects;
         let own = match self.op {
             Op::Load(space, _) | Op::Store(space, _) | Op::Atomic(_, space, _) => {
-                matches!(space, Space::Lds | Space::Scratch)
+                matches!(space, Space::Lds | Space::Scratch | Space::Gds)
             }
-            Op::LdsAppend(_) | Op::LdsDirect => true,
+            Op::Counter(..) | Op::LdsDirect | Op::Parameter(_) => true,
             _ => false,
         };
         (effects.reads_memory || effects.writes_memory) && !own

@@ -47,6 +47,12 @@ impl BlockBuilder {
         self.insts.truncate(self.first);
     }
 
+    /// Drops the guest instruction that has just begun and has no operations.
+    pub fn drop_begun(&mut self) {
+        debug_assert_eq!(self.first, self.insts.len(), "the instruction has operations");
+        self.guest.pop();
+    }
+
     /// Number of guest instructions begun so far.
     #[must_use]
     pub fn guest_len(&self) -> usize {

@@ -19,6 +19,7 @@ mod access;
 mod attrs;
 mod block;
 mod builder;
+mod export;
 mod format_cvt;
 mod lanes;
 mod matrix;
@@ -32,13 +33,15 @@ mod verify;
 pub use attrs::{Attrs, DstUnused, FpEnv, LaneControl, MemoryScope, Omod, Round, SrcMods, SubDword};
 pub use block::{Block, Cond, FaultKind, Inst, LaneMask, Terminator};
 pub use builder::BlockBuilder;
+pub use export::{ExportOp, ExportTarget, ParameterPart};
 pub use format_cvt::FormatCvt;
 pub use lanes::LanePattern;
 pub use matrix::{MatrixLanes, MatrixOp, MatrixOperand, MatrixPlace, MatrixSum};
 pub use number_format::NumberFormat;
 pub use op::{
-    AtomicOp, BufferAddr, CellRange, CmpPred, CvtOp, Effects, FenceScope, FloatOp, FloatType, IntOp, IntType,
-    LaneOp, MemType, Op, ScalarOp, Signature, Space, Status, TexelAccess, TexelCells, Value, Width,
+    AtomicOp, BufferAddr, CellRange, CmpPred, CounterOp, CvtOp, Effects, FenceScope, FloatOp, FloatType,
+    IntOp, IntType, LaneOp, MemType, Op, ScalarOp, Signature, Space, Status, SyncOp, TexelAccess, TexelCells,
+    Value, Width,
 };
 pub use reg::{Names, NoNames, Operand, Row, Uni};
 pub use texel::{DataFormat, TexelFormat, TexelNumber};

@@ -37,6 +37,7 @@ impl fmt::Display for OpName {
             Space::Flat => "flat",
             Space::Lds => "lds",
             Space::Scratch => "scratch",
+            Space::Gds => "gds",
         };
         let mem = |t: MemType| match t {
             MemType::Dwords(n) => format!("b{}", 32 * u32::from(n)),
@@ -108,7 +109,11 @@ impl fmt::Display for OpName {
                 write!(f, "{name}.")?;
                 lower(f, &pattern)
             }
-            Op::Int(_) | Op::Lane(_) | Op::LdsAppend(_) | Op::LdsDirect | Op::Message => f.write_str(name),
+            Op::Export(export) => write!(f, "{name}.{export}"),
+            Op::Counter(_, s) => write!(f, "{name}.{}", space(s)),
+            Op::Int(_) | Op::Lane(_) | Op::LdsDirect | Op::Message | Op::Sync(_) | Op::Parameter(_) => {
+                f.write_str(name)
+            }
         }
     }
 }

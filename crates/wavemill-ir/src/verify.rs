@@ -142,7 +142,16 @@ fn check(inst: &Inst) -> Result<(), String> {
         if pair < Uni::TEMP0 || !pair.0.is_multiple_of(2) {
             return Err("the mask of lanes must be an aligned pair of temporaries".to_owned());
         }
-        if !matches!(inst.op, Op::Load(..) | Op::Store(..) | Op::BufferLoad(..) | Op::BufferStore(..)) {
+        let has_own_mask = matches!(
+            inst.op,
+            Op::Load(..)
+                | Op::Store(..)
+                | Op::BufferLoad(..)
+                | Op::BufferStore(..)
+                | Op::BufferLoadTexel(..)
+                | Op::BufferStoreTexel(..)
+        );
+        if !has_own_mask {
             return Err("only a load or a store can have a mask of lanes of its own".to_owned());
         }
     }
@@ -163,6 +172,12 @@ pub fn verify(block: &Block) -> Result<(), VerifyError> {
         let in_order = inst.guest >= last && (inst.guest as usize) < block.guest.len();
         last = inst.guest;
         let order = if in_order { Ok(()) } else { Err("the guest instruction is out of order".to_owned()) };
+        let begins = index.checked_sub(1).is_none_or(|before| block.insts[before].guest != inst.guest);
+        let waits = matches!(inst.op, Op::Sync(op) if op.may_wait());
+        let order = match waits && !begins {
+            true => Err("a wait must be the first operation of its guest instruction".to_owned()),
+            false => order,
+        };
         if let Err(problem) = order.and_then(|()| check(inst)) {
             return Err(VerifyError { index, inst: inst.to_string(), problem });
         }

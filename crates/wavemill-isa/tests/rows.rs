@@ -326,7 +326,7 @@ fn open_questions_are_facets() {
         ("buffer_load_dword", Gfx906, FacetKind::Range),
         ("v_permlane16_swap_b32", Gfx950, FacetKind::Exec),
         ("s_memtime", Gfx906, FacetKind::Time),
-        ("exp", Gfx906, FacetKind::Meaning),
+        ("exp", Gfx906, FacetKind::Environment),
     ] {
         let row = Op::from_name(name).expect("a mnemonic").row();
         let kinds: Vec<FacetKind> = row.facets(target).iter().map(|facet| facet.kind).collect();

@@ -13,6 +13,7 @@ use wavemill_interpreter::{Tier, operation_costs};
 use wavemill_ir::{FaultKind, Terminator, verify};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Fidelity, FieldId, Form, Format, Inst, Op, Operand, Role, decode};
+use wavemill_lift::gcn::registers::PRIVILEGED;
 use wavemill_lift::gcn::{Context, MODE_KEY, lift_block};
 use wavemill_oracle::{SplitMix64, whole_suites};
 
@@ -59,12 +60,6 @@ struct Exception {
 
 const EXCEPTIONS: &[Exception] = &[
     Exception {
-        facet: "global_data_share",
-        formats: &[Format::Ds],
-        applies: |inst, _| inst.modifiers().gds,
-        outcome: Outcome::Unsupported,
-    },
-    Exception {
         facet: "matrix_indexing",
         formats: &[Format::Mai, Format::MaiScaled],
         applies: |_, mode| mode & GPR_IDX_EN != 0,
@@ -73,14 +68,16 @@ const EXCEPTIONS: &[Exception] = &[
     Exception { facet: "halt", formats: &[Format::Sopp], applies: halts, outcome: Outcome::Halts },
 ];
 
-/// Whether the instruction halts its wave: S_SETHALT with bit 0 set, or any S_SENDMSGHALT (Vega ISA 12.5).
-fn halts(inst: &Inst, _: u32) -> bool {
-    match inst.op() {
-        Op::SSethalt => {
-            inst.operand(Role::Simm16).is_some_and(|simm| matches!(simm, Operand::Imm(n) if n & 1 != 0))
+/// Whether the instruction halts its wave: S_SETHALT with bit 0 set, or any S_SENDMSGHALT (Vega ISA 12.5),
+/// outside a trap handler.
+fn halts(inst: &Inst, mode: u32) -> bool {
+    mode & PRIVILEGED == 0
+        && match inst.op() {
+            Op::SSethalt => {
+                inst.operand(Role::Simm16).is_some_and(|simm| matches!(simm, Operand::Imm(n) if n & 1 != 0))
+            }
+            _ => true,
         }
-        _ => true,
-    }
 }
 
 /// The bytes of an instance of the form: zeros except for fixed bits. If zeros are not a legal

@@ -10,8 +10,10 @@ use crate::registers::RegisterCounts;
 
 pub use crate::address::scalar_address;
 pub use crate::clock::host_nanoseconds;
+pub use crate::export::{Export, Exports};
 pub use crate::lds::Lds;
 pub use crate::observe::Events;
+pub use crate::share::{Hold, Share};
 pub use crate::wave::{Inside, PrivateMemory, Surroundings, Wave, WaveExit};
 
 /// A way to run waves, and the machine's only view of it.

@@ -22,7 +22,7 @@ pub enum Access {
 pub struct FaultLane {
     /// Lane number, 0..64; 0 for a scalar access.
     pub lane: u8,
-    /// Guest address. For private memory and LDS, the offset, negative in two's complement before
+    /// Guest address. For private memory and data shares, the offset, negative in two's complement before
     /// the start; for a buffer range, the byte or record.
     pub address: u64,
 }
@@ -44,6 +44,8 @@ pub enum FaultSpace {
     Global,
     /// Private memory of the lane.
     Scratch,
+    /// The global data share, beyond the bytes that the wave may access.
+    Gds,
     /// LDS of the workgroup. A fault only under [`Strict::lds`](crate::Strict::lds).
     Lds,
     /// A buffer whose resource states its range. A fault only under

@@ -14,6 +14,7 @@ mod clock;
 mod code;
 mod control;
 pub mod engine;
+mod export;
 mod fault;
 mod lds;
 mod memory;
@@ -22,11 +23,13 @@ mod out_of_range;
 pub mod raw;
 pub mod registers;
 mod schedule;
+mod share;
 mod stall;
 mod wave;
 
 pub use code::{BlockCount, BlockSource};
 pub use control::RunControl;
+pub use export::{Export, Exports, WaveExports};
 pub use fault::{
     Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, RaisedLane, Strict, WaveResources,
     WaveSnapshot,
@@ -44,4 +47,5 @@ pub use registers::{CellPair, RegisterCounts, Registers};
 pub use schedule::{
     Grid, Host, LiveWave, MAX_THREADS, RunError, RunOptions, RunStats, Traps, WaveInit, run, run_with,
 };
+pub use share::{GDS_BYTES, Hold, ORDERS, SYNC_RESOURCES, Share, SyncWait, TURNS, gds_window};
 pub use stall::Spin;

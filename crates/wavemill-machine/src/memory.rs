@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use crate::raw;
-use host_block::HostBlock;
+pub(crate) use host_block::HostBlock;
 use map::ReadOnly;
 use quarantine::Quarantine;
 

@@ -27,6 +27,7 @@ pub use grid::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, Traps, Wave
 use crate::code::BlockSource;
 use crate::control::RunControl;
 use crate::engine::{Engine, Executor, Lds, Surroundings, Task};
+use crate::export::WaveExports;
 use crate::fault::{Fault, Strict};
 use crate::observe::{Events, Findings, Interests, Observer, Reporter, SingleSteps};
 use crate::out_of_range::OutOfRange;
@@ -37,6 +38,9 @@ use waiting::Looker;
 
 /// Most host threads of a run: each uses memory, and more threads would only wait for each other.
 pub const MAX_THREADS: usize = 1024;
+/// Recorded exports after which no more are kept.
+const MOST_EXPORTS: usize = 1 << 16;
+
 /// The state of a workgroup after a quantum.
 enum Outcome {
     Done,
@@ -79,6 +83,7 @@ struct Run<'a> {
     /// Private memory of all resident waves: first address and end.
     private: (u64, u64),
     poison: Option<u32>,
+    record_exports: bool,
     strict: Strict,
     /// Whether to check if waves of a stopped run spin.
     detect_stalls: bool,
@@ -148,6 +153,7 @@ fn run_grid(
     let resident = grid.resident.max(1);
     let traps = grid.init.traps();
     let find_stalls = options.find_stalls && traps.is_none();
+    grid.map.share().begin();
     let run = Run {
         grid,
         threads,
@@ -166,6 +172,8 @@ fn run_grid(
                 blocks: 0,
                 out_of_range: OutOfRange::default(),
                 block_counts: Vec::new(),
+                exports: Vec::new(),
+                exported: 0,
             },
         })),
         wake: Condvar::new(),
@@ -179,6 +187,7 @@ fn run_grid(
         deterministic: options.deterministic,
         private: private_memory(grid, resident),
         poison: options.poison,
+        record_exports: options.record_exports,
         strict: options.strict,
         detect_stalls: find_stalls,
         traps,
@@ -206,7 +215,8 @@ fn run_grid(
     let live = run.live(&mut unfinished);
     let stopped = run.is_stopped();
     let control = run.control;
-    let shared = run.shared.0.into_inner().unwrap_or_else(|e| e.into_inner());
+    let mut shared = run.shared.0.into_inner().unwrap_or_else(|e| e.into_inner());
+    shared.stats.exports.sort_by_key(WaveExports::order);
     if let Some(control) = control {
         control.ended(shared.stats.out_of_range);
     }
@@ -344,7 +354,7 @@ impl Run<'_> {
 
     /// Starts a workgroup in the registers and LDS of the previous one.
     fn start(&self, group: &mut Group, standing: &Standing, fresh: bool) {
-        group.start(self.grid, standing.linear(), standing.slot(), fresh, self.poison);
+        group.start(self.grid, standing.linear(), standing.slot(), fresh, self.poison, self.record_exports);
         if let Some((observer, _)) = self.observer {
             group.ask(observer);
         }
@@ -407,6 +417,11 @@ impl Run<'_> {
         }
         shared.stats.workgroups += ended.workgroups;
         shared.stats.waves += ended.waves;
+        shared.stats.exported += ended.exported;
+        let recorded: usize = shared.stats.exports.iter().map(|wave| wave.exports.len()).sum();
+        if recorded < MOST_EXPORTS {
+            shared.stats.exports.extend(ended.exports);
+        }
         let (became, fault) = match outcome {
             Outcome::Done => (Became::Done, None),
             Outcome::Again => (Became::Again, None),
@@ -468,6 +483,7 @@ impl Run<'_> {
     ) -> (Outcome, u64) {
         let mut cost = 0;
         loop {
+            group.release_held();
             let (mut ran, mut yields) = (false, true);
             for n in 0..group.waves.len() {
                 if group.states[n] != State::Ready {
@@ -513,8 +529,14 @@ impl Run<'_> {
             if group.states.iter().all(|s| *s == State::Ended) {
                 return (Outcome::Done, cost);
             }
+            if group.is_held() && !group.release_held() {
+                if self.is_over(0) {
+                    self.stop.store(true, Relaxed);
+                }
+                return (Outcome::Again, cost.max(TURN));
+            }
             // Ended waves do not delay a barrier (Vega ISA 12.5).
-            if group.states.iter().all(|s| *s != State::Ready) {
+            if group.is_at_barrier() {
                 for s in group.states.iter_mut().filter(|s| matches!(s, State::Waiting(_))) {
                     *s = State::Ready;
                 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use wavemill_ir::{Block, FaultKind, Uni};
 
+use crate::export::Exports;
 use crate::fault::{Access, BufferRange, FaultCause, FaultLane, FaultSpace};
 use crate::lds::Lds;
 use crate::memory::{MemoryMap, Nearest};
 use crate::registers::{ROW_BYTES, RegisterCounts, Registers};
+use crate::share::{GDS_BYTES, Hold};
 
 /// A wave between runs of an engine.
 #[derive(Debug)]
@@ -32,6 +34,10 @@ pub struct Wave {
     /// The operation before which another engine left it; `None` at the beginning of a block. Every
     /// engine continues from there. No engine returns a wave to the scheduler in this state.
     pub inside: Option<Inside>,
+    /// The wait that the instruction at `pc` has begun, if there is one ([`Share::sync`](crate::Share::sync)).
+    pub hold: Option<Hold>,
+    /// Its exports.
+    pub exports: Exports,
 }
 
 /// The operation of a block before which a wave is. All registers, including the temporaries of the
@@ -62,6 +68,8 @@ impl Wave {
             private: (0, 0),
             from: None,
             inside: None,
+            hold: None,
+            exports: Exports::default(),
         }
     }
 
@@ -153,6 +161,7 @@ impl Surroundings<'_> {
             FaultSpace::Global => self.map.refusal(first, u64::from(size), access),
             FaultSpace::Scratch => near("private memory", self.scratch_size.into()),
             FaultSpace::Lds => near("LDS", self.lds.asked().into()),
+            FaultSpace::Gds => near("the global data share", GDS_BYTES.into()),
             FaultSpace::Buffer(BufferRange::Bytes(n) | BufferRange::Records(n)) => near("buffer resource", n),
         };
         FaultCause::Memory { access, space, size, lanes, nearest }
@@ -171,6 +180,9 @@ pub enum WaveExit {
     },
     /// It yields to others.
     Yield,
+    /// It waits for others before the instruction at its [`Wave::pc`], which has begun a
+    /// [`Wave::hold`] and runs again when that is over.
+    Wait,
     /// It ended.
     End,
     /// It faulted.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use wavemill_ir::{Block, Cond, FaultKind, Terminator, Uni, Width};
+use wavemill_ir::{Block, Cond, FaultKind, Op, Terminator, Uni, Width};
 use wavemill_machine::engine::{Events, Executor, Inside, PrivateMemory, Surroundings, Task, Wave, WaveExit};
 use wavemill_machine::{BlockCount, FaultCause, OutOfRange, RegisterCounts, Strict};
 
@@ -159,6 +159,8 @@ impl<'a> ReferenceExecutor<'a> {
             exceptions: self.exceptions,
             strict: self.strict,
             out_of_range: OutOfRange::default(),
+            exports: &mut wave.exports,
+            hold: &mut wave.hold,
             lost: None,
         };
         let mut pc = wave.pc;
@@ -233,6 +235,17 @@ impl<'a> ReferenceExecutor<'a> {
                 // block reads.
                 state.lost = lost_before(block, operations, first, state.regs.counts());
                 continue;
+            }
+            if operations.start >= first
+                && !(guest.nullified || guest.unsupported || meter.is_empty())
+                && let Some(inst) = block.insts[operations.clone()].first()
+                && let Op::Sync(op) = inst.op
+                && op.may_wait()
+                && !state.sync(inst, op)
+            {
+                *pc = block.position(number);
+                meter.retired += number as u64;
+                return Then::Stops(WaveExit::Wait);
             }
             if operations.start >= first {
                 let runs = is_end || !(operations.is_empty() || guest.nullified || guest.unsupported);

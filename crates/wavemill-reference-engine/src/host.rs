@@ -7,7 +7,7 @@ use wavemill_ir::Width;
 use wavemill_machine::engine::Surroundings;
 use wavemill_machine::raw;
 use wavemill_machine::registers::ROW_BYTES;
-use wavemill_machine::{Access, MemoryMap};
+use wavemill_machine::{Access, GDS_BYTES, MemoryMap};
 
 /// Host memory of one access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,6 +61,21 @@ impl<'m> Place<'m> {
         }
         let ptr = around.lds.ptr().wrapping_add(offset as usize);
         Some(Place { kind: Kind::Whole { ptr, own: true }, size, owner: PhantomData })
+    }
+
+    /// Bytes of the global data share, if all of them are in the window.
+    pub(crate) fn gds(
+        around: Surroundings<'m>,
+        offset: u64,
+        size: u32,
+        (first, end): (u64, u64),
+    ) -> Option<Place<'m>> {
+        let last = offset.checked_add(size.into())?;
+        if offset < first || last > end.min(GDS_BYTES.into()) {
+            return None;
+        }
+        let ptr = around.map.share().data()?.wrapping_add(offset as usize);
+        Some(Place { kind: Kind::Whole { ptr, own: false }, size, owner: PhantomData })
     }
 
     /// Bytes of the private memory of a lane, which begins at a guest address, if they are within

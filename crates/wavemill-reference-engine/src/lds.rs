@@ -1,8 +1,12 @@
-//! Other LDS operations than loads, stores and atomics: allocation counters, and LDS as a source.
+//! Other operations on data shares than loads, stores and atomics: counters, synchronization, LDS as
+//! a source, and the inputs and outputs of shaders.
 
-use wavemill_ir::{Inst, LANES};
+use wavemill_ir::{CounterOp, ExportOp, Inst, LANES, ParameterPart, Space, SyncOp, Width};
+use wavemill_machine::{Access, Export, FaultCause, FaultSpace};
 
-use crate::state::State;
+use crate::host::Place;
+use crate::memory::Refused;
+use crate::state::{State, lanes_of};
 
 /// Type and bytes of an element of LDS; 0 bytes for a reserved type.
 fn element(source: u32) -> (u32, u32) {
@@ -17,24 +21,70 @@ fn element(source: u32) -> (u32, u32) {
 }
 
 impl State<'_> {
-    /// Offset of an allocation counter.
-    pub(crate) fn counter(&self, inst: &Inst) -> u64 {
-        let base = u64::from(self.cell(inst.src[0], 0) & 0xffff);
-        base.wrapping_add_signed(inst.attrs.imm.into()) & !3
+    /// Offset of a counter in its data share.
+    pub(crate) fn counter(&self, inst: &Inst, space: Space) -> u64 {
+        let source = self.cell(inst.src[0], 0);
+        let base = if space == Space::Gds { source >> 16 } else { source & 0xffff };
+        u64::from(base).wrapping_add_signed(inst.attrs.imm.into()) & !3
     }
 
-    /// An operation on an allocation counter.
-    pub(crate) fn lds_append(&mut self, inst: &Inst, append: bool) {
+    /// The datum of the first active lane, or of lane 0.
+    fn first_datum(&self, inst: &Inst) -> u32 {
+        let lane = lanes_of(self.mask(inst)).next().unwrap_or(0);
+        self.row(inst.src[1], 0)[lane]
+    }
+
+    /// An operation on the synchronization state of the device; whether the wave continues.
+    pub(crate) fn sync(&mut self, inst: &Inst, op: SyncOp) -> bool {
+        let datum = if op.has_datum() { self.first_datum(inst) } else { 0 };
+        let source = (self.cell(inst.src[0], 0), inst.attrs.imm);
+        self.around.map.share().sync(self.hold, op, source, datum)
+    }
+
+    /// An operation on a counter.
+    pub(crate) fn count(&mut self, inst: &Inst, op: CounterOp, space: Space) -> Result<(), FaultCause> {
         let mask = self.mask(inst);
-        if mask == 0 {
-            return;
+        let Some(first) = lanes_of(mask).next() else { return Ok(()) };
+        let offset = self.counter(inst, space);
+        let place = if space == Space::Gds {
+            let mut refused = Refused::default();
+            let place = Place::gds(self.around, offset, 4, (0, u64::MAX));
+            if place.is_none() {
+                refused.add(first, offset, FaultSpace::Gds);
+            }
+            refused.verdict(self.around, Access::Atomic, 4)?;
+            place.unwrap_or(Place::NOWHERE)
+        } else {
+            self.in_lds(offset, 4)
+        };
+        let datum = if op.has_datum() { self.first_datum(inst) } else { 0 };
+        let old = place.update(Width::W32, |old| op.next(old as u32, datum, mask).into());
+        self.set_row(inst.dst[0], 0, &[old as u32; LANES], mask);
+        Ok(())
+    }
+
+    /// Loads a parameter that is interpolated.
+    pub(crate) fn parameter(&mut self, inst: &Inst, part: ParameterPart) {
+        let (source, mask) = (self.cell(inst.src[0], 0), self.mask(inst));
+        let mut values = [0; LANES];
+        for lane in lanes_of(mask) {
+            let offset = part.offset(source, inst.attrs.imm, lane);
+            values[lane] = self.in_lds(offset, 4).load(4)[0];
         }
-        let place = self.in_lds(self.counter(inst), 4);
-        let lanes = mask.count_ones();
-        let [old, ..] = place.load(4);
-        let new = if append { old.wrapping_add(lanes) } else { old.wrapping_sub(lanes) };
-        place.store(4, [new, 0, 0, 0]);
-        self.set_row(inst.dst[0], 0, &[old; LANES], mask);
+        self.set_row(inst.dst[0], 0, &values, mask);
+    }
+
+    /// Adds an export of the wave.
+    pub(crate) fn export(&mut self, inst: &Inst, op: ExportOp) {
+        let active = self.mask(inst);
+        let sent = (0..4).filter(|n| op.sources() >> n & 1 != 0);
+        let sources = sent.map(|n| {
+            let mut lanes = self.row(inst.src[n], 0);
+            (0..LANES).filter(|lane| active >> lane & 1 == 0).for_each(|lane| lanes[lane] = 0);
+            lanes
+        });
+        let export = Export { op, active, sources: sources.collect() };
+        self.exports.add(|| export);
     }
 
     /// Offset and bytes of the element that [`State::lds_direct`] reads.

@@ -2,7 +2,9 @@
 
 use wavemill_ir::{Inst, LANES, MemType, Space};
 use wavemill_machine::engine::Surroundings;
-use wavemill_machine::{Access, FaultCause, FaultLane, FaultSpace, LDS_APERTURE, SCRATCH_APERTURE};
+use wavemill_machine::{
+    Access, FaultCause, FaultLane, FaultSpace, LDS_APERTURE, SCRATCH_APERTURE, gds_window,
+};
 
 use crate::host::Place;
 use crate::state::{State, lanes_of};
@@ -62,11 +64,15 @@ pub(crate) fn stored(ty: MemType, cell: u32) -> u32 {
 }
 
 impl<'w> State<'w> {
-    /// Address of each lane; for LDS and private memory, an offset.
+    /// Address of each lane; for data shares and private memory, an offset.
     pub(crate) fn addresses(&self, inst: &Inst, space: Space) -> [u64; LANES] {
         let (low, imm) = (self.row(inst.src[0], 0), inst.attrs.imm);
         match space {
             Space::Lds => low.map(|low| low.wrapping_add_signed(imm).into()),
+            Space::Gds => {
+                let (base, _) = gds_window(self.cell(inst.src[1], 0));
+                low.map(|low| base + u64::from(low.wrapping_add_signed(imm)))
+            }
             Space::Scratch => {
                 let base = u64::from(self.cell(inst.src[1], 0));
                 low.map(|low| (base + u64::from(low)).wrapping_add_signed(imm.into()))
@@ -98,6 +104,7 @@ impl<'w> State<'w> {
     /// Memory of a lane's access, or the refused address.
     fn place(
         &mut self,
+        inst: &Inst,
         (lane, address): (usize, u64),
         space: Space,
         size: u32,
@@ -110,6 +117,10 @@ impl<'w> State<'w> {
         };
         match space {
             Space::Lds => Ok(self.in_lds(address, size)),
+            Space::Gds => {
+                let window = gds_window(self.cell(inst.src[1], 0));
+                Place::gds(self.around, address, size, window).ok_or((address, FaultSpace::Gds))
+            }
             Space::Scratch => {
                 let base = self.regs.uni64(self.regs.counts().private_base.first());
                 Place::private(self.around, base, lane, (address, size), access)
@@ -132,7 +143,7 @@ impl<'w> State<'w> {
         let addresses = self.addresses(inst, space);
         let (mut places, mut refused) = (Vec::new(), Refused::default());
         for lane in lanes_of(self.mask(inst)) {
-            match self.place((lane, addresses[lane]), space, size, access) {
+            match self.place(inst, (lane, addresses[lane]), space, size, access) {
                 Ok(place) => places.push((lane, place)),
                 Err((address, space)) => refused.add(lane, address, space),
             }

@@ -61,8 +61,13 @@ impl State<'_> {
             Op::BufferLoadTexel(texel, addr) => self.buffer_load_texel(inst, texel, addr)?,
             Op::BufferStoreTexel(texel, addr) => self.buffer_store_texel(inst, texel, addr)?,
             Op::BufferAtomic(op, width, addr) => self.buffer_atomic(inst, op, width, addr)?,
-            Op::LdsAppend(append) => self.lds_append(inst, append),
+            Op::Counter(op, space) => self.count(inst, op, space)?,
+            // The executor performs those that may wait.
+            Op::Sync(op) if op.may_wait() => {}
+            Op::Sync(op) => _ = self.sync(inst, op),
             Op::LdsDirect => self.lds_direct(inst),
+            Op::Parameter(part) => self.parameter(inst, part),
+            Op::Export(export) => self.export(inst, export),
             Op::Fence(_) => Self::fence(),
             Op::ReadStatus(status) => self.read_status(inst, status),
             Op::Message => {}

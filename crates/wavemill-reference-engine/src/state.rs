@@ -1,7 +1,7 @@
 //! The state that operations work on: the registers of a wave and its surroundings.
 
 use wavemill_ir::{Inst, LANES, LaneMask, Operand, Uni};
-use wavemill_machine::engine::{PrivateMemory, Surroundings};
+use wavemill_machine::engine::{Exports, Hold, PrivateMemory, Surroundings};
 use wavemill_machine::{OutOfRange, Registers, Strict};
 
 /// A 32-bit value of each lane.
@@ -21,6 +21,10 @@ pub(crate) struct State<'w> {
     pub(crate) exceptions: Option<Uni>,
     pub(crate) strict: Strict,
     pub(crate) out_of_range: OutOfRange,
+    /// The exports of the wave.
+    pub(crate) exports: &'w mut Exports,
+    /// The wait that the wave has begun.
+    pub(crate) hold: &'w mut Option<Hold>,
     /// The last result of the guest instruction, if any, that went to cells which the wave lacks.
     pub(crate) lost: Option<Uni>,
 }

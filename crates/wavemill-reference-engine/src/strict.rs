@@ -37,8 +37,18 @@ impl State<'_> {
             Op::Atomic(_, space, width) if lds => {
                 self.check_lds(inst, space, 4 * u32::from(width.dwords()), Access::Atomic)
             }
-            Op::LdsAppend(_) if lds && self.mask(inst) != 0 => {
-                self.check_once(inst, self.counter(inst), 4, Access::Atomic)
+            Op::Counter(_, Space::Lds) if lds && self.mask(inst) != 0 => {
+                self.check_once(inst, self.counter(inst, Space::Lds), 4, Access::Atomic)
+            }
+            Op::Parameter(part) if lds => {
+                let (source, mut refused) = (self.cell(inst.src[0], 0), Refused::default());
+                for lane in lanes_of(self.mask(inst)) {
+                    let offset = part.offset(source, inst.attrs.imm, lane);
+                    if offset + 4 > self.around.lds.asked().into() {
+                        refused.add(lane, offset, FaultSpace::Lds);
+                    }
+                }
+                refused.verdict(self.around, Access::Load, 4)
             }
             Op::LdsDirect if lds => {
                 let (offset, bytes) = self.element(inst);

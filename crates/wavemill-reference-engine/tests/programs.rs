@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wavemill_ir::{
-    AtomicOp, Attrs, Block, BufferAddr, CellRange, CmpPred, Cond, CvtOp, DataFormat, DstUnused, FenceScope,
-    FloatOp, FloatType, FormatCvt, FpEnv, Inst, IntOp, IntType, LaneControl, LaneMask, LaneOp, LanePattern,
-    MatrixLanes, MatrixOp, MatrixSum, MemType, NumberFormat, Omod, Op, Operand, Round, Row, ScalarOp, Space,
-    SrcMods, Status, SubDword, Terminator, TexelAccess, TexelCells, TexelFormat, TexelNumber, Uni, Value,
-    Width, verify,
+    AtomicOp, Attrs, Block, BufferAddr, CellRange, CmpPred, Cond, CounterOp, CvtOp, DataFormat, DstUnused,
+    FenceScope, FloatOp, FloatType, FormatCvt, FpEnv, Inst, IntOp, IntType, LaneControl, LaneMask, LaneOp,
+    LanePattern, MatrixLanes, MatrixOp, MatrixSum, MemType, NumberFormat, Omod, Op, Operand, Round, Row,
+    ScalarOp, Space, SrcMods, Status, SubDword, Terminator, TexelAccess, TexelCells, TexelFormat,
+    TexelNumber, Uni, Value, Width, verify,
 };
 use wavemill_machine::{CellPair, LDS_APERTURE, RegisterCounts, SCRATCH_APERTURE, Strict};
 use wavemill_oracle::SplitMix64;
@@ -185,8 +185,13 @@ fn operation(random: &mut SplitMix64) -> Op {
         29 => Op::BufferStore(ty, addr),
         30 => Op::BufferAtomic(random.pick(AtomicOp::ALL), width, addr),
         31 => random.pick(&[
-            Op::LdsAppend(true),
-            Op::LdsAppend(false),
+            Op::Counter(CounterOp::Append, Space::Lds),
+            Op::Counter(CounterOp::Consume, Space::Lds),
+            Op::Counter(CounterOp::Add, Space::Gds),
+            Op::Counter(CounterOp::Swap, Space::Lds),
+            Op::Load(Space::Gds, ty),
+            Op::Store(Space::Gds, ty),
+            Op::Atomic(AtomicOp::IncWrap, Space::Gds, width),
             Op::LdsDirect,
             Op::Fence(FenceScope::Wave),
             Op::Message,

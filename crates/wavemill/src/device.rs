@@ -133,6 +133,30 @@ impl DeviceBuilder {
 }
 
 impl Device {
+    /// Bytes of the global data share. Kernels access them with DS instructions that have the gds
+    /// bit (Vega ISA 2.2.2).
+    pub const GDS_BYTES: u32 = wavemill_machine::GDS_BYTES;
+
+    /// Copies bytes of the global data share to the host. They are zero at first and keep their
+    /// values from launch to launch.
+    ///
+    /// # Errors
+    /// [`Error::Gds`] if the bytes are not all in it.
+    pub fn read_gds(&self, offset: u32, into: &mut [u8]) -> Result<()> {
+        let size = into.len();
+        let done = self.0.memory.snapshot().share().read(offset, into);
+        if done { Ok(()) } else { Err(Error::Gds { offset, size }) }
+    }
+
+    /// Copies bytes of the host to the global data share.
+    ///
+    /// # Errors
+    /// [`Error::Gds`] if there is no room for them.
+    pub fn write_gds(&self, offset: u32, from: &[u8]) -> Result<()> {
+        let done = self.0.memory.snapshot().share().write(offset, from);
+        if done { Ok(()) } else { Err(Error::Gds { offset, size: from.len() }) }
+    }
+
     /// A builder of a device for a target or a product. A target stands for the first of
     /// [`PRODUCTS`] that has it.
     pub fn builder(choice: impl Into<TargetChoice>) -> DeviceBuilder {

@@ -22,6 +22,17 @@ pub enum Error {
     /// Guest memory could not be allocated or accessed.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// Bytes that are not in the global data share.
+    #[error(
+        "{size} bytes at byte {offset} are not in the global data share, which has {} bytes",
+        wavemill_machine::GDS_BYTES
+    )]
+    Gds {
+        /// The first byte.
+        offset: u32,
+        /// Number of bytes.
+        size: usize,
+    },
     /// A file lacks the requested kernel, or has several matches.
     #[error(transparent)]
     Find(Box<FindError>),

@@ -6,5 +6,5 @@ pub use crate::stall::{FullStallReport, StallReport};
 pub use crate::unfinished::{FullUnfinished, StopCause, Unfinished, UnfinishedWave};
 pub use wavemill_machine::{
     Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, Nearest, Neighbour, Neighbours,
-    RaisedLane, Spin, WaveResources, WaveSnapshot,
+    RaisedLane, Spin, SyncWait, WaveResources, WaveSnapshot,
 };

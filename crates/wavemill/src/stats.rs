@@ -4,5 +4,6 @@ pub use crate::launch::stats::LaunchStats;
 pub use crate::observe::mix::{FacetCount, FidelityCounts, InexactCount, InstructionMix, OperationCounts};
 pub use crate::observe::rows::{FormatCount, RowCount, RowCounts, rows_of};
 pub use crate::observe::traffic::{AccessCount, LINE, LdsCount, Traffic};
+pub use wavemill_ir::{ExportOp, ExportTarget};
 pub use wavemill_isa::gcn::{Facet, FacetKind, Fidelity, Format};
-pub use wavemill_machine::RunStats;
+pub use wavemill_machine::{Export, RunStats, WaveExports};

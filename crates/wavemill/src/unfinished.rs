@@ -6,7 +6,7 @@ use std::time::Duration;
 use wavemill_object::printable::Printable;
 
 use wavemill_isa::gcn::decode;
-use wavemill_machine::{LiveWave, MemoryMap, Nearest, Spin};
+use wavemill_machine::{LiveWave, MemoryMap, Nearest, Spin, SyncWait};
 
 use crate::module::Kernel;
 use crate::report::text;
@@ -106,8 +106,10 @@ pub struct UnfinishedWave {
     /// Guest address of the instruction that it waits at (the barrier, or the one that reads
     /// memory), or else of the next one that it would run.
     pub pc: u64,
-    /// Whether it waits at a barrier.
+    /// Whether it waits at a barrier of its workgroup.
     pub at_barrier: bool,
+    /// What it waits for, if that is something of the whole device.
+    pub waits_for: Option<SyncWait>,
     /// Whether the wave was checked for spinning. Waves at barriers are not, nor the last ones of
     /// many that run.
     pub looked_at: bool,
@@ -144,6 +146,7 @@ impl UnfinishedWave {
                 wave: w.wave,
                 pc,
                 at_barrier: w.at_barrier,
+                waits_for: w.waits_for,
                 looked_at: w.looked_at,
                 looks_at: w.spins.as_ref().and_then(|spin| match map.nearest(spin.address?) {
                     Nearest::Inside { name, offset, .. } => Some((name, offset)),
@@ -163,6 +166,12 @@ impl UnfinishedWave {
     #[must_use]
     pub fn is_in_infinite_loop(&self) -> bool {
         self.spins.as_ref().is_some_and(|spin| spin.polls.is_none())
+    }
+
+    /// Whether nothing shows that the wave waits for others.
+    #[must_use]
+    pub fn may_run(&self) -> bool {
+        self.spins.is_none() && !self.at_barrier && self.waits_for.is_none()
     }
 
     /// What the wave does, or waits for: `waits at s_barrier`, `runs`, `runs or spins` if that was
@@ -186,6 +195,7 @@ impl UnfinishedWave {
                 text
             }
             None if self.at_barrier => "waits at s_barrier".to_owned(),
+            None if let Some(wait) = self.waits_for => wait_text(wait),
             None if self.looked_at => "runs".to_owned(),
             None => "runs or spins".to_owned(),
         }
@@ -228,6 +238,23 @@ impl UnfinishedWave {
 impl fmt::Display for UnfinishedWave {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.name(), self.doing())
+    }
+}
+
+/// What a wave waits for.
+fn wait_text(wait: SyncWait) -> String {
+    match wait {
+        SyncWait::Barrier { resource, missing } => {
+            let s = if missing == 1 { "" } else { "s" };
+            format!("waits at the barrier of GWS resource {resource} for {missing} more wave{s}")
+        }
+        SyncWait::Counter { resource } => {
+            format!("waits at the semaphore of GWS resource {resource}, whose counter is 0")
+        }
+        SyncWait::Turn { order, number, turn } => {
+            format!("waits for turn {number} of ordered count {order}, which is at turn {turn}")
+        }
+        other => format!("waits for {other:?}"),
     }
 }
 
@@ -304,6 +331,7 @@ mod tests {
             wave: 1,
             pc: 0x1234,
             at_barrier: false,
+            waits_for: None,
             looked_at: true,
             spins: None,
             looks_at: None,
@@ -362,6 +390,7 @@ mod tests {
             wave: 0,
             pc: 0x10 + 4 * u64::from(n),
             at_barrier: true,
+            waits_for: None,
             looked_at: false,
             spins: None,
             looks_at: None,
@@ -384,6 +413,7 @@ mod tests {
             wave: 1,
             pc,
             at_barrier: true,
+            waits_for: None,
             looked_at: false,
             spins: None,
             looks_at: None,

@@ -86,15 +86,19 @@ fn advice(error: &Error) -> Option<String> {
 /// Advice when the waves run and may end.
 const LONGER: &str = "If the kernel needs more time, raise the limit (--max-instructions, --timeout); otherwise check what ends its loop.";
 
+/// Advice about waves that wait for the whole grid.
+const GRID_WIDE: &str = "Pass --cooperative, which sets GWS resource 0 up for the workgroups and keeps all of them resident, and check that every workgroup gets there.";
+
 /// Advice about waves that can never end; `None` if each of them may end.
 fn stuck(waves: &[UnfinishedWave]) -> Option<&'static str> {
-    let runs = |wave: &UnfinishedWave| wave.spins.is_none() && !wave.at_barrier;
     if waves.iter().any(UnfinishedWave::is_in_infinite_loop) {
         Some("Nothing can end the infinite loop: check its branch target and branch condition.")
-    } else if waves.is_empty() || waves.iter().any(runs) {
+    } else if waves.is_empty() || waves.iter().any(UnfinishedWave::may_run) {
         None
     } else if waves.iter().any(|wave| wave.spins.is_some()) {
         Some("No wave stores what the loop waits for: check the address, and that a wave stores there first.")
+    } else if waves.iter().any(|wave| wave.waits_for.is_some()) {
+        Some(GRID_WIDE)
     } else {
         Some("All waves of a workgroup must reach a barrier: check that no wave waits elsewhere.")
     }

@@ -4,8 +4,10 @@ use std::io::{self, BufWriter, Stdout, Write as _};
 
 use serde_json::{Value, json};
 use wavemill::Buffer;
+use wavemill::stats::WaveExports;
 
 use super::buffers::Buffers;
+use super::element::Element;
 use super::ended::failure_of;
 use super::expect::{Difference, Prepared as PreparedExpectation};
 use super::options::results::Wanted;
@@ -42,6 +44,58 @@ impl Results {
     }
 }
 
+/// The name under which exports are printed.
+const EXPORTS: &str = "exports";
+
+/// What the waves of a launch exported.
+#[derive(Debug, Default)]
+pub(super) struct Exported {
+    /// The recorded exports.
+    pub waves: Vec<WaveExports>,
+    /// Number of all.
+    pub count: u64,
+}
+
+impl Exported {
+    /// Prints the components of each export in the active lanes.
+    fn print(&self, hex: bool, out: &mut Results) -> Result<(), Failure> {
+        if self.count == 0 {
+            out.write("exports: none\n");
+        }
+        for WaveExports { workgroup: [x, y, z], wave, exports } in &self.waves {
+            for export in exports {
+                let (target, lanes) = (export.op.target, export.active);
+                let last = if export.op.last { ", last" } else { "" };
+                let valid = if export.op.valid { ", valid" } else { "" };
+                out.write(&format!(
+                    "workgroup ({x}, {y}, {z}), wave {wave}: {target} of lanes {lanes:#018x}{last}{valid}\n"
+                ));
+                let element = if export.op.halves { Element::F16 } else { Element::F32 };
+                for (n, name) in ["x", "y", "z", "w"].into_iter().enumerate() {
+                    let Some(cells) = export.component(n) else { continue };
+                    let active = cells.iter().enumerate().filter(|(lane, _)| lanes >> lane & 1 != 0);
+                    let size = element.bytes();
+                    let bytes: Vec<u8> =
+                        active.flat_map(|(_, cell)| cell.to_le_bytes().into_iter().take(size)).collect();
+                    let dims = vec![(bytes.len() / size) as u64];
+                    let shape = Shape { name: name.to_owned(), element, dims };
+                    let view = View::parse(&shape, None)?;
+                    let read = |at: u64, into: &mut [u8]| {
+                        into.copy_from_slice(&bytes[at as usize..][..into.len()]);
+                        Ok(())
+                    };
+                    view::print(&format!("  {name}"), &shape, &view, hex, read, |text| out.write(text))?;
+                }
+            }
+        }
+        let recorded = self.waves.iter().map(|wave| wave.exports.len() as u64).sum::<u64>();
+        if recorded < self.count {
+            out.write(&format!("and {} more exports\n", self.count - recorded));
+        }
+        Ok(())
+    }
+}
+
 /// Something to print.
 struct Printed {
     title: String,
@@ -54,6 +108,8 @@ struct Printed {
 /// Actions after a launch, checked before any launch runs. Buffers are indices.
 pub(super) struct Checks<'a> {
     printed: Vec<Printed>,
+    /// Whether to print exports, and whether in hexadecimal.
+    exports: Option<bool>,
     outputs: Vec<(usize, &'a Output)>,
     expected: Vec<(usize, PreparedExpectation)>,
 }
@@ -73,8 +129,18 @@ impl<'a> Checks<'a> {
             })
         };
         let shape = |index: usize| &buffers.list[index].shape;
-        let mut checks = Checks { printed: Vec::new(), outputs: Vec::new(), expected: Vec::new() };
+        let mut checks =
+            Checks { printed: Vec::new(), exports: None, outputs: Vec::new(), expected: Vec::new() };
         for text in &wanted.print {
+            let is_exports = |plain: &str| {
+                plain.trim() == EXPORTS && buffers.list.iter().all(|buffer| buffer.shape.name != EXPORTS)
+            };
+            if let Ok((plain, hex)) = view::split_format(text)
+                && is_exports(plain)
+            {
+                checks.exports = Some(hex);
+                continue;
+            }
             let prepare = || {
                 let (plain, hex) = view::split_format(text)?;
                 let (name, inside) = view::split(plain)?;
@@ -101,6 +167,11 @@ impl<'a> Checks<'a> {
         Ok(checks)
     }
 
+    /// Whether exports are printed.
+    pub(super) fn wants_exports(&self) -> bool {
+        self.exports.is_some()
+    }
+
     /// Checks that missing files can be created.
     pub(super) fn check_folders(&self) -> Result<(), Failure> {
         let check = |(_, output): &(usize, &Output)| output.check_folder();
@@ -111,6 +182,7 @@ impl<'a> Checks<'a> {
     pub(super) fn apply(
         &self,
         buffers: &[(Shape, Buffer)],
+        exports: &Exported,
         watch: &Watch,
         out: &mut Results,
         wrong: &mut Vec<Difference>,
@@ -120,6 +192,9 @@ impl<'a> Checks<'a> {
             let (shape, buffer) = &buffers[one.buffer];
             let read = reader(buffer, watch, || format!("printed `{}`", one.title.shown()));
             view::print(&one.title, shape, &one.view, one.hex, read, |text| out.write(text))?;
+        }
+        if let Some(hex) = self.exports {
+            exports.print(hex, out)?;
         }
         for (buffer, output) in &self.outputs {
             let (shape, buffer) = &buffers[*buffer];

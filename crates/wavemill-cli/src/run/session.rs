@@ -16,7 +16,7 @@ use super::expect::Difference;
 use super::geometry::Geometry;
 use super::job::{Job, LaunchJob, label};
 use super::plan::{Contents, Planned};
-use super::results::{Checks, Results, also, expectations, messages};
+use super::results::{Checks, Exported, Results, also, expectations, messages};
 use super::trace::{self, LaunchTrace};
 use super::view::Shape;
 use super::watch::Watch;
@@ -144,6 +144,7 @@ impl Session<'_> {
         let mut out = Results::new();
         let mut wrong = Vec::new();
         let mut ran = Ok(());
+        let mut exported = Exported::default();
         for (index, (prepared, launch)) in self.launches.iter().zip(launches).enumerate() {
             let launch = launch.output(&print);
             let launch = match &traces[index] {
@@ -160,7 +161,10 @@ impl Session<'_> {
             ran = self
                 .launch(index, prepared, launch, watch, coverage.as_mut(), traces[index].as_ref())
                 .map_err(|failure| named(index, failure))
-                .and_then(|()| prepared.checks.apply(&buffers, watch, &mut out, &mut wrong, label));
+                .and_then(|exports| {
+                    exported = exports;
+                    prepared.checks.apply(&buffers, &exported, watch, &mut out, &mut wrong, label)
+                });
             if ran.is_err() {
                 break;
             }
@@ -178,7 +182,7 @@ impl Session<'_> {
         if let Some(coverage) = &coverage {
             coverage.report();
         }
-        let done = self.end.apply(&buffers, watch, &mut out, &mut wrong, |difference| difference);
+        let done = self.end.apply(&buffers, &exported, watch, &mut out, &mut wrong, |difference| difference);
         done.map_err(|failure| also(failure, &wrong))?;
         match wrong.is_empty() {
             true => out.result.map_err(Failure::from).and_then(|()| console.check()),
@@ -241,7 +245,7 @@ impl Session<'_> {
         watch: &Watch,
         mut coverage: Option<&mut Coverage>,
         trace: Option<&LaunchTrace<'_>>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Exported, Failure> {
         let (groups, _) = prepared.geometry.groups_and_waves();
         let parts = json!({
             "launch": index + 1,
@@ -267,8 +271,11 @@ impl Session<'_> {
                 trace.begin(round, prepared.repeat(), label);
             }
             let control = std::sync::Arc::new(RunControl::default());
-            let options =
-                RunOptions { control: Some(control.clone()), ..prepared.launch.options.run_options() };
+            let options = RunOptions {
+                control: Some(control.clone()),
+                record_exports: prepared.checks.wants_exports() || self.end.wants_exports(),
+                ..prepared.launch.options.run_options()
+            };
             let launch = launch.clone().options(options);
             let ((result, time), stopped) = watch.during(&control, workgroups, || {
                 let start = Instant::now();
@@ -300,7 +307,7 @@ impl Session<'_> {
         if let Some(coverage) = &mut coverage {
             coverage.write()?;
         }
-        let Some(stats) = last else { return Ok(()) };
+        let Some(stats) = last else { return Ok(Exported::default()) };
         let kernel = prepared.kernel.name();
         warn(out_of_range);
         let (counts, fidelity) = (self.job.options.trace.stats, self.job.options.trace.fidelity);
@@ -312,7 +319,7 @@ impl Session<'_> {
             let parts = stats::json(index, kernel, &stats, &times);
             message::say_with(Kind::Stats, text.trim_end(), &parts);
         }
-        Ok(())
+        Ok(Exported { count: stats.run.exported, waves: stats.run.exports })
     }
 
     /// Warns about LDS that a launch accessed beyond its own, in all rounds.

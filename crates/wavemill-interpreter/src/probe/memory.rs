@@ -3,18 +3,18 @@
 //! A probe has the operands of the operation after it, and computes addresses by the same
 //! functions.
 
-use wavemill_ir::{BufferAddr, Op, Space, Width};
+use wavemill_ir::{BufferAddr, Op, ParameterPart, Space, Width};
 
 use super::{go_on, parts};
 use crate::address::{aperture, lane_address, scratch_base, space};
 use crate::body::lane_mask;
 use crate::hostop::{Ctx, Handler, HostOp};
 use crate::mem::for_lanes;
-use crate::{atomic, buffer, smem};
+use crate::{atomic, buffer, graphics, smem};
 use wavemill_machine::Access;
 use wavemill_machine::engine::Events;
 use wavemill_machine::registers::ROW_BYTES;
-use wavemill_machine::{MemoryAccess, MemoryKind, Piece, Place};
+use wavemill_machine::{GDS_BYTES, MemoryAccess, MemoryKind, Piece, Place};
 
 /// Kind of memory access of an operation, and the bytes that each lane requests.
 fn asks(op: Op) -> (Access, u32) {
@@ -26,7 +26,8 @@ fn asks(op: Op) -> (Access, u32) {
         Op::ScalarAtomic(_, w) | Op::ScalarBufferAtomic(_, w) => (Access::Atomic, width(w)),
         Op::ScalarLoad(n) | Op::ScalarBufferLoad(n) => (Access::Load, 4 * u32::from(n)),
         Op::ScalarStore(n) | Op::ScalarBufferStore(n) => (Access::Store, 4 * u32::from(n)),
-        Op::LdsAppend(_) => (Access::Atomic, 4),
+        Op::Counter(..) => (Access::Atomic, 4),
+        Op::Parameter(_) => (Access::Load, 4),
         // The resource or a source decides on the number of bytes.
         Op::BufferStoreTexel(..) => (Access::Store, 0),
         _ => (Access::Load, 0),
@@ -109,6 +110,10 @@ unsafe fn lanes<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp 
                         add(&mut events.pieces, lane, size, Place::Lds(offset as u32));
                     }
                 }
+                _ if SPACE == space::GDS => {
+                    // An access beyond the window is a fault.
+                    add(&mut events.pieces, lane, size, Place::Gds(offset as u32));
+                }
                 (_, true) => add_private(&mut events.pieces, base, lane, offset, size),
                 _ => add(&mut events.pieces, lane, size, Place::Global(address)),
             }
@@ -117,6 +122,7 @@ unsafe fn lanes<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp 
             space::GLOBAL => MemoryKind::Global,
             space::FLAT => MemoryKind::Flat,
             space::LDS => MemoryKind::Lds,
+            space::GDS => MemoryKind::Gds,
             _ => MemoryKind::Scratch,
         };
         report(ctx, op, kind, size, active)
@@ -198,18 +204,21 @@ unsafe fn scalar_buffer_atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// The probe before [`Op::LdsAppend`]: one access for the wave, made by its first active lane.
-unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+/// The probe before [`Op::Counter`]: one access for the wave, made by its first active lane.
+unsafe fn counter<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
         let (size, events) = begin(ctx, op);
         let active = lane_mask(ctx, op);
-        let at = atomic::counter(ctx, op);
-        let fits = at.checked_add(u64::from(size)).is_some_and(|end| end <= u64::from((*ctx).lds_allocated));
+        let at = atomic::counter::<SPACE>(ctx, op);
+        let gds = SPACE == space::GDS;
+        let end = if gds { GDS_BYTES } else { (*ctx).lds_allocated };
+        let fits = at.checked_add(u64::from(size)).is_some_and(|last| last <= u64::from(end));
         if active != 0 && fits {
-            add(&mut events.pieces, active.trailing_zeros() as usize, size, Place::Lds(at as u32));
+            let place = if gds { Place::Gds(at as u32) } else { Place::Lds(at as u32) };
+            add(&mut events.pieces, active.trailing_zeros() as usize, size, place);
         }
-        report(ctx, op, MemoryKind::Lds, size, active)
+        report(ctx, op, if gds { MemoryKind::Gds } else { MemoryKind::Lds }, size, active)
     }
 }
 
@@ -223,6 +232,22 @@ unsafe fn element(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
             add(&mut events.pieces, 0, bytes, Place::Lds(at));
         }
         report(ctx, op, MemoryKind::Lds, bytes, 1)
+    }
+}
+
+/// The probe before loads of parameters.
+unsafe fn parameter<const PART: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of probes.
+    unsafe {
+        let (size, events) = begin(ctx, op);
+        let active = lane_mask(ctx, op);
+        for_lanes(active, |lane| {
+            let at = graphics::offset::<PART>(ctx, op, lane);
+            if at + u64::from(size) <= u64::from((*ctx).lds_allocated) {
+                add(&mut events.pieces, lane, size, Place::Lds(at as u32));
+            }
+        });
+        report(ctx, op, MemoryKind::Lds, size, active)
     }
 }
 
@@ -242,6 +267,7 @@ pub(crate) fn handler(op: Op) -> Option<(Handler, u32)> {
                 Space::Flat => lanes::<{ space::FLAT }>,
                 Space::Lds => lanes::<{ space::LDS }>,
                 Space::Scratch => lanes::<{ space::SCRATCH }>,
+                Space::Gds => lanes::<{ space::GDS }>,
             };
             (run, 1)
         }
@@ -261,8 +287,12 @@ pub(crate) fn handler(op: Op) -> Option<(Handler, u32)> {
         Op::ScalarLoad(_) | Op::ScalarStore(_) | Op::ScalarAtomic(..) => (scalar, 1),
         Op::ScalarBufferLoad(_) | Op::ScalarBufferStore(_) => (scalar_buffer, 1),
         Op::ScalarBufferAtomic(..) => (scalar_buffer_atomic, 1),
-        Op::LdsAppend(_) => (counter, 1),
+        Op::Counter(_, Space::Gds) => (counter::<{ space::GDS }>, 1),
+        Op::Counter(..) => (counter::<{ space::LDS }>, 1),
         Op::LdsDirect => (element, 1),
+        Op::Parameter(ParameterPart::P0) => (parameter::<0>, 1),
+        Op::Parameter(ParameterPart::P10) => (parameter::<1>, 1),
+        Op::Parameter(ParameterPart::P20) => (parameter::<2>, 1),
         _ => return None,
     })
 }

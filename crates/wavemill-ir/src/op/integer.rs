@@ -166,6 +166,12 @@ ops! {
         AsrPkU8 = "ashr_pk.u8" (B32, B32, B32) -> (B32);
         /// Next value of a pseudo-random sequence: `src0 << 1`, exclusive or 0xc5 if bit 31 of `src0` is set.
         Prng = "prng" (B32) -> (B32);
+        /// Which of four parts of a screen a rectangle of tiles touches: bit n of the result is set
+        /// for part n. Tiles repeat after four in both directions. The first column, first row, last
+        /// column and last row are bits 7:6, 5:4, 3:2 and 1:0 of `src0`; a last one before the first
+        /// is in the next repetition. The part of tile (x, y) is `2 * (x.bit0 ^ y.bit1) + (y.bit0 ^
+        /// x.bit1)`.
+        ScreenParts = "screen_parts" (B32) -> (B32);
         /// `src0 + src1`.
         Add16 = "add16" (B32, B32) -> (B32) saturates;
         /// `src0 - src1`.

@@ -13,6 +13,81 @@ pub enum Space {
     Lds,
     /// The private memory of each lane.
     Scratch,
+    /// The global data share: memory of the device outside guest addresses, 64 KiB.
+    Gds,
+}
+
+/// What an operation on a counter in a data share does. The old value goes to all active lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum CounterOp {
+    /// Adds the number of active lanes.
+    Append,
+    /// Subtracts the number of active lanes.
+    Consume,
+    /// Adds the datum of the first active lane.
+    Add,
+    /// Stores the datum of the first active lane.
+    Swap,
+}
+
+impl CounterOp {
+    /// Whether it has a datum.
+    #[must_use]
+    pub const fn has_datum(self) -> bool {
+        matches!(self, CounterOp::Add | CounterOp::Swap)
+    }
+
+    /// The new value of the counter.
+    #[must_use]
+    pub const fn next(self, old: u32, datum: u32, active: u64) -> u32 {
+        match self {
+            CounterOp::Append => old.wrapping_add(active.count_ones()),
+            CounterOp::Consume => old.wrapping_sub(active.count_ones()),
+            CounterOp::Add => old.wrapping_add(datum),
+            CounterOp::Swap => datum,
+        }
+    }
+}
+
+/// What an operation on the synchronization state of the device does. A resource is a counter with
+/// a queue of waiting waves; there are 64. Its value is 12 bits wide.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum SyncOp {
+    /// Sets the counter of a resource to the datum.
+    Init,
+    /// If the counter is not 0, subtracts 1 and waits until a wave finds 0 there. The wave that does
+    /// sets the counter to its datum, and all waves that wait continue with it.
+    Barrier,
+    /// Adds 1 to the counter. Then waves that wait in [`SyncOp::Lower`] continue in the order of
+    /// their arrival, and each subtracts 1, as long as the counter is not 0.
+    Raise,
+    /// The same with the datum in place of 1.
+    RaiseBy,
+    /// Waits until the counter is not 0 and no earlier wave waits there, and subtracts 1.
+    Lower,
+    /// All waves that wait in [`SyncOp::Lower`] continue, and the counter is 0. Without such waves,
+    /// nothing happens.
+    ReleaseAll,
+    /// Waits until it is the turn of a number in one of four orders. A turn is 11 bits wide. Each
+    /// launch begins with turn 0 in all orders.
+    Turn,
+    /// Ends the turn in an order: it is the turn of the next number.
+    Pass,
+}
+
+impl SyncOp {
+    /// Whether a wave may have to wait there. Such an operation is the first one of its guest
+    /// instruction: a wave that waits has not begun the instruction.
+    #[must_use]
+    pub const fn may_wait(self) -> bool {
+        matches!(self, SyncOp::Barrier | SyncOp::Lower | SyncOp::Turn)
+    }
+
+    /// Whether it has a datum.
+    #[must_use]
+    pub const fn has_datum(self) -> bool {
+        matches!(self, SyncOp::Init | SyncOp::Barrier | SyncOp::RaiseBy)
+    }
 }
 
 /// The data that a load or store moves per lane, and how a load fills its cells.

@@ -61,7 +61,9 @@ pub use convert::CvtOp;
 pub use float::FloatOp;
 pub use integer::IntOp;
 pub use lane::LaneOp;
-pub use memory::{AtomicOp, BufferAddr, FenceScope, MemType, Space, TexelAccess, TexelCells};
+pub use memory::{
+    AtomicOp, BufferAddr, CounterOp, FenceScope, MemType, Space, SyncOp, TexelAccess, TexelCells,
+};
 pub use scalar::ScalarOp;
 pub use signature::{Effects, Signature, Value};
 pub use types::{CmpPred, FloatType, IntType, Width};
@@ -250,7 +252,9 @@ operations! {
     /// a 32-bit offset; none: 0), plus the uniform base `src1` (64-bit for global, 32-bit offset
     /// for scratch), plus `imm`. Offsets are unsigned; addresses in LDS wrap at 32 bits. Bytes
     /// beyond the last granule of LDS read as 0. Private memory ends at the size that each lane
-    /// has. If all active lanes have one address, it is read once.
+    /// has. In the global data share, `src1`\[31:16\] is the base and `src1`\[15:0\] the number of
+    /// bytes from there that may be accessed; offsets from the base wrap at 32 bits, and other bytes
+    /// are a fault. If all active lanes have one address, it is read once.
     Load(space: Space, ty: MemType) = line(
         "load",
         &[Value::Address(space), Value::Base(space)],
@@ -349,16 +353,67 @@ operations! {
         &[Value::Bits(width.dwords())],
         Effects::ATOMIC,
     ).optional(2);
-    /// LDS allocation-counter operation: `dst` = old value, broadcast. The counter at byte
-    /// `src0`\[15:0\] + `imm` changes by plus (append) or minus (consume) the number of active
-    /// lanes. The two low bits of the sum are ignored. Nothing happens if no lane is active, nor to
-    /// a counter beyond the end of LDS, which reads as 0.
-    LdsAppend(append: bool) =
-        line(if append { "lds_append" } else { "lds_consume" }, &[U32], &[B32], Effects::ATOMIC);
+    /// Operation on a counter in LDS or the global data share: `dst` = old value, broadcast. The
+    /// counter is at byte `src0`\[15:0\] + `imm` of LDS, or `src0`\[31:16\] + `imm` of the global
+    /// data share; the two low bits of the sum are ignored. It changes by plus (append) or minus
+    /// (consume) the number of active lanes, or by the datum `src1` of the first active lane (add,
+    /// swap). Nothing happens if no lane is active, nor to a counter beyond the end of LDS, which
+    /// reads as 0. A counter beyond the end of the global data share is a fault. Other spaces are
+    /// unsupported.
+    Counter(op: CounterOp, _space: Space) = line(
+        match op {
+            CounterOp::Append => "append",
+            CounterOp::Consume => "consume",
+            CounterOp::Add => "counter_add",
+            CounterOp::Swap => "counter_swap",
+        },
+        &[U32, if op.has_datum() { B32 } else { NONE }],
+        &[B32],
+        Effects::ATOMIC,
+    );
+    /// Operation on the synchronization state of the device, whatever lanes are active. Bits 21:16
+    /// of `src0` plus `imm`, modulo 64, name the resource. The datum is `src1` of the first active
+    /// lane, or of lane 0. For a turn, `src0`\[10:0\] is the number and `imm`\[1:0\] the order. If
+    /// the wave must wait, it leaves before its guest instruction and runs it again when the wait is
+    /// over.
+    Sync(op: SyncOp) = line(
+        match op {
+            SyncOp::Init => "sync.init",
+            SyncOp::Barrier => "sync.barrier",
+            SyncOp::Raise => "sync.raise",
+            SyncOp::RaiseBy => "sync.raise_by",
+            SyncOp::Lower => "sync.lower",
+            SyncOp::ReleaseAll => "sync.release_all",
+            SyncOp::Turn => "sync.turn",
+            SyncOp::Pass => "sync.pass",
+        },
+        &[U32, if op.has_datum() { B32 } else { NONE }],
+        &[],
+        Effects::SYNC,
+    );
     /// Uniform `dst` = one element of LDS at byte `src0`\[15:0\]. `src0`\[18:16\] is its type: 0
     /// u8, 1 u16, 2 dword, 4 i8, 5 i16; small types are extended. The result is 0 beyond the end of
     /// LDS, and for the other types.
     LdsDirect = line("s.lds_direct", &[U32], &[U32], Effects::LOAD);
+    /// Load of a parameter that is interpolated: `dst` = one dword of LDS. `src0`\[15:0\] is the byte
+    /// offset of the parameters. Lanes are 16 quads, and bit 15 + n of `src0` says that quad n begins
+    /// a new primitive; quad 0 always does. `imm` is 4 times the attribute's number plus the channel.
+    /// Each attribute has 12 dwords for each primitive of the wave: four channels of the part P0,
+    /// then of P10, then of P20. Bytes beyond the last granule of LDS read as 0.
+    Parameter(part: crate::ParameterPart) = line(
+        match part {
+            crate::ParameterPart::P0 => "parameter.p0",
+            crate::ParameterPart::P10 => "parameter.p10",
+            crate::ParameterPart::P20 => "parameter.p20",
+        },
+        &[U32],
+        &[B32],
+        Effects::LOAD,
+    );
+    /// Export of the values of the active lanes: up to four sources, of which it sends those that its
+    /// description names. A wave's exports are in the order of its program.
+    Export(_export: crate::ExportOp) =
+        line("export", &[B32, B32, B32, B32], &[], Effects::ORDER).optional(0).optional(1).optional(2).optional(3);
     /// Orders memory operations of the wave.
     Fence(_scope: FenceScope) = line("fence", &[], &[], Effects::ORDER);
     /// `dst` = a status of the machine or of the wave.
@@ -398,6 +453,7 @@ impl Op {
             | Op::BufferStore(MemType::Dwords(n), _) => matches!(n, 1..=4),
             Op::BufferLoadTexel(texel, _) | Op::BufferStoreTexel(texel, _) => texel.is_defined(),
             Op::Transpose(bits) => matches!(bits, 4 | 6 | 8 | 16),
+            Op::Counter(_, space) => matches!(space, Space::Lds | Space::Gds),
             Op::MoveRelSource(_, cells) | Op::MoveRelDest(_, cells) => cells.end.0 <= Uni::COUNT,
             Op::Matrix(matrix) => matrix.is_defined(),
             _ => true,

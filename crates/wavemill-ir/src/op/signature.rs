@@ -62,7 +62,7 @@ impl Value {
             Value::Float(ty) => ty.dwords(),
             // LDS has no base.
             Value::Base(Space::Global | Space::Flat) => 2,
-            Value::Base(Space::Scratch | Space::Lds) => 1,
+            Value::Base(Space::Scratch | Space::Lds | Space::Gds) => 1,
         }
     }
 
@@ -85,9 +85,9 @@ impl Value {
 /// The effects of an operation besides computing results from sources.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub struct Effects {
-    /// It reads memory, LDS or private memory.
+    /// It reads memory, LDS, private memory or the global data share.
     pub reads_memory: bool,
-    /// It may write memory, LDS or private memory.
+    /// It may write memory, LDS, private memory or the global data share.
     pub writes_memory: bool,
     /// It reads and writes atomically.
     pub atomic: bool,
@@ -122,6 +122,8 @@ impl Effects {
         Effects { reads_memory: true, writes_memory: true, atomic: true, may_fault: true, ..Effects::NONE };
     /// Movement between lanes.
     pub const LANES: Effects = Effects { crosses_lanes: true, ..Effects::NONE };
+    /// An operation on the synchronization state of the device.
+    pub const SYNC: Effects = Effects { ordered: true, reads_surroundings: true, ..Effects::NONE };
     /// A fence or a message.
     pub const ORDER: Effects = Effects { ordered: true, ..Effects::NONE };
 }

@@ -1,7 +1,8 @@
 //! DS instructions (Vega ISA 12.13, addresses in 10).
 
 use wavemill_ir::{
-    AtomicOp, Attrs, FpEnv, IntOp, LaneOp, LanePattern, MemType, Op as IrOp, Operand, Row, Space, Width,
+    AtomicOp, Attrs, CounterOp, FpEnv, IntOp, LaneOp, LanePattern, MemType, Op as IrOp, Operand, Row, Space,
+    SyncOp, Width,
 };
 use wavemill_isa::gcn::{Inst, MemOp, Op, OperandSpec, Role};
 
@@ -41,6 +42,42 @@ fn atomic(op: Op) -> Option<AtomicOp> {
         O::DsWrapRtnB32 => AtomicOp::Wrap,
         _ => return None,
     })
+}
+
+/// The data share that an instruction accesses.
+#[derive(Clone, Copy)]
+struct Share {
+    space: Space,
+    /// The base of addresses: for the global data share, M0.
+    base: Operand,
+}
+
+impl Share {
+    fn of(inst: &Inst) -> Share {
+        match inst.modifiers().gds {
+            true => Share { space: Space::Gds, base: M0.into() },
+            false => Share { space: Space::Lds, base: Operand::None },
+        }
+    }
+}
+
+/// The operation of global wave sync.
+fn sync(op: Op) -> Option<SyncOp> {
+    Some(match op {
+        Op::DsGwsInit => SyncOp::Init,
+        Op::DsGwsBarrier => SyncOp::Barrier,
+        Op::DsGwsSemaV => SyncOp::Raise,
+        Op::DsGwsSemaBr => SyncOp::RaiseBy,
+        Op::DsGwsSemaP => SyncOp::Lower,
+        Op::DsGwsSemaReleaseAll => SyncOp::ReleaseAll,
+        _ => return None,
+    })
+}
+
+/// Whether a wave may have to wait at the instruction. Such an instruction begins a block, so that
+/// a wave that waits is at the beginning of one.
+pub(super) fn may_wait(op: Op) -> bool {
+    op == Op::DsOrderedCount || sync(op).is_some_and(SyncOp::may_wait)
 }
 
 /// The operation of an LDS atomic that reads its data from another LDS address (`None`: a plain
@@ -87,10 +124,8 @@ fn source_in_lds(op: Op) -> Option<(Option<AtomicOp>, Width)> {
 impl Lifter {
     pub(super) fn ds(&mut self, inst: &Inst) -> Lifted {
         let modifiers = inst.modifiers();
-        // The global data share and global wave sync belong to the whole device; no launch has
-        // them.
-        if modifiers.gds {
-            return Lifted::Unsupported;
+        if let Some(sync) = sync(inst.op()) {
+            return self.ds_sync(inst, sync);
         }
         match inst.op() {
             Op::DsNop => Lifted::Next,
@@ -101,19 +136,20 @@ impl Lifter {
             Op::DsWrxchg2RtnB32 | Op::DsWrxchg2RtnB64 => self.ds_exchange2(inst, 1),
             Op::DsWrxchg2st64RtnB32 | Op::DsWrxchg2st64RtnB64 => self.ds_exchange2(inst, ST64),
             Op::DsWriteAddtidB32 => {
-                let address = self.lane_lds_address(4, 16).into();
+                let address = self.ds_lane_address(inst).into();
                 self.ds_store(inst, address, Role::Data0, modifiers.offset)
             }
             Op::DsReadAddtidB32 => {
-                let address = self.lane_lds_address(4, 16).into();
+                let address = self.ds_lane_address(inst).into();
                 self.ds_load(inst, address)
             }
             Op::DsSwizzleB32 => self.ds_swizzle(inst),
             Op::DsPermuteB32 => self.ds_lane(inst, LaneOp::Permute),
             Op::DsBpermuteB32 => self.ds_lane(inst, LaneOp::BackPermute),
             Op::DsCondxchg32RtnB64 => self.ds_conditional_exchange(inst),
-            Op::DsConsume => self.ds_append(inst, false),
-            Op::DsAppend => self.ds_append(inst, true),
+            Op::DsConsume => self.ds_append(inst, CounterOp::Consume),
+            Op::DsAppend => self.ds_append(inst, CounterOp::Append),
+            Op::DsOrderedCount => self.ds_ordered_count(inst),
             op => {
                 if let Some(atomic) = atomic(op) {
                     return self.ds_atomic(inst, atomic);
@@ -128,7 +164,6 @@ impl Lifter {
                     }
                     Some(MemOp::Load) => self.ds_load(inst, address),
                     Some(MemOp::Store) => self.ds_store(inst, address, Role::Data0, modifiers.offset),
-                    // Ordered count and global wave sync.
                     _ => Lifted::Unsupported,
                 }
             }
@@ -138,7 +173,8 @@ impl Lifter {
     fn ds_load(&mut self, inst: &Inst, address: Operand) -> Lifted {
         let Some(spec) = inst.row().operand(Role::Vdst) else { return Lifted::Unsupported };
         let result = self.get(inst, Role::Vdst);
-        self.lds_load(memory_type(inst, spec.ty), result, address, inst.modifiers().offset);
+        let share = Share::of(inst);
+        self.ds_load_dwords(share, memory_type(inst, spec.ty), result, address, inst.modifiers().offset);
         Lifted::Next
     }
 
@@ -153,7 +189,8 @@ impl Lifter {
         let (bits, dwords) = (spec.ty.elem.bits() as u8, spec.ty.dwords());
         let result = self.get(inst, Role::Vdst);
         let loaded = self.b.row_temp(dwords.into());
-        self.lds_load(MemType::Dwords(dwords), loaded.into(), address, inst.modifiers().offset);
+        let (share, offset) = (Share::of(inst), inst.modifiers().offset);
+        self.ds_load_dwords(share, MemType::Dwords(dwords), loaded.into(), address, offset);
         let sources = [loaded.into(), Operand::None, Operand::None, Operand::None];
         self.b.push(IrOp::Transpose(bits), [result, Operand::None], sources, Attrs::default());
         Lifted::Next
@@ -162,16 +199,19 @@ impl Lifter {
     fn ds_store(&mut self, inst: &Inst, address: Operand, data: Role, offset: i32) -> Lifted {
         let Some(spec) = inst.row().operand(data) else { return Lifted::Unsupported };
         let value = self.get(inst, data);
-        let op = IrOp::Store(Space::Lds, memory_type(inst, spec.ty));
-        let sources = [address, Operand::None, value, Operand::None];
+        let Share { space, base } = Share::of(inst);
+        let op = IrOp::Store(space, memory_type(inst, spec.ty));
+        let sources = [address, base, value, Operand::None];
         self.b.push(op, [Operand::None; 2], sources, Self::imm(offset));
         Lifted::Next
     }
 
-    fn lds_load(&mut self, ty: MemType, result: Operand, address: Operand, offset: i32) {
-        let sources = [address, Operand::None, Operand::None, Operand::None];
+    /// A load from a data share.
+    fn ds_load_dwords(&mut self, share: Share, ty: MemType, result: Operand, address: Operand, offset: i32) {
+        let sources = [address, share.base, Operand::None, Operand::None];
         self.load(ty, result, |lifter, ty| {
-            lifter.b.push(IrOp::Load(Space::Lds, ty), [result, Operand::None], sources, Self::imm(offset));
+            let op = IrOp::Load(share.space, ty);
+            lifter.b.push(op, [result, Operand::None], sources, Self::imm(offset));
         });
     }
 
@@ -207,7 +247,7 @@ impl Lifter {
             order.reverse();
         }
         for (half, offset) in order {
-            self.lds_load(ty, half, address, offset);
+            self.ds_load_dwords(Share::of(inst), ty, half, address, offset);
         }
         Lifted::Next
     }
@@ -224,8 +264,9 @@ impl Lifter {
         for (old, data, offset) in
             [(kept.into(), first, offsets[0]), (result.dword(dwords), second, offsets[1])]
         {
-            let op = IrOp::Atomic(AtomicOp::Swap, Space::Lds, width);
-            let sources = [address, Operand::None, data, Operand::None];
+            let Share { space, base } = Share::of(inst);
+            let op = IrOp::Atomic(AtomicOp::Swap, space, width);
+            let sources = [address, base, data, Operand::None];
             self.b.push(op, [old, Operand::None], sources, Self::imm(offset));
         }
         if let Operand::Row(result) = result {
@@ -247,8 +288,9 @@ impl Lifter {
             _ => (data0, data1),
         };
         let attrs = self.lds_atomic_attrs(atomic, width, inst.modifiers().offset);
-        let op = IrOp::Atomic(atomic, Space::Lds, width);
-        self.b.push(op, [result, Operand::None], [address, Operand::None, data, second], attrs);
+        let Share { space, base } = Share::of(inst);
+        let op = IrOp::Atomic(atomic, space, width);
+        self.b.push(op, [result, Operand::None], [address, base, data, second], attrs);
         Lifted::Next
     }
 
@@ -277,8 +319,9 @@ impl Lifter {
             self.int(IntOp::And, value, [data.dword(n), constant(0x7fff_ffff), Operand::None]);
             self.int(IntOp::And, value, [value.into(), mask.into(), Operand::None]);
         }
-        let op = IrOp::Atomic(AtomicOp::MaskOr, Space::Lds, Width::W64);
-        let sources = [address.into(), Operand::None, masks.into(), values.into()];
+        let Share { space, base } = Share::of(inst);
+        let op = IrOp::Atomic(AtomicOp::MaskOr, space, Width::W64);
+        let sources = [address.into(), base, masks.into(), values.into()];
         self.b.push(op, [result, Operand::None], sources, Attrs::default());
         Lifted::Next
     }
@@ -301,14 +344,15 @@ impl Lifter {
         let dwords = width.dwords();
         let data = self.b.row_temp(dwords);
         let ty = MemType::Dwords(dwords as u8);
-        self.lds_load(ty, data.into(), b, distance);
-        let sources = [a, Operand::None, data.into(), Operand::None];
+        let share = Share::of(inst);
+        self.ds_load_dwords(share, ty, data.into(), b, distance);
+        let sources = [a, share.base, data.into(), Operand::None];
         let (op, attrs) = match atomic {
             Some(atomic) => {
                 let attrs = self.lds_atomic_attrs(atomic, width, 0);
-                (IrOp::Atomic(atomic, Space::Lds, width), attrs)
+                (IrOp::Atomic(atomic, share.space, width), attrs)
             }
-            None => (IrOp::Store(Space::Lds, ty), Attrs::default()),
+            None => (IrOp::Store(share.space, ty), Attrs::default()),
         };
         self.b.push(op, [Operand::None; 2], sources, attrs);
         Lifted::Next
@@ -336,11 +380,57 @@ impl Lifter {
         Lifted::Next
     }
 
-    fn ds_append(&mut self, inst: &Inst, append: bool) -> Lifted {
+    /// A fresh row with the address of the instructions without an address register: 4 times the
+    /// lane number plus the low half of M0. In the global data share, M0 is the base.
+    fn ds_lane_address(&mut self, inst: &Inst) -> Row {
+        match Share::of(inst).space {
+            Space::Gds => {
+                let row = self.b.row_temp(1);
+                self.lane_numbers(row);
+                self.int(IntOp::Shl, row, [row.into(), Operand::Const(2), Operand::None]);
+                row
+            }
+            _ => self.lane_lds_address(4, 16),
+        }
+    }
+
+    fn ds_append(&mut self, inst: &Inst, op: CounterOp) -> Lifted {
         let result = self.get(inst, Role::Vdst);
         let attrs = Self::imm(inst.modifiers().offset);
-        let counter = [M0.into(), Operand::None, Operand::None, Operand::None];
-        self.b.push(IrOp::LdsAppend(append), [result, Operand::None], counter, attrs);
+        let op = IrOp::Counter(op, Share::of(inst).space);
+        self.b.push(op, [result, Operand::None], [M0.into()], attrs);
+        Lifted::Next
+    }
+
+    /// Global wave sync: the resource is M0[21:16] plus the offset, modulo 64 (Vega ISA 12.13; LLVM,
+    /// `SelectDS_GWS`, has the part of M0 that the manual lacks).
+    fn ds_sync(&mut self, inst: &Inst, op: SyncOp) -> Lifted {
+        let datum = self.get(inst, Role::Addr);
+        let attrs = Self::imm(inst.modifiers().offset & 0x3f);
+        self.b.push(IrOp::Sync(op), [Operand::None; 2], [M0.into(), datum], attrs);
+        Lifted::Next
+    }
+
+    /// The ordered count. M0 has the address of the counter in its upper half and the number of the
+    /// wave in the order in its lower one. The first offset is the number of the order times 4, and
+    /// is added to the address. Of the second offset, bit 0 ends the wave's turn, and bit 4 is set if
+    /// the counter is swapped, not added to (LLVM, `llvm.amdgcn.ds.ordered.add` and
+    /// `llvm.amdgcn.ds.ordered.swap`).
+    ///
+    /// *Modelled*: waves are numbered in the order of launch.
+    fn ds_ordered_count(&mut self, inst: &Inst) -> Lifted {
+        let [result, datum] = [Role::Vdst, Role::Addr].map(|role| self.get(inst, role));
+        let offset = inst.modifiers().offset;
+        let order = Self::imm(offset >> 2 & 3);
+        let bit = |n: u32| offset >> (8 + n) & 1 != 0;
+        self.b.push(IrOp::Sync(SyncOp::Turn), [Operand::None; 2], [M0.into()], order);
+        let counter = if bit(4) { CounterOp::Swap } else { CounterOp::Add };
+        let counter = IrOp::Counter(counter, Space::Gds);
+        let attrs = Self::imm(offset & 0xff);
+        self.b.push(counter, [result, Operand::None], [M0.into(), datum], attrs);
+        if bit(0) {
+            self.b.push(IrOp::Sync(SyncOp::Pass), [Operand::None; 2], [M0.into()], order);
+        }
         Lifted::Next
     }
 }

@@ -157,6 +157,13 @@ impl Lifter {
         self.b.push(IrOp::Int(op), result, [a, b, c, Operand::None], Attrs::default());
     }
 
+    /// Sets a row to the number of each lane.
+    pub(super) fn lane_numbers(&mut self, row: Row) {
+        let [all, none] = [u64::from(u32::MAX), 0].map(Operand::Const);
+        self.int(IntOp::MaskCountLo, row, [all, none, Operand::None]);
+        self.int(IntOp::MaskCountHi, row, [all, row.into(), Operand::None]);
+    }
+
     /// A fresh row with `lane * stride + M0[bits-1:0]` in each lane: the LDS address of loads to LDS and of the DS
     /// instructions without an address register (Vega ISA 8.1.9, 12.13).
     pub(super) fn lane_lds_address(&mut self, stride: u32, bits: u32) -> Row {
@@ -173,8 +180,7 @@ impl Lifter {
         if offset != 0 {
             self.b.scalar(ScalarOp::AddCarryOut, Width::W32, base, &[base.into(), constant(offset as u32)]);
         }
-        self.int(IntOp::MaskCountLo, row, [constant(!0), constant(0), Operand::None]);
-        self.int(IntOp::MaskCountHi, row, [constant(!0), row.into(), Operand::None]);
+        self.lane_numbers(row);
         self.int(IntOp::MadU24, row, [row.into(), constant(stride), base.into()]);
         row
     }

@@ -20,6 +20,7 @@ mod sopc;
 mod sopk;
 mod sopp;
 mod valu;
+mod vintrp;
 mod vop1;
 mod vop2;
 mod vop3;
@@ -182,6 +183,10 @@ fn lift(
                 return lifter.b.finish(lifter.pc, Terminator::Fault(kind));
             }
         };
+        if ds::may_wait(inst.op()) && lifter.b.guest_len() > 1 {
+            lifter.b.drop_begun();
+            return lifter.b.finish(lifter.pc, Terminator::Jump(lifter.pc));
+        }
         lifter.next += inst.size() as u64;
         let mut lifted = lifter.inst(&inst);
         lifter.drop_trap_temporaries();
@@ -234,6 +239,7 @@ impl Lifter {
             Format::Mubuf => return self.mubuf(inst),
             Format::Mtbuf => return self.mtbuf(inst),
             Format::Flat | Format::Global | Format::Scratch => return self.flat(inst),
+            Format::Exp => return self.export(inst),
             _ => {}
         }
         let lifted = match format {
@@ -243,6 +249,7 @@ impl Lifter {
             Format::Vop3 => self.vop3(inst),
             Format::Vop3p => self.vop3p(inst),
             Format::Mai | Format::MaiScaled => self.mai(inst),
+            Format::Vintrp => self.interp(inst),
             _ => Lifted::Unsupported,
         };
         match lifted {

@@ -61,6 +61,7 @@ impl Lifter {
                 return Lifted::Next;
             }
             O::VMovB64 => v.int(I::Mov64),
+            O::VScreenPartition4seB32 => v.int(I::ScreenParts),
             O::VCvtF16U16 => v.cvt(C::F16U16),
             O::VCvtF16I16 => v.cvt(C::F16I16),
             O::VCvtU16F16 => v.cvt(C::U16F16),

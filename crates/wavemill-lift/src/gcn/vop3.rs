@@ -8,6 +8,9 @@ use super::registers::VCC;
 
 impl Lifter {
     pub(super) fn vop3(&mut self, inst: &Inst) -> Lifted {
+        if let O::VInterpP1llF16 | O::VInterpP1lvF16 | O::VInterpP2LegacyF16 | O::VInterpP2F16 = inst.op() {
+            return self.interp(inst);
+        }
         let Some(v) = self.valu(inst) else { return Lifted::Unsupported };
         let ready = match inst.op() {
             O::VMadLegacyF32 => v.float(F::MadLegacy),

@@ -1,11 +1,13 @@
 //! Packed instructions, mixed-precision FMA, dot products and moves of accumulation VGPRs (Vega ISA 12.10, CDNA3 ISA
 //! 12.10).
 
-use wavemill_ir::{Attrs, DstUnused, FloatOp as F, FloatType, IntOp as I, Op, Operand, SrcMods, SubDword};
+use wavemill_ir::{
+    Attrs, DstUnused, FloatOp as F, FloatType, FpEnv, IntOp as I, Op, Operand, SrcMods, SubDword,
+};
 use wavemill_isa::gcn::{Inst, Op as O};
 
 use super::lifter::{Lifted, Lifter};
-use super::valu::Valu;
+use super::valu::{Ready, Valu};
 
 impl Lifter {
     pub(super) fn vop3p(&mut self, inst: &Inst) -> Lifted {
@@ -65,7 +67,9 @@ impl Lifter {
                 v.int(I::PkMov)
             }
             O::VAccvgprReadB32 | O::VAccvgprWriteB32 => v.whole().int(I::Mov),
-            // V_MAD_MIX* of gfx900 round twice.
+            O::VMadMixF32 => self.mad_mix(v),
+            O::VMadMixloF16 => self.mad_mix_half(v, SubDword::Word0),
+            O::VMadMixhiF16 => self.mad_mix_half(v, SubDword::Word1),
             _ => return Lifted::Unsupported,
         };
         self.emit(ready)
@@ -102,6 +106,32 @@ impl Lifter {
     fn mixed(&self, mut v: Valu) -> Valu {
         v.attrs.imm = i32::from(!self.fp16_64().denorm_in);
         v
+    }
+
+    /// V_MAD_MIX_F32 of gfx900: the product and the sum are rounded one after the other, as in
+    /// V_MAD_F32. LLVM selects it for exactly that, with halves that are converted first.
+    ///
+    /// *Modelled*: denormal halves read as zeros whatever MODE says, as Mesa's compiler assumes.
+    fn mad_mix(&mut self, mut v: Valu) -> Ready {
+        let flushed = FpEnv { denorm_in: false, ..self.fp16_64() };
+        for n in 0..3 {
+            let m = v.attrs.src[n];
+            if m.hi_sel {
+                v.src[n] = self.widened(v.src[n], m.sel == SubDword::Word1, flushed);
+            }
+            v.attrs.src[n] = SrcMods { abs: m.neg_hi, neg: m.neg, ..SrcMods::default() };
+        }
+        v.attrs.fp = self.fp32();
+        v.float_as(F::Mad, FloatType::F32)
+    }
+
+    /// V_MAD_MIXLO_F16 and V_MAD_MIXHI_F16: the f32 result, rounded again. Denormal results are
+    /// flushed, too.
+    fn mad_mix_half(&mut self, v: Valu, half: SubDword) -> Ready {
+        let mut sum = self.mad_mix(v);
+        sum.valu.attrs.clamp = false;
+        let flushed = FpEnv { denorm_out: false, ..self.fp16_64() };
+        self.narrowed(sum, v.half(half), flushed)
     }
 
     /// An integer operation into a fresh row temporary.

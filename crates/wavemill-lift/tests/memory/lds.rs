@@ -16,11 +16,11 @@ pub(super) const ADDRESS: u32 = 4;
 pub(super) const DATA: u32 = 8;
 pub(super) const RESULT: u32 = 16;
 /// The VGPR with the offset of each lane's 64 bytes, for the code around the tested instruction.
-const OWN: u32 = 30;
+pub(super) const OWN: u32 = 30;
 
 /// Fills LDS with the contents: each lane writes 64 bytes, four dwords at a time, from VGPRs loaded
 /// from buffer 0.
-fn filled(target: Target) -> Vec<u32> {
+pub(super) fn filled(target: Target) -> Vec<u32> {
     let mut code = Vec::new();
     for n in 0..4 {
         let load = [(F::Vdst, 24), (F::Vaddr, OWN), (F::Saddr, 90), (F::Offset, 16 * n)];

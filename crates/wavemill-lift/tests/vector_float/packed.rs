@@ -3,8 +3,10 @@
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{DstUnused, Elem, Encoding, Inst, Modifiers, Op, Operand, Role, Sdwa, SdwaSel, Type};
-use wavemill_reference::rows::packed::{ACCUMULATING, DOTS, MIXED, PACKED, WITH_LITERAL};
-use wavemill_reference::{BF16, Dot, F16, F32, Field, Format, Mode, Wide, dot2, fma, fma_mix, mul};
+use wavemill_reference::rows::packed::{ACCUMULATING, DOTS, MIXED, MIXED_GFX900, PACKED, WITH_LITERAL};
+use wavemill_reference::{
+    BF16, Dot, F16, F32, Field, Format, Mode, Wide, dot2, float_to_float, fma, fma_mix, mad, mul,
+};
 
 use crate::common::vector::{DST_VGPR, EXEC, Random, SOURCE_VGPRS, place};
 use crate::common::{MODE, Machine};
@@ -16,6 +18,7 @@ use wavemill_lift::gcn::registers;
 pub(crate) fn covers(name: &str) -> bool {
     ACCUMULATING.contains(&name)
         || MIXED.contains(&name)
+        || MIXED_GFX900.contains(&name)
         || PACKED.iter().any(|(packed, _)| *packed == name)
         || DOTS.iter().any(|(dot, ..)| *dot == name)
 }
@@ -275,10 +278,25 @@ fn sdwa(src0_sel: SdwaSel) -> Sdwa {
     Sdwa { src0_sel, src1_sel, dst_sel, dst_unused: DstUnused::Pad, named_sdst: false }
 }
 
+/// `a * b + c` of gfx900: halves are converted to f32, product and sum are rounded to f32, and an f16
+/// result is rounded again. Denormals of both formats are flushed in every mode.
+fn mad_mix(to: Format, s: [Wide; 3], mode: Mode) -> u64 {
+    let single = mode.env(Field::Single).flushing();
+    let s = s.map(|source| match source {
+        Wide::Single(bits) => bits,
+        Wide::Half(bits) => float_to_float(F16, F32, bits, single),
+    });
+    let sum = mad(F32, s, single);
+    match to == F32 {
+        true => sum,
+        false => float_to_float(F32, F16, sum, mode.env(Field::Double).flushing()),
+    }
+}
+
 #[test]
 fn mixed_precision() {
     let mut random = Random(0xabcd_ef01_2345_6789);
-    for name in MIXED {
+    for name in MIXED.into_iter().chain(MIXED_GFX900) {
         let op = Op::from_name(name).expect("it exists");
         for target in Target::GCN.into_iter().filter(|t| op.row().targets.contains(*t)) {
             for mode in MODES.into_iter().flat_map(|mode| [mode; 4]) {
@@ -298,7 +316,7 @@ fn mixed_precision() {
                 // f32 sources obey the fields of f32, f16 ones those of f16 (measured on gfx90a and gfx950:
                 // `llvm/llvm-project` pull request 205101), results those of their type.
                 let mode_of = Mode(mode);
-                let to_single = name == "v_fma_mix_f32";
+                let to_single = name.ends_with("mix_f32");
                 let (to, field) = if to_single { (F32, Field::Single) } else { (F16, Field::Double) };
                 let ty = op.row().operand(Role::Vdst).expect("a result").ty;
                 compare(target, op, &words, mode, &inputs, |lane| {
@@ -317,12 +335,15 @@ fn mixed_precision() {
                     });
                     let singles = mode_of.keeps_inputs(Field::Single);
                     let halves = mode_of.keeps_inputs(Field::Double);
-                    let exact = fma_mix(to, s, singles, halves, mode_of.env(field));
+                    let exact = match name.contains("fma") {
+                        true => fma_mix(to, s, singles, halves, mode_of.env(field)),
+                        false => mad_mix(to, s, mode_of),
+                    };
                     let result = modified_output(ty, &m, exact, mode_of.env(field));
                     let old = inputs.value(DST_VGPR, 1, lane);
                     match name {
-                        "v_fma_mix_f32" => result,
-                        "v_fma_mixlo_f16" => old & 0xffff_0000 | result,
+                        _ if to_single => result,
+                        "v_fma_mixlo_f16" | "v_mad_mixlo_f16" => old & 0xffff_0000 | result,
                         _ => old & 0xffff | result << 16,
                     }
                 });

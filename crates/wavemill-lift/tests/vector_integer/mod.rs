@@ -191,7 +191,7 @@ fn no_integer_instruction_is_left_out() {
         "v_accvgpr_read_b32",
         "v_accvgpr_write_b32",
     ];
-    let no_meaning = ["v_screen_partition_4se_b32", "v_mfma_ld_scale_b32"];
+    let no_meaning = ["v_mfma_ld_scale_b32"];
     for op in Op::ALL {
         let row = op.row();
         let vector = matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vop3p);

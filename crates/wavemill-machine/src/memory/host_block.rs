@@ -14,7 +14,7 @@ const HUGE: usize = 2 << 20;
 
 /// The host memory of an allocation.
 #[derive(Debug)]
-pub(super) struct HostBlock {
+pub(crate) struct HostBlock {
     ptr: *mut u8,
     backing: Backing,
     /// The destination of the memory after its last use.
@@ -74,7 +74,7 @@ impl HostBlock {
         Some(HostBlock { ptr, backing: Backing::Mapping(mapping), quarantine: OnceLock::new() })
     }
 
-    pub(super) fn on_heap(size: usize, align: usize) -> Option<HostBlock> {
+    pub(crate) fn on_heap(size: usize, align: usize) -> Option<HostBlock> {
         let layout = Layout::from_size_align(size, align).ok()?;
         // SAFETY: the layout is not empty.
         let ptr = unsafe { alloc_zeroed(layout) };
@@ -88,7 +88,7 @@ impl HostBlock {
     }
 
     /// The first byte.
-    pub(super) fn ptr(&self) -> *mut u8 {
+    pub(crate) fn ptr(&self) -> *mut u8 {
         self.ptr
     }
 

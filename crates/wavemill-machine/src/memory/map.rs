@@ -8,6 +8,7 @@ use super::host_block::HostBlock;
 use super::{LDS_APERTURE, MemoryObserver, Nearest, Neighbour, Neighbours, SCRATCH_APERTURE, SPACING};
 use crate::fault::Access;
 use crate::raw;
+use crate::share::Share;
 
 /// One allocation of guest memory.
 #[derive(Clone)]
@@ -81,9 +82,17 @@ pub struct MemoryMap {
     pub(super) freed: Vec<(Arc<str>, u64, u64)>,
     /// The observer of the host's accesses.
     pub(super) observer: Option<Arc<dyn MemoryObserver>>,
+    /// The memory of the device outside guest addresses: all views have the same.
+    share: Arc<Share>,
 }
 
 impl MemoryMap {
+    /// The global data share and the synchronization state of the device.
+    #[must_use]
+    pub fn share(&self) -> &Arc<Share> {
+        &self.share
+    }
+
     /// The allocation that contains the address.
     #[must_use]
     pub fn find(&self, address: u64) -> Option<&Allocation> {
@@ -185,18 +194,19 @@ impl MemoryMap {
         }
     }
 
-    /// Total size of all allocations in bytes.
+    /// Total size of all allocations and of the global data share, if it is used, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.live.iter().map(|a| a.size).sum()
+        self.live.iter().map(|a| a.size).sum::<u64>() + self.share.used_bytes()
     }
 
-    /// A digest of the contents of all allocations: it differs, almost certainly, if any contents
+    /// A digest of the contents of all allocations and of the global data share: it differs, almost certainly, if any contents
     /// differ.
     pub(crate) fn digest(&self) -> u64 {
-        self.live.iter().fold(0, |digest, a| {
+        let digest = self.live.iter().fold(0, |digest, a| {
             // SAFETY: the view keeps the allocation's host memory alive.
             unsafe { raw::digest(a.host(), a.size as usize, digest) }
-        })
+        });
+        self.share.digest(digest)
     }
 
     /// The location of an address relative to the allocations. Internal ones count only if they

@@ -115,17 +115,20 @@ pub enum MemoryKind {
     Lds,
     /// Private memory of the lanes.
     Scratch,
+    /// The global data share.
+    Gds,
 }
 
 impl MemoryKind {
     /// All of them.
-    pub const ALL: [MemoryKind; 6] = [
+    pub const ALL: [MemoryKind; 7] = [
         MemoryKind::Global,
         MemoryKind::Flat,
         MemoryKind::Buffer,
         MemoryKind::Scalar,
         MemoryKind::Lds,
         MemoryKind::Scratch,
+        MemoryKind::Gds,
     ];
 
     /// Name for messages and files.
@@ -138,6 +141,7 @@ impl MemoryKind {
             MemoryKind::Scalar => "scalar",
             MemoryKind::Lds => "lds",
             MemoryKind::Scratch => "scratch",
+            MemoryKind::Gds => "gds",
         }
     }
 }
@@ -156,6 +160,8 @@ pub enum Place {
     Global(u64),
     /// At this offset in the workgroup's LDS.
     Lds(u32),
+    /// At this offset in the global data share.
+    Gds(u32),
     /// In the private memory of the lane.
     Private {
         /// Guest address of the first byte.
@@ -167,12 +173,12 @@ pub enum Place {
 }
 
 impl Place {
-    /// Guest address; `None` in LDS.
+    /// Guest address; `None` in data shares.
     #[must_use]
     pub fn address(self) -> Option<u64> {
         match self {
             Place::Global(address) | Place::Private { address, .. } => Some(address),
-            Place::Lds(_) => None,
+            Place::Lds(_) | Place::Gds(_) => None,
         }
     }
 }
@@ -221,6 +227,8 @@ impl MemoryAccess<'_> {
         match self.kind {
             MemoryKind::Lds => MemoryScope::Workgroup,
             MemoryKind::Scratch => MemoryScope::Wave,
+            // All waves of the device access it without caches.
+            MemoryKind::Gds => MemoryScope::Agent,
             _ => self.op.attrs.scope,
         }
     }

@@ -8,11 +8,13 @@ use wavemill_ir::FaultKind;
 use crate::code::{BlockCount, BlockSource};
 use crate::control::RunControl;
 use crate::engine::Wave;
+use crate::export::WaveExports;
 use crate::fault::{Fault, FaultCause, Strict};
 use crate::memory::MemoryMap;
 use crate::observe::Findings;
 use crate::out_of_range::OutOfRange;
 use crate::registers::{RegisterCounts, Registers};
+use crate::share::SyncWait;
 use crate::stall::Spin;
 
 /// Sets the initial state of waves.
@@ -137,6 +139,9 @@ pub struct RunOptions {
     pub find_stalls: bool,
     /// Lets other threads stop the run and read its progress.
     pub control: Option<Arc<RunControl>>,
+    /// Records what waves export to the graphics pipeline ([`RunStats::exports`]). Each export takes
+    /// 256 bytes for each component.
+    pub record_exports: bool,
     /// Additional faults for accesses that the chip does not report.
     pub strict: Strict,
     /// The destination of findings of observers. Without it, they are lost, except the one that
@@ -162,6 +167,11 @@ pub struct RunStats {
     pub out_of_range: OutOfRange,
     /// Entry counts of each block, sorted by address; empty unless requested.
     pub block_counts: Vec<BlockCount>,
+    /// Exports of the waves, in the order in which workgroups start; empty unless requested. At most
+    /// 4,096 of a wave and about 65,536 of all waves are recorded.
+    pub exports: Vec<WaveExports>,
+    /// Number of all exports, recorded or not.
+    pub exported: u64,
 }
 
 /// A wave that had not ended when a run was stopped.
@@ -182,6 +192,8 @@ pub struct LiveWave {
     pub looked_at: bool,
     /// The loop that it cannot leave while no other wave writes memory, if one was found.
     pub spins: Option<Spin>,
+    /// What it waits for at the instruction at `pc`, if that is something of the whole device.
+    pub waits_for: Option<SyncWait>,
 }
 
 impl LiveWave {

@@ -3,7 +3,8 @@
 use wavemill_ir::{LANES, Uni};
 
 use super::{Grid, LiveWave};
-use crate::engine::{Executor, Lds, Wave, WaveExit};
+use crate::engine::{Executor, Hold, Lds, Wave, WaveExit};
+use crate::export::{Exports, WaveExports};
 use crate::fault::{Fault, FaultCause, WaveResources, WaveSnapshot};
 use crate::observe::{Events, Interests, Observer, WaveId, Workgroup};
 use crate::registers::Registers;
@@ -23,6 +24,8 @@ pub(super) enum State {
     Ready,
     /// It waits at the barrier with this guest address.
     Waiting(u64),
+    /// It waits for waves of the whole device ([`Wave::hold`]).
+    Held,
     Ended,
 }
 
@@ -51,10 +54,13 @@ pub(super) struct Group {
 }
 
 /// Workgroups that have run to their end.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 pub(super) struct Ended {
     pub workgroups: u64,
     pub waves: u64,
+    /// Exports of their waves, and how many there were.
+    pub exports: Vec<WaveExports>,
+    pub exported: u64,
 }
 
 /// The location and cause of a wave's fault, with the data for a report.
@@ -92,6 +98,7 @@ impl Group {
         slot: u32,
         fresh: bool,
         poison: Option<u32>,
+        records_exports: bool,
     ) {
         let [nx, ny, _] = grid.workgroups.map(u64::from);
         self.id = [(linear % nx) as u32, (linear / nx % ny) as u32, (linear / nx / ny) as u32];
@@ -117,6 +124,8 @@ impl Group {
             w.retired = 0;
             w.from = None;
             w.inside = None;
+            w.hold = None;
+            w.exports = Exports { recorded: records_exports.then(Vec::new), count: 0 };
             let slot = slot * grid.waves_per_group + n;
             let private = grid.init.scratch(slot);
             w.private = private.map_or((0, 0), |(address, size)| (address, address.saturating_add(size)));
@@ -188,7 +197,7 @@ impl Group {
     pub(super) fn live_wave(&self, n: usize) -> LiveWave {
         let barrier = match self.states[n] {
             State::Waiting(at) => Some(at),
-            State::Ready | State::Ended => None,
+            State::Ready | State::Held | State::Ended => None,
         };
         LiveWave {
             workgroup: self.id,
@@ -197,7 +206,39 @@ impl Group {
             at_barrier: barrier.is_some(),
             looked_at: false,
             spins: None,
+            waits_for: self.waves[n].hold.as_ref().map(Hold::wait),
         }
+    }
+
+    /// Collects the exports of a wave that has ended.
+    fn take_exports(&mut self, n: usize) {
+        let Exports { recorded, count } = std::mem::take(&mut self.waves[n].exports);
+        self.ended.exported += count;
+        if let Some(exports) = recorded.filter(|exports| !exports.is_empty()) {
+            self.ended.exports.push(WaveExports { workgroup: self.id, wave: n as u32, exports });
+        }
+    }
+
+    /// Lets waves continue whose waits are over. Returns whether there are any.
+    pub(super) fn release_held(&mut self) -> bool {
+        let mut any = false;
+        for (state, wave) in self.states.iter_mut().zip(&self.waves) {
+            if *state == State::Held && wave.hold.as_ref().is_none_or(Hold::is_over) {
+                *state = State::Ready;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Whether no wave can run before waves of other workgroups do something.
+    pub(super) fn is_held(&self) -> bool {
+        self.states.contains(&State::Held) && !self.states.contains(&State::Ready)
+    }
+
+    /// Whether all waves that have not ended wait at the workgroup's barrier.
+    pub(super) fn is_at_barrier(&self) -> bool {
+        self.states.iter().all(|s| matches!(s, State::Waiting(_) | State::Ended))
     }
 
     /// Records why a wave stopped running. Returns whether it yielded, or its fault.
@@ -241,9 +282,14 @@ impl Group {
         match exit {
             WaveExit::Preempted => {}
             WaveExit::Yield => return Ok(true),
+            WaveExit::Wait => {
+                self.states[n] = State::Held;
+                return Ok(true);
+            }
             WaveExit::Barrier { at } => self.states[n] = State::Waiting(at),
             WaveExit::End => {
                 self.states[n] = State::Ended;
+                self.take_exports(n);
                 if let Some(watch) = self.events(n, watch) {
                     watch.events.watcher.ended(watch.events.wave);
                 }

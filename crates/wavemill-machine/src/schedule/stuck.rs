@@ -32,7 +32,7 @@ impl Run<'_> {
                     continue;
                 }
                 let mut wave = group.live_wave(n);
-                if self.detect_stalls && left > 0 && !wave.at_barrier {
+                if self.detect_stalls && left > 0 && group.states[n] == State::Ready {
                     let budget = EXPLAINING.min(left);
                     let mut attempt =
                         Attempt::new(self.stepper(&source, None), &source, self.grid.map, budget, None);
@@ -72,10 +72,14 @@ impl Run<'_> {
         let before: u64 = shared.policy.queued().map(|group| group.retired()).sum();
         let (mut found, mut fault) = (Found::Stuck, None);
         'groups: for (index, group) in shared.policy.queued().enumerate() {
+            if group.release_held() {
+                found = Found::GoesOn(index);
+                break;
+            }
             for n in 0..group.waves.len() {
                 let spins = match group.states[n] {
                     State::Ended => continue,
-                    State::Waiting(_) => None,
+                    State::Waiting(_) | State::Held => None,
                     State::Ready => {
                         let events = group.events(n, watch.as_deref_mut()).map(|watch| &mut watch.events);
                         let end = events.as_ref().and_then(|events| events.end_of_run(group.waves[n].pc));
@@ -101,7 +105,7 @@ impl Run<'_> {
                 waves.push(LiveWave { looked_at: spins.is_some(), spins, ..group.live_wave(n) });
             }
             // The last wave has just reached the barrier, or ended.
-            if group.states.iter().all(|s| *s != State::Ready) {
+            if group.is_at_barrier() {
                 found = Found::GoesOn(index);
                 break;
             }

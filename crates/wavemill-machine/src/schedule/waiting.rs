@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::group::{Group, State};
-use super::policy::{Standing, Step, Stepped, Turn};
+use super::policy::{Standing, Step, Stepped, TURN, Turn};
 use super::stuck::LOOK;
 use super::{Outcome, Run, Watch};
 use crate::engine::Executor;
@@ -11,6 +11,8 @@ use crate::observe::SingleSteps;
 use crate::out_of_range::OutOfRange;
 use crate::stall::{Attempt, Verdict};
 
+/// Cost of a turn of a workgroup that waits for others: if all wait, the grid is soon checked.
+const HELD: u64 = 1 << 16;
 /// Most cost of a check whether a wave spins.
 const BUDGET: u64 = 1 << 13;
 
@@ -72,7 +74,7 @@ impl Run<'_> {
                     let linear = standing.linear();
                     let (outcome, ran) = self.quantum(executor, watch.as_deref_mut(), group, linear, length);
                     cost += ran;
-                    (outcome, Stepped::Ran(ran))
+                    (outcome, if group.is_held() { Stepped::Held } else { Stepped::Ran(ran) })
                 }
             };
             if !matches!(outcome, Outcome::Again) {
@@ -90,6 +92,15 @@ impl Run<'_> {
         let mut cost = 0;
         let mut spins = 0;
         let mut fault = None;
+        if group.release_held() {
+            return (Outcome::Again, TURN, false);
+        }
+        if group.is_held() {
+            if self.is_over(0) {
+                self.stop.store(true, Relaxed);
+            }
+            return (Outcome::Again, HELD, true);
+        }
         for n in 0..group.waves.len() {
             if group.states[n] != State::Ready {
                 continue;

@@ -180,6 +180,8 @@ impl Bench {
         for (n, word) in (0..).zip(lds_words()) {
             *word = 0x0101_0000 + 77 * n;
         }
+        // What an earlier run of the program left in the global data share.
+        assert!(map.share().write(0, &vec![0; wavemill_machine::GDS_BYTES as usize]));
         let around = Surroundings {
             map: &map,
             lds: &lds,

@@ -185,6 +185,7 @@ references! {
     "v_ffbh_i32" |x| raw(32, sign_run(x.u(0, 32)));
     "v_mov_b64" |x| raw(64, x.u(0, 64));
     "v_sat_pk_u8_i16" |x| raw(32, x.sf(0, 0, 16).clamp(0, 255) | x.sf(0, 1, 16).clamp(0, 255) << 8);
+    "v_screen_partition_4se_b32" |x| raw(32, super::screen::shader_engines(x.u(0, 8)));
     "v_prng_b32" |x| raw(32, x.u(0, 32) << 1 ^ if x.u(0, 32) >> 31 != 0 { 197 } else { 0 });
     // VOP2.
     "v_mul_i32_i24" |x| integer(32, x.i(0, 24) * x.i(1, 24));

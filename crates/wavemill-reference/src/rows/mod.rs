@@ -8,4 +8,5 @@ pub mod float;
 pub mod integer;
 pub mod packed;
 pub mod scalar;
+mod screen;
 pub mod small;

@@ -26,6 +26,9 @@ pub const ACCUMULATING: [&str; 1] = ["v_pk_fmac_f16"];
 /// Operations whose sources are f32 or halves.
 pub const MIXED: [&str; 3] = ["v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16"];
 
+/// The same of gfx900, which rounds the product.
+pub const MIXED_GFX900: [&str; 3] = ["v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16"];
+
 /// Dot products: format of the factors, order of the terms (AMD's machine-readable CDNA4 tables),
 /// whether the addend's sign modifiers have an effect.
 pub const DOTS: [(&str, Format, Dot, bool); 2] =

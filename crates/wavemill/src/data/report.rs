@@ -41,13 +41,14 @@ fn source(at: &Option<SourceLocation>) -> Option<Source<'_>> {
     at.as_ref().map(|at| Source { file: &at.file, line: at.line, column: at.column })
 }
 
-/// The memory that an access went to. Anything other than global memory, private memory, LDS or a
-/// buffer is `other`.
+/// The memory that an access went to. Anything other than global memory, private memory, a data
+/// share or a buffer is `other`.
 fn space(space: FaultSpace) -> &'static str {
     match space {
         FaultSpace::Global => "global",
         FaultSpace::Scratch => "private",
         FaultSpace::Lds => "lds",
+        FaultSpace::Gds => "gds",
         FaultSpace::Buffer(BufferRange::Bytes(_)) => "buffer",
         FaultSpace::Buffer(BufferRange::Records(_)) => "buffer records",
         _ => "other",
@@ -265,7 +266,7 @@ impl Serialize for FaultReport {
             FaultCause::Memory { space: FaultSpace::Scratch | FaultSpace::Lds, .. } => {
                 Lane::Signed { lane: lane.lane, offset: lane.address as i64 }
             }
-            FaultCause::Memory { space: FaultSpace::Buffer(_), .. } => {
+            FaultCause::Memory { space: FaultSpace::Buffer(_) | FaultSpace::Gds, .. } => {
                 Lane::Offset { lane: lane.lane, offset: lane.address }
             }
             _ => Lane::Address { lane: lane.lane, address: Hex(lane.address) },

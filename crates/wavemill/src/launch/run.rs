@@ -51,6 +51,11 @@ impl Launch<'_> {
         let device = &self.kernel.module.device;
         let map = device.memory.snapshot();
         device.code.refresh(&map);
+        if self.cooperative {
+            // The HIP runtime sets resource 0 to the number of workgroups minus 1, for `grid.sync()`.
+            let groups = prepared.plan.workgroups.iter().copied().fold(1, u32::saturating_mul);
+            map.share().init(0, groups.saturating_sub(1));
+        }
         let ran = prepared.run(&map)?;
         let served = prepared.services.finish(&map);
         prepared.report(ran, served, &map)

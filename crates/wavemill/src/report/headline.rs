@@ -3,7 +3,7 @@
 use std::fmt;
 
 use wavemill_ir::FaultKind;
-use wavemill_machine::{Access, BufferRange, FaultCause, FaultLane, FaultSpace, Nearest};
+use wavemill_machine::{Access, BufferRange, FaultCause, FaultLane, FaultSpace, GDS_BYTES, Nearest};
 
 use super::FaultReport;
 use super::text::Count;
@@ -115,6 +115,12 @@ impl FaultReport {
         match refused.space {
             FaultSpace::Global => write!(f, " at {first:#x}")?,
             FaultSpace::Scratch => write!(f, " at byte {signed} of private memory")?,
+            FaultSpace::Gds => {
+                return write!(
+                    f,
+                    " at byte {first} of the global data share: M0 allows other bytes, or it ends at {GDS_BYTES}"
+                );
+            }
             FaultSpace::Lds => {
                 let have = Count(self.fault.resources.lds.into(), "byte");
                 write!(f, " at byte {signed} of LDS (the workgroup has {have}): ")?;

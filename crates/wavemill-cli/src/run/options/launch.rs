@@ -51,6 +51,7 @@ pub(crate) struct LaunchArgs {
     pub stack: Option<u32>,
     /// Refuse to run if the chip cannot hold all workgroups at once
     ///
+    /// It also sets GWS resource 0 to the number of workgroups minus 1, so that they can meet at `ds_gws_barrier`.
     /// hipLaunchCooperativeKernel does the same.
     #[arg(long, hide_short_help = true, help_heading = LAUNCH)]
     pub cooperative: bool,

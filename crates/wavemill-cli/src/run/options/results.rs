@@ -27,7 +27,8 @@ pub(crate) struct Wanted {
 pub(crate) struct ResultArgs {
     /// Print a buffer or a part of it: y, 'y[:4]', 'y[0,:4]'
     ///
-    /// A third number is the step: 'y[10:20:2]'. In hexadecimal: 'y[:4]:x'.
+    /// A third number is the step: 'y[10:20:2]'. In hexadecimal: 'y[:4]:x'. `exports` stands for what the kernel exports to
+    /// the graphics pipeline, unless a buffer has that name.
     #[arg(long, value_name = "VIEW", help_heading = RESULTS)]
     pub print: Vec<String>,
     /// Write a buffer to a file: y=y.npy, y=y.bin, y=y.png

@@ -31,6 +31,9 @@ fn piece(piece: &Piece) -> Value {
         Place::Lds(offset) => {
             json!({ "lane": piece.lane, "space": "lds", "offset": offset, "bytes": piece.size })
         }
+        Place::Gds(offset) => {
+            json!({ "lane": piece.lane, "space": "gds", "offset": offset, "bytes": piece.size })
+        }
         Place::Private { address, offset } => json!({
             "lane": piece.lane, "space": "private", "address": wide(address), "offset": offset, "bytes": piece.size,
         }),

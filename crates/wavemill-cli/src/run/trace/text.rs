@@ -120,7 +120,7 @@ fn access(access: &TraceAccess) -> String {
     let head = format!("{} {} bytes {}", access_name(access.access), access.size, access.kind);
     let known = |piece: &Piece| match piece.place {
         Place::Global(address) => Some(address),
-        Place::Lds(offset) => Some(u64::from(offset)),
+        Place::Lds(offset) | Place::Gds(offset) => Some(u64::from(offset)),
         Place::Private { offset, .. } => Some(offset),
         _ => None,
     };

@@ -18,6 +18,8 @@ pub(in crate::schedule) enum Stepped {
     Looked(bool),
     /// The cost of running.
     Ran(u64),
+    /// It ran until all its waves wait for other workgroups.
+    Held,
 }
 
 /// A turn of a workgroup. Usually it is a quantum. If the workgroup waited in its last turn, it is
@@ -64,6 +66,10 @@ impl Turn {
             }
             (Stepped::Looked(waits), Some(_)) => {
                 standing.waits = waits;
+                None
+            }
+            (Stepped::Held, _) => {
+                standing.waits = true;
                 None
             }
             (Stepped::Ran(cost), length) => {

@@ -2,7 +2,7 @@
 
 use wavemill_ir::{LANES, Uni};
 use wavemill_isa::Target;
-use wavemill_machine::{Registers, Traps, WaveInit};
+use wavemill_machine::{Registers, TURNS, Traps, WaveInit};
 use wavemill_object::KernelDescriptor;
 
 use crate::product::Product;
@@ -62,13 +62,17 @@ impl InitialState {
     /// where an earlier one was. The number of the workgroup decides, so every run gives the same
     /// answer.
     fn location(&self, workgroup: [u32; 3], wave: u32) -> registers::Location {
+        let slot = self.number(workgroup) % u64::from(self.resident.max(1));
+        self.product.location(slot as u32, self.waves, wave)
+    }
+
+    /// The number of a workgroup in the order of launch.
+    fn number(&self, workgroup: [u32; 3]) -> u64 {
         let count = |d: usize| self.global_size[d].div_ceil(u64::from(self.workgroup_size[d].max(1)));
         let [x, y, z] = workgroup.map(u64::from);
         // The search for misread arguments makes up workgroups that no grid has.
         let row = y.wrapping_add(count(1).wrapping_mul(z));
-        let number = x.wrapping_add(count(0).wrapping_mul(row));
-        let slot = number % u64::from(self.resident.max(1));
-        self.product.location(slot as u32, self.waves, wave)
+        x.wrapping_add(count(0).wrapping_mul(row))
     }
 
     /// Buffer resource of scratch memory: swizzled by lane, 4-byte elements, 64 lanes (AMDGPUUsage, "Private Segment
@@ -155,7 +159,9 @@ impl WaveInit for InitialState {
         let size = self.size_of(workgroup);
         let waves = size.iter().product::<u32>().div_ceil(LANES as u32);
         if d.rsrc2.workgroup_info() {
-            s.push(u32::from(wave == 0) << 31 | (wave & 0x1f) << 20 | waves & 0x3f);
+            let order = self.number(workgroup).wrapping_mul(self.waves.into()).wrapping_add(wave.into());
+            let order = order as u32 % TURNS;
+            s.push(u32::from(wave == 0) << 31 | (wave & 0x1f) << 20 | order << 6 | waves & 0x3f);
         }
         if d.rsrc2.enable_private_segment() {
             if self.architected_scratch() {

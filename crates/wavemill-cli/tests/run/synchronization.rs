@@ -1,0 +1,194 @@
+//! Kernels whose workgroups meet at a global wave sync barrier, and the global data share.
+
+use crate::common::{Folder, err, expect, out};
+
+/// Kernels: `meet` counts workgroups, waits for all of them as HIP's `grid.sync()` does, and stores
+/// the number that each sees. In `alone`, waves wait for more waves than there are. `share` appends
+/// the numbers of its lanes to the global data share.
+const SOURCE: &str = r#"
+	.amdgcn_target "amdgcn-amd-amdhsa--TARGET"
+	.amdhsa_code_object_version 5
+	.text
+	.globl meet
+	.p2align 8
+	.type meet,@function
+meet:
+	s_load_dwordx4 s[4:7], s[0:1], 0x0
+	s_load_dword s8, s[0:1], 0x10
+	v_mov_b32 v2, 0
+	v_mov_b32 v3, 1
+	v_mov_b32 v0, 0
+	s_mov_b32 m0, 0
+	s_waitcnt lgkmcnt(0)
+	v_mov_b32 v4, s8
+	s_mov_b64 exec, 1
+	s_lshl_b32 s9, s2, 2
+	v_mov_b32 v5, s9
+	s_mov_b32 s10, 3
+again:
+	global_atomic_add v2, v3, s[4:5]
+	s_waitcnt vmcnt(0)
+	ds_gws_barrier v4 offset:0 gds
+	s_waitcnt lgkmcnt(0)
+	global_load_dword v6, v2, s[4:5] GLC
+	s_waitcnt vmcnt(0)
+	v_add_u32 v0, v0, v6
+	ds_gws_barrier v4 offset:0 gds
+	s_sub_u32 s10, s10, 1
+	s_cmp_lg_u32 s10, 0
+	s_cbranch_scc1 again
+	global_store_dword v5, v0, s[6:7]
+	s_endpgm
+.Lmeet:
+	.size meet, .Lmeet-meet
+
+	.globl alone
+	.p2align 8
+	.type alone,@function
+alone:
+	v_mov_b32 v2, 99
+	s_mov_b32 m0, 0x10000
+	s_nop 0
+	ds_gws_init v2 offset:2 gds
+	ds_gws_barrier v2 offset:2 gds
+	s_endpgm
+.Lalone:
+	.size alone, .Lalone-alone
+SHARE
+	.section .rodata,"a",@progbits
+KERNELS
+	.amdgpu_metadata
+---
+amdhsa.version: [1, 2]
+amdhsa.target: amdgcn-amd-amdhsa--TARGET
+amdhsa.kernels:
+METADATA
+.end_amdgpu_metadata
+"#;
+
+const SHARE: &str = r#"
+	.globl share
+	.p2align 8
+	.type share,@function
+share:
+	s_load_dwordx4 s[4:7], s[0:1], 0x0
+	s_mov_b32 m0, 0x01000100
+	s_nop 0
+	ds_append v1 offset:8 gds
+	v_mov_b32 v2, 16
+	ds_add_rtn_u32 v3, v2, v0 gds
+	s_waitcnt lgkmcnt(0)
+	v_lshlrev_b32 v4, 2, v0
+	s_lshl_b32 s8, s2, 8
+	v_add_u32 v4, s8, v4
+	global_store_dword v4, v1, s[4:5]
+	s_waitcnt vmcnt(0)
+	ds_read_b32 v3, v2 gds
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v4, v3, s[6:7]
+	v_mov_b32 v5, BEYOND
+	ds_read_b32 v6, v5 gds
+	s_endpgm
+.Lshare:
+	.size share, .Lshare-share
+"#;
+
+fn folder(name: &str, target: &str, beyond: &str) -> Folder {
+    let folder = Folder::new(&format!("sync_{name}_{target}"));
+    let names: &[&str] = if target == "gfx906" { &["meet", "alone", "share"] } else { &["meet", "alone"] };
+    let accum = if target == "gfx906" { "" } else { "		.amdhsa_accum_offset 8\n" };
+    let kernels: String = names
+        .iter()
+        .map(|name| {
+            format!(
+                "	.amdhsa_kernel {name}\n		.amdhsa_kernarg_size 24\n		.amdhsa_user_sgpr_kernarg_segment_ptr 1\n\
+                 		.amdhsa_next_free_vgpr 8\n		.amdhsa_next_free_sgpr 12\n{accum}	.end_amdhsa_kernel\n"
+            )
+        })
+        .collect();
+    let metadata: String = names
+        .iter()
+        .map(|name| {
+            format!(
+                "  - .name: {name}
+    .symbol: {name}.kd
+    .args:
+      - {{ .name: a, .address_space: global, .offset: 0, .size: 8, .value_kind: global_buffer }}
+      - {{ .name: b, .address_space: global, .offset: 8, .size: 8, .value_kind: global_buffer }}
+      - {{ .name: n, .offset: 16, .size: 4, .value_kind: by_value }}
+    .group_segment_fixed_size: 0
+    .kernarg_segment_align: 8
+    .kernarg_segment_size: 24
+    .max_flat_workgroup_size: 256
+    .private_segment_fixed_size: 0
+    .sgpr_count: 12
+    .vgpr_count: 8
+    .wavefront_size: 64
+"
+            )
+        })
+        .collect();
+    let share = if target == "gfx906" { SHARE.replace("BEYOND", beyond) } else { String::new() };
+    let cache = if matches!(target, "gfx942" | "gfx950") { "sc1" } else { "glc" };
+    let source = SOURCE.replace("TARGET", target).replace("GLC", cache).replace("SHARE", &share);
+    folder.file("k.s", source.replace("KERNELS", &kernels).replace("METADATA", &metadata));
+    expect(&folder, 0, &["asm", "k.s", "-o", "k.co"]);
+    folder
+}
+
+#[test]
+fn workgroups_of_a_cooperative_launch_meet() {
+    for target in ["gfx906", "gfx90a", "gfx942", "gfx950"] {
+        let folder = folder("meet", target, "0");
+        for engine in ["interpreter", "reference"] {
+            for threads in ["1", "4"] {
+                // Each sees all 90 in each of three rounds: 90 + 180 + 270.
+                let line =
+                    ["run", "k.co", "--kernel", "meet", "--grid", "90", "--block", "64", "--cooperative"];
+                let more = ["a:u32[1]", "b:u32[90]", "n:u32=89", "--expect", "b=540", "--expect", "a=270"];
+                let how = ["--engine", engine, "--threads", threads];
+                expect(&folder, 0, &[&line[..], &more, &how].concat());
+            }
+        }
+    }
+}
+
+#[test]
+fn waves_that_wait_for_more_waves_than_there_are() {
+    for target in ["gfx906", "gfx942"] {
+        let folder = folder("alone", target, "0");
+        for engine in ["interpreter", "reference"] {
+            let line =
+                ["run", "k.co", "--kernel", "alone", "--grid", "1", "--block", "64", "--engine", engine];
+            let output = expect(&folder, 4, &[&line[..], &["a:u32[1]", "b:u32[1]", "n:u32=0"]].concat());
+            let message = err(&output);
+            for part in [
+                "the grid can never finish: its waves wait, and no wave can end the wait",
+                "workgroup (0, 0, 0), wave 0: waits at the barrier of GWS resource 3 for 99 more waves\n",
+                "ds_gws_barrier v2 offset:2 gds",
+                "--cooperative",
+            ] {
+                assert!(message.contains(part), "{part}: {message}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_global_data_share() {
+    for engine in ["interpreter", "reference"] {
+        let run = |exit: i32, beyond: &str, name: &str| {
+            let folder = folder(&format!("{name}_{engine}"), "gfx906", beyond);
+            let line = ["run", "k.co", "--kernel", "share", "--grid", "3", "--block", "64", "--threads", "1"];
+            let more = ["a:u32[3,64]", "b:u32[3,64]", "n:u32=0", "--engine", engine];
+            let checks = ["--print", "a[:,5]", "--print", "b[:,9]"];
+            expect(&folder, exit, &[&line[..], &more, &checks].concat())
+        };
+        // The counter before each wave of 64 lanes; three times the sum of 0 to 63.
+        let text = out(&run(0, "0xfc", "inside"));
+        assert_eq!(text, "a[:,5] = [0, 64, 128]\nb[:,9] = [2016, 4032, 6048]\n");
+        let message = err(&run(4, "0x100", "beyond"));
+        let wanted = "illegal load of 4 bytes at byte 512 of the global data share";
+        assert!(message.contains(wanted), "{message}");
+    }
+}
