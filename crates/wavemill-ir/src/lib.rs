@@ -20,6 +20,7 @@ mod attrs;
 mod block;
 mod builder;
 mod format_cvt;
+mod image;
 mod lanes;
 mod matrix;
 mod number_format;
@@ -32,6 +33,7 @@ pub use attrs::{Attrs, DstUnused, FpEnv, LaneControl, MemoryScope, Omod, Round, 
 pub use block::{Block, Cond, FaultKind, Inst, LaneMask, Terminator};
 pub use builder::BlockBuilder;
 pub use format_cvt::FormatCvt;
+pub use image::{ImageData, ImageGather, ImageKind, ImageLevel, ImageOp};
 pub use lanes::LanePattern;
 pub use matrix::{MatrixLanes, MatrixOp, MatrixOperand, MatrixPlace, MatrixSum};
 pub use number_format::NumberFormat;
