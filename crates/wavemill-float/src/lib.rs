@@ -20,7 +20,8 @@
 //! Entry points: [`float_function`] and [`float_op`], [`convert_function`] and [`cvt`],
 //! [`compare`], [`class`], [`div_scale`], [`div_fmas`], [`fma_mix_f32`], [`fma_mix_f16`],
 //! [`apply_output`]; [`element_function`], and below it [`narrow`], [`narrow_stochastic`] and
-//! [`widen`], for the small formats; [`matrix_product`] and [`matrix_element`] for matrices.
+//! [`widen`], for the small formats; [`matrix_product`] and [`matrix_element`] for matrices;
+//! [`texel`] for typed buffers and images.
 //!
 //! Where the manuals leave something open, the code makes a choice and marks it *modelled*. The
 //! module `nan` holds the NaN policy. The first NaN in the order of the sources wins and is
@@ -48,6 +49,7 @@ mod nan;
 mod output;
 mod scalar;
 mod small;
+pub mod texel;
 mod trig_preop;
 mod value;
 

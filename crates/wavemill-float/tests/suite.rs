@@ -10,3 +10,4 @@ mod half;
 mod nans;
 mod operations;
 mod rounding;
+mod texels;

@@ -26,6 +26,7 @@ mod matrix;
 mod number_format;
 mod op;
 mod reg;
+mod texel;
 mod text;
 mod verify;
 
@@ -42,6 +43,7 @@ pub use op::{
     LaneOp, MemType, Op, ScalarOp, Signature, Space, Status, Value, Width,
 };
 pub use reg::{Names, NoNames, Operand, Row, Uni};
+pub use texel::{DataFormat, TexelFormat, TexelNumber};
 pub use verify::{VerifyError, verify};
 
 /// Number of lanes of a wavefront; all supported targets have exactly 64.

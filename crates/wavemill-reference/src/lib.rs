@@ -8,6 +8,7 @@
 //!   whether more follow.
 //! - [`Format`] decodes bit patterns and rounds numbers to them, under an [`Env`].
 //! - [`Mode`] decodes MODE; the test states which [`Field`] an instruction uses.
+//! - [`texel`] has the conversions of typed buffers and images.
 //! - The other modules have one function for each operation: bits in, bits out, NaNs included.
 //!
 //! The manuals do not specify NaN results, so they follow Wavemill's documented choice. The first
@@ -28,6 +29,7 @@ mod number;
 mod output;
 mod select;
 mod small;
+pub mod texel;
 mod trig;
 
 pub use arith::{add, div, fma, mad, mad_legacy, mul, mul_legacy, rcp, rsq, sqrt, sub};
