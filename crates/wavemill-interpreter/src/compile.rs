@@ -10,8 +10,8 @@ mod sources;
 mod vector;
 
 use wavemill_ir::{
-    AtomicOp, Block, CellRange, FaultKind, Inst, LANES, LaneMask, LanePattern, MatrixOp, MatrixOperand, Op,
-    Operand, Row, Terminator, Uni, Width,
+    AtomicOp, Block, CellRange, FaultKind, ImageOp, Inst, LANES, LaneMask, LanePattern, MatrixOp,
+    MatrixOperand, Op, Operand, Row, Terminator, Uni, Width,
 };
 
 use super::body::Shape;
@@ -20,7 +20,8 @@ use super::float::{FloatInfo, Outcome, Source};
 use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own, SiteCache, UNIFORM};
 use super::probe::Site;
 use super::{
-    Tier, atomic, buffer, compare, control, indexed, lane, matrix, mem, scalar, smem, status, step, strict,
+    Tier, atomic, buffer, compare, control, image, indexed, lane, matrix, mem, scalar, smem, status, step,
+    strict,
 };
 use wavemill_machine::Interests;
 use wavemill_machine::Strict;
@@ -42,6 +43,10 @@ pub(super) struct Code {
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
     matrices: Vec<Box<matrix::Site>>,
+    /// Data that accesses to images point to.
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    #[allow(dead_code, reason = "keeps alive what the operations point to")]
+    images: Vec<Box<image::Site>>,
     /// Data that lane permutations point to.
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
@@ -87,6 +92,8 @@ struct Compiler<'a> {
     sites: Vec<Box<Site>>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     matrices: Vec<Box<matrix::Site>>,
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    images: Vec<Box<image::Site>>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     patterns: Vec<Box<[u8; LANES]>>,
     counters: Vec<(u32, Option<usize>)>,
@@ -206,6 +213,10 @@ fn stays_inside(inst: &Inst) -> bool {
             let [a, b] = [MatrixOperand::A, MatrixOperand::B].map(|matrix| op.cells(matrix) as u8);
             rows(inst.src[0], a) && rows(inst.src[1], b)
         }
+        Op::Image(op) => {
+            let data = op.source_cells() as u8;
+            rows(inst.src[0], op.address_cells() as u8) && (data == 0 || rows(inst.src[3], data))
+        }
         _ => true,
     };
     has_rows && inst.op.is_defined() && inst.dst.iter().all(exists) && inst.src.iter().all(exists)
@@ -243,6 +254,7 @@ impl<'a> Compiler<'a> {
             interests,
             sites: Vec::new(),
             matrices: Vec::new(),
+            images: Vec::new(),
             patterns: Vec::new(),
             counters: Vec::new(),
         }
@@ -254,6 +266,7 @@ impl<'a> Compiler<'a> {
             infos: self.infos,
             sites: self.sites,
             matrices: self.matrices,
+            images: self.images,
             patterns: self.patterns,
             counters: self.counters,
             nowhere: false,
@@ -505,6 +518,7 @@ impl<'a> Compiler<'a> {
                 self.ops.push(self.plain(inst, run));
             }
             Op::Matrix(matrix) => self.matrix(inst, &matrix)?,
+            Op::Image(image) => self.image(inst, &image)?,
             Op::IndexedRead(n) => {
                 let h = self.indexed(inst, inst.src[0], n, indexed::indexed_read())?;
                 self.ops.push(h);
@@ -540,6 +554,17 @@ impl<'a> Compiler<'a> {
         self.matrices.push(Box::new(site));
         let site = self.matrices.last().map_or(std::ptr::null(), |site| &raw const **site);
         h.own = Own { matrix: site };
+        self.ops.push(h);
+        Ok(())
+    }
+
+    /// An access to an image.
+    fn image(&mut self, inst: &Inst, op: &ImageOp) -> Result<(), Unsupported> {
+        let (site, run) = image::compiled(inst, op).ok_or(Unsupported)?;
+        let mut h = self.plain(inst, run);
+        self.images.push(Box::new(site));
+        let site = self.images.last().map_or(std::ptr::null(), |site| &raw const **site);
+        h.own = Own { image: site };
         self.ops.push(h);
         Ok(())
     }

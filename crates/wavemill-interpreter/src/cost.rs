@@ -34,7 +34,12 @@ pub fn operation_costs(block: &Block, tier: Tier) -> Vec<OperationCost> {
 pub(super) fn goes_lane_by_lane(op: Op) -> bool {
     match op {
         Op::Lane(op) => lane::goes_lane_by_lane(op),
-        Op::Atomic(..) | Op::BufferAtomic(..) | Op::FormatCvt(_) | Op::Transpose(_) | Op::Swizzle(_) => true,
+        Op::Atomic(..)
+        | Op::BufferAtomic(..)
+        | Op::Image(_)
+        | Op::FormatCvt(_)
+        | Op::Transpose(_)
+        | Op::Swizzle(_) => true,
         _ => false,
     }
 }

@@ -6,11 +6,13 @@ use wavemill_ir::{FaultKind, LANES};
 
 use super::atomic::Perform;
 use super::float::FloatInfo;
+use super::image;
 use super::matrix;
 use super::probe::Site;
 use wavemill_machine::MemoryMap;
 use wavemill_machine::OutOfRange;
 use wavemill_machine::engine::{Events, PrivateMemory};
+use wavemill_machine::image::DescriptorProblem;
 use wavemill_machine::registers::Registers;
 use wavemill_machine::{Access, FaultSpace};
 
@@ -91,6 +93,8 @@ pub(super) union Own {
     pub lanes: *const [u8; LANES],
     /// For a product of matrices.
     pub matrix: *const matrix::Site,
+    /// For an access to an image.
+    pub image: *const image::Site,
     /// For a step that collects exceptions: offset of the cell.
     pub cell: u32,
 }
@@ -156,6 +160,8 @@ pub(super) enum Exit {
     Memory { pc: u64, access: Access, space: FaultSpace, size: u32 },
     /// An atomic was misaligned; lanes are in [`Ctx::refused`].
     Misaligned { pc: u64, size: u32 },
+    /// A descriptor says something that the machine does not do.
+    Descriptor { pc: u64, problem: DescriptorProblem },
     /// The instruction cannot run.
     Fault { pc: u64, kind: FaultKind },
     /// The watcher of the wave has ended the run.

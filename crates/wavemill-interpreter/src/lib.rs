@@ -20,6 +20,7 @@ mod cvt;
 mod float;
 mod format_cvt;
 mod hostop;
+mod image;
 mod indexed;
 mod int;
 mod lane;

@@ -247,6 +247,9 @@ impl Executor for Runner<'_> {
                     let cause = around.refusal(access, space, size, refused(&ctx));
                     break WaveExit::Fault { pc, cause };
                 }
+                Exit::Descriptor { pc, problem } => {
+                    break WaveExit::Fault { pc, cause: FaultCause::Descriptor(problem) };
+                }
                 Exit::Misaligned { pc, size } => {
                     let lanes = refused(&ctx);
                     break WaveExit::Fault { pc, cause: FaultCause::MisalignedAtomic { size, lanes } };

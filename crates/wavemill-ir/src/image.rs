@@ -100,8 +100,6 @@ pub struct ImageOp {
     pub array: bool,
     /// Coordinates count texels, whatever the sampler says.
     pub unnormalised: bool,
-    /// A status follows the result. It is 0.
-    pub status: bool,
 }
 
 impl ImageOp {
@@ -118,7 +116,6 @@ impl ImageOp {
             short: false,
             array: false,
             unnormalised: false,
-            status: false,
         }
     }
 
@@ -155,7 +152,7 @@ impl ImageOp {
         self.offset as u16 + bias + self.compare as u16 + gradients + 4
     }
 
-    /// Elements of the data or of the result, without the status.
+    /// Elements of the data or of the result.
     #[must_use]
     pub const fn elements(&self) -> u16 {
         match self.kind {
@@ -168,7 +165,7 @@ impl ImageOp {
         }
     }
 
-    /// Cells of the data or of the result, without the status.
+    /// Cells of the data or of the result.
     #[must_use]
     pub const fn data_cells(&self) -> u16 {
         if self.half { self.elements().div_ceil(2) } else { self.elements() }
@@ -177,17 +174,20 @@ impl ImageOp {
     /// Cells of the data that a store or an atomic reads.
     #[must_use]
     pub const fn source_cells(&self) -> u16 {
-        if matches!(self.kind, ImageKind::Store { .. } | ImageKind::Atomic(..)) { self.data_cells() } else { 0 }
+        if matches!(self.kind, ImageKind::Store { .. } | ImageKind::Atomic(..)) {
+            self.data_cells()
+        } else {
+            0
+        }
     }
 
-    /// Cells of the result, with the status.
+    /// Cells of the result.
     #[must_use]
     pub const fn result_cells(&self) -> u16 {
-        let status = self.status as u16;
         match self.kind {
             ImageKind::Store { .. } => 0,
-            ImageKind::Atomic(_, width) => width.dwords() + status,
-            _ => self.data_cells() + status,
+            ImageKind::Atomic(_, width) => width.dwords(),
+            _ => self.data_cells(),
         }
     }
 
@@ -200,7 +200,7 @@ impl ImageOp {
                 let data = if op.has_second_datum() { 2 * width.dwords() } else { width.dwords() };
                 self.elements() == data && !self.half && !op.is_float()
             }
-            ImageKind::Store { data, .. } => !matches!(data, ImageData::RawSigned) && !self.status,
+            ImageKind::Store { data, .. } => !matches!(data, ImageData::RawSigned),
             ImageKind::Gather(_, shape) => {
                 let packed = !matches!(shape, ImageGather::PackedRow(n) if n != 4 && n != 8);
                 packed && self.channels.count_ones() == 1
@@ -262,14 +262,17 @@ impl fmt::Display for ImageOp {
         }
         if !matches!(self.kind, ImageKind::Atomic(..)) {
             let names = "rgba".chars().enumerate().filter(|(n, _)| self.channels >> n & 1 != 0);
-            write!(f, ".{}", if self.channels & 15 == 0 { "none".to_owned() } else { names.map(|n| n.1).collect() })?;
+            write!(
+                f,
+                ".{}",
+                if self.channels & 15 == 0 { "none".to_owned() } else { names.map(|n| n.1).collect() }
+            )?;
         }
         let rest = [
             (self.array, "array"),
             (self.unnormalised, "texels"),
             (self.short, "short"),
             (self.half, "half"),
-            (self.status, "status"),
         ];
         for (_, name) in rest.into_iter().filter(|(set, _)| *set) {
             write!(f, ".{name}")?;
@@ -287,11 +290,16 @@ mod tests {
         let load = ImageKind::Load { data: ImageData::Converted, mip: false };
         let op = |kind, channels| ImageOp::new(kind, channels);
         let sample = |level| op(ImageKind::Sample(level), 15);
-        let all = ImageOp { offset: true, compare: true, clamp: true, ..sample(ImageLevel::Gradients { coarse: false }) };
+        let all = ImageOp {
+            offset: true,
+            compare: true,
+            clamp: true,
+            ..sample(ImageLevel::Gradients { coarse: false })
+        };
         for (op, address, data, result) in [
             (op(load, 15), 4, 0, 4),
             (op(load, 0), 4, 0, 1),
-            (ImageOp { half: true, status: true, ..op(load, 7) }, 4, 0, 3),
+            (ImageOp { half: true, ..op(load, 7) }, 4, 0, 2),
             (op(ImageKind::Store { data: ImageData::Converted, mip: true }, 5), 4, 2, 0),
             (op(ImageKind::Size, 3), 1, 0, 2),
             (op(ImageKind::Atomic(AtomicOp::CmpSwap, Width::W64), 15), 4, 4, 2),
@@ -301,7 +309,11 @@ mod tests {
             (op(ImageKind::Gather(ImageLevel::Zero, ImageGather::Square), 2), 4, 0, 4),
         ] {
             assert!(op.is_defined(), "{op}");
-            assert_eq!((op.address_cells(), op.source_cells(), op.result_cells()), (address, data, result), "{op}");
+            assert_eq!(
+                (op.address_cells(), op.source_cells(), op.result_cells()),
+                (address, data, result),
+                "{op}"
+            );
         }
         for op in [
             op(ImageKind::Atomic(AtomicOp::Add, Width::W64), 1),

@@ -2,6 +2,7 @@
 
 use wavemill_ir::{FaultKind, LANES, Row, Uni};
 
+use crate::image::DescriptorProblem;
 use crate::memory::Nearest;
 use crate::observe::Finding;
 use crate::registers::Registers;
@@ -76,6 +77,8 @@ pub enum FaultCause {
         /// Refused lanes.
         lanes: Vec<FaultLane>,
     },
+    /// A descriptor in registers says something that the machine does not do, or that is reserved.
+    Descriptor(DescriptorProblem),
     /// The instruction cannot run.
     Instruction(FaultKind),
     /// A trap of the program, with this number.

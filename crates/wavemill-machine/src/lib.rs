@@ -15,6 +15,7 @@ mod code;
 mod control;
 pub mod engine;
 mod fault;
+pub mod image;
 mod lds;
 mod memory;
 mod observe;

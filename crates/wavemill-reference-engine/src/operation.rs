@@ -59,6 +59,7 @@ impl State<'_> {
             Op::BufferLoad(ty, addr) => self.buffer_load(inst, ty, addr)?,
             Op::BufferStore(ty, addr) => self.buffer_store(inst, ty, addr)?,
             Op::BufferAtomic(op, width, addr) => self.buffer_atomic(inst, op, width, addr)?,
+            Op::Image(op) => self.image(inst, &op)?,
             Op::LdsAppend(append) => self.lds_append(inst, append),
             Op::LdsDirect => self.lds_direct(inst),
             Op::Fence(_) => Self::fence(),

@@ -22,6 +22,9 @@ pub enum Error {
     /// Guest memory could not be allocated or accessed.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// No image has the requested description.
+    #[error("there is no such image: {0}")]
+    Image(String),
     /// A file lacks the requested kernel, or has several matches.
     #[error(transparent)]
     Find(Box<FindError>),

@@ -10,7 +10,7 @@ use crate::address::{aperture, lane_address, scratch_base, space};
 use crate::body::lane_mask;
 use crate::hostop::{Ctx, Handler, HostOp};
 use crate::mem::for_lanes;
-use crate::{atomic, buffer, smem};
+use crate::{atomic, buffer, image, smem};
 use wavemill_machine::Access;
 use wavemill_machine::engine::Events;
 use wavemill_machine::registers::ROW_BYTES;
@@ -27,6 +27,8 @@ fn asks(op: Op) -> (Access, u32) {
         Op::ScalarLoad(n) | Op::ScalarBufferLoad(n) => (Access::Load, 4 * u32::from(n)),
         Op::ScalarStore(n) | Op::ScalarBufferStore(n) => (Access::Store, 4 * u32::from(n)),
         Op::LdsAppend(_) => (Access::Atomic, 4),
+        // The resource decides on the number of bytes.
+        Op::Image(_) => (image::access_kind(op).unwrap_or(Access::Load), 0),
         // The source decides on the number of bytes.
         _ => (Access::Load, 0),
     }
@@ -175,6 +177,22 @@ unsafe fn scalar_buffer_atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
+/// The probe before accesses to images.
+unsafe fn texels(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of probes.
+    unsafe {
+        let (site, _) = parts(ctx, op);
+        let (_, events) = begin(ctx, op);
+        let Some(Op::Image(access)) = site.ops.get((*op).dst as usize).map(|inst| inst.op) else {
+            return go_on(ctx, op);
+        };
+        let size = image::for_texels(ctx, op, &access, |lane, address, bytes| {
+            add(&mut events.pieces, lane, bytes, Place::Global(address));
+        });
+        report(ctx, op, MemoryKind::Image, size, lane_mask(ctx, op))
+    }
+}
+
 /// The probe before [`Op::LdsAppend`]: one access for the wave, made by its first active lane.
 unsafe fn counter(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
@@ -227,6 +245,7 @@ pub(crate) fn handler(op: Op) -> Option<(Handler, u32)> {
         Op::ScalarLoad(_) | Op::ScalarStore(_) | Op::ScalarAtomic(..) => (scalar, 1),
         Op::ScalarBufferLoad(_) | Op::ScalarBufferStore(_) => (scalar_buffer, 1),
         Op::ScalarBufferAtomic(..) => (scalar_buffer_atomic, 1),
+        Op::Image(_) if image::access_kind(op).is_some() => (texels, 1),
         Op::LdsAppend(_) => (counter, 1),
         Op::LdsDirect => (element, 1),
         _ => return None,

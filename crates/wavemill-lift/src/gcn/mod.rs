@@ -9,6 +9,7 @@ mod hwreg;
 mod lifter;
 mod mai;
 mod memory;
+mod mimg;
 mod mubuf;
 pub mod registers;
 mod salu;
@@ -223,6 +224,7 @@ impl Lifter {
         match format {
             Format::Ds => return self.ds(inst),
             Format::Mubuf => return self.mubuf(inst),
+            Format::Mimg => return self.mimg(inst),
             Format::Flat | Format::Global | Format::Scratch => return self.flat(inst),
             _ => {}
         }

@@ -36,7 +36,7 @@ pub use surface::{BlockOrder, Layout, MAX_LEVELS, Surface, Tiling};
 pub type ImageRow = [u32; LANES];
 
 /// The most cells of a result.
-pub const MAX_RESULT: usize = 5;
+pub const MAX_RESULT: usize = 4;
 
 /// Why an access to an image is a fault.
 #[derive(Clone, PartialEq, Debug)]
@@ -320,6 +320,12 @@ impl<'a> ImageAccess<'a> {
         }
         refused.verdict(Access::Atomic, bytes)?;
         Ok(addresses)
+    }
+
+    /// Bytes of a texel; 0 if the resource describes none.
+    #[must_use]
+    pub fn texel_bytes(&self) -> u32 {
+        Resource::decode(&self.resource).map_or(0, |resource| resource.surface.bytes)
     }
 
     /// Calls `f` for each texel that the operation accesses: lane, address, bytes. If it is a fault,

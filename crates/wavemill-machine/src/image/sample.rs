@@ -216,9 +216,11 @@ impl<'a> Unit<'a> {
 
     fn scaled(&self, at: [f32; 3]) -> [f64; 3] {
         let (size, axes) = (self.resource.size(0), self.resource.dimensions.axes());
-        std::array::from_fn(|axis| {
-            if axis < axes { f64::from(at[axis]) * f64::from(size[axis]) } else { 0.0 }
-        })
+        std::array::from_fn(
+            |axis| {
+                if axis < axes { f64::from(at[axis]) * f64::from(size[axis]) } else { 0.0 }
+            },
+        )
     }
 
     /// The levels of detail of a lane.
@@ -346,7 +348,12 @@ impl<'a> Unit<'a> {
     }
 
     /// The words of a texel of a level; indices are those of the address modes.
-    fn words(&self, level: u32, [x, y, z]: [i64; 3], (slice, face): (u32, u32)) -> Result<Option<[u32; 4]>, Miss> {
+    fn words(
+        &self,
+        level: u32,
+        [x, y, z]: [i64; 3],
+        (slice, face): (u32, u32),
+    ) -> Result<Option<[u32; 4]>, Miss> {
         let resource = self.resource;
         let [width, height, depth] = resource.size(level);
         let (mut layer, mut face) = (resource.slices.0 + slice, face);
@@ -571,7 +578,10 @@ mod tests {
                 for outside in [[-1, along], [n, along], [along, -1], [along, n]] {
                     let (to, [x, y]) = around_the_edge(face, outside, N);
                     assert_ne!(to, face);
-                    assert_ne!(FACES[to as usize][0].0, FACES[face as usize][0].0, "opposite faces do not touch");
+                    assert_ne!(
+                        FACES[to as usize][0].0, FACES[face as usize][0].0,
+                        "opposite faces do not touch"
+                    );
                     // One of the neighbours of that texel outside its face is the texel inside ours.
                     let inside = outside.map(|at| at.clamp(0, n - 1) as u32);
                     let [x, y] = [i64::from(x), i64::from(y)];

@@ -159,7 +159,11 @@ impl Surface {
         match self.blocks(0, 0) {
             Some(blocks) => self.width.next_multiple_of(1 << blocks.size[0]),
             // Rows of 12 bytes a texel are whole 256 bytes from 64 texels on.
-            None => self.width.next_multiple_of(if self.bytes == 12 { 64 } else { 256 / self.bytes.clamp(1, 256) }),
+            None => self.width.next_multiple_of(if self.bytes == 12 {
+                64
+            } else {
+                256 / self.bytes.clamp(1, 256)
+            }),
         }
     }
 
@@ -411,7 +415,9 @@ mod tests {
     fn texels_do_not_overlap() {
         for (_, name, tiling) in Tiling::ALL {
             for bytes in [1, 2, 4, 8, 16] {
-                for (size, is_volume) in [([70, 33, 2], false), ([5, 9, 1], false), ([20, 70, 9], true), ([37, 9, 40], true)] {
+                for (size, is_volume) in
+                    [([70, 33, 2], false), ([5, 9, 1], false), ([20, 70, 9], true), ([37, 9, 40], true)]
+                {
                     let small = matches!(tiling, Tiling::Blocks { log2: 8, .. });
                     if small && is_volume {
                         continue;
@@ -424,12 +430,19 @@ mod tests {
                         let mut seen = vec![false; (layout.bytes() / u64::from(bytes)) as usize];
                         for level in 0..levels {
                             let [w, h, d] = surface.size(level);
-                            for (z, y, x) in (0..d).flat_map(|z| (0..h).flat_map(move |y| (0..w).map(move |x| (z, y, x)))) {
+                            for (z, y, x) in
+                                (0..d).flat_map(|z| (0..h).flat_map(move |y| (0..w).map(move |x| (z, y, x))))
+                            {
                                 let at = layout.offset(level, [x, y, z], 0);
                                 assert_eq!(at % u64::from(bytes), 0);
                                 let slot = seen.get_mut((at / u64::from(bytes)) as usize);
-                                let slot = slot.unwrap_or_else(|| panic!("{name} {surface:?} {level} {x} {y} {z}: {at:#x}"));
-                                assert!(!std::mem::replace(slot, true), "{name} {surface:?}: level {level}, {x} {y} {z}");
+                                let slot = slot.unwrap_or_else(|| {
+                                    panic!("{name} {surface:?} {level} {x} {y} {z}: {at:#x}")
+                                });
+                                assert!(
+                                    !std::mem::replace(slot, true),
+                                    "{name} {surface:?}: level {level}, {x} {y} {z}"
+                                );
                             }
                         }
                     }

@@ -148,7 +148,11 @@ impl Resource {
         if levels > MAX_LEVELS {
             return wrong(MAX_MIP, "an image has at most 15 levels");
         }
-        let view = if dimensions.has_samples() { (0, 0) } else { (BASE_LEVEL.small(words), LAST_LEVEL.small(words)) };
+        let view = if dimensions.has_samples() {
+            (0, 0)
+        } else {
+            (BASE_LEVEL.small(words), LAST_LEVEL.small(words))
+        };
         if view.0 > view.1 {
             return wrong(BASE_LEVEL, "it is above LAST_LEVEL");
         }

@@ -109,6 +109,8 @@ pub enum MemoryKind {
     Flat,
     /// A buffer resource.
     Buffer,
+    /// An image resource.
+    Image,
     /// The scalar unit: one access for the wave.
     Scalar,
     /// LDS.
@@ -119,10 +121,11 @@ pub enum MemoryKind {
 
 impl MemoryKind {
     /// All of them.
-    pub const ALL: [MemoryKind; 6] = [
+    pub const ALL: [MemoryKind; 7] = [
         MemoryKind::Global,
         MemoryKind::Flat,
         MemoryKind::Buffer,
+        MemoryKind::Image,
         MemoryKind::Scalar,
         MemoryKind::Lds,
         MemoryKind::Scratch,
@@ -135,6 +138,7 @@ impl MemoryKind {
             MemoryKind::Global => "global",
             MemoryKind::Flat => "flat",
             MemoryKind::Buffer => "buffer",
+            MemoryKind::Image => "image",
             MemoryKind::Scalar => "scalar",
             MemoryKind::Lds => "lds",
             MemoryKind::Scratch => "scratch",

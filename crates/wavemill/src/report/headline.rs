@@ -34,6 +34,7 @@ impl FaultReport {
                     "misaligned atomic of {size} bytes at {address:#x}: the address must be a multiple of {size}"
                 )
             }
+            FaultCause::Descriptor(problem) => write!(f, "{problem}"),
             FaultCause::Instruction(FaultKind::IllegalInstruction) => self.illegal(f),
             FaultCause::Instruction(FaultKind::Unsupported) => {
                 f.write_str("unsupported instruction: Wavemill does not implement it yet")
