@@ -83,7 +83,6 @@ fn bytes(kernel: &Kernel, index: usize, parameter: &Parameter, arg: &Arg, lds: &
         }
         (ParameterKind::Image, _) => kind("an image".into(), "not an image"),
         (ParameterKind::Sampler, _) => kind("a sampler".into(), "not a sampler"),
-        (_, Arg::Image(_) | Arg::Sampler(_)) => kind("no image".into(), "an image or a sampler"),
         (_, Arg::Local(_)) => kind("not an LDS pointer".into(), "dynamic LDS"),
         (_, Arg::Buffer(buffer)) if !buffer.belongs_to(&kernel.module.device) => {
             Err(refuse(kernel, ArgumentError::OtherDevice { index, name: name() }))
