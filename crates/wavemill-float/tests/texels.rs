@@ -3,8 +3,10 @@
 use crate::common::{Random, cases};
 use wavemill_float::F32;
 use wavemill_float::texel;
-use wavemill_ir::{DataFormat, TexelFormat, TexelNumber};
+use wavemill_float::texel::BufferTexel;
+use wavemill_ir::{DataFormat, TexelAccess, TexelCells, TexelFormat, TexelNumber};
 use wavemill_reference::texel as reference;
+use wavemill_reference::texel::Cells;
 
 /// All formats.
 fn formats() -> Vec<TexelFormat> {
@@ -141,4 +143,88 @@ fn known_values() {
     assert!((grey - 0.215_860_5).abs() < 1e-6 && alpha == 128.0 / 255.0, "{grey} {alpha}");
     let wide = format(DataFormat::D32_32, TexelNumber::Unorm);
     assert_eq!(texel::unpack(wide, [7, 0xffff_ffff, 1, 1]), [7, 0xffff_ffff, 0, float(1.0)]);
+}
+
+/// All numbers of cells and kinds of cells.
+fn accesses(format: Option<TexelFormat>) -> Vec<(TexelAccess, (usize, Cells))> {
+    let counts = (1..=4).flat_map(|count| {
+        [(count, TexelCells::Dwords, Cells::Dwords), (count, TexelCells::Halves, Cells::Halves)]
+    });
+    let all = counts.chain([(1, TexelCells::UpperHalf, Cells::UpperHalf)]);
+    all.map(|(count, cells, expected)| (TexelAccess { format, count, cells }, (count.into(), expected)))
+        .collect()
+}
+
+/// Every selection of a resource, for formats of one to four components.
+#[test]
+fn selections_of_resources() {
+    let components = [0x4142, 0x5152, 0x6162, 0x7172];
+    let texel = texel([0x4142, 0x5152, 0x6162, 0x7172]);
+    for (code, data) in [(4, "32"), (11, "32_32"), (13, "32_32_32"), (14, "32_32_32_32")] {
+        for (access, shape) in accesses(None) {
+            for selections in 0..1u32 << 12 {
+                let select = Some([0, 3, 6, 9].map(|low| selections >> low & 7));
+                let word = code << 15 | 4 << 12 | selections;
+                let found = BufferTexel::new(access, word);
+                assert_eq!(found.bytes() as usize, reference::bytes(data));
+                for (bytes, words) in [(Some(texel), Some(components)), (None, None)] {
+                    let expected = reference::load([data, "uint"], select, shape, bytes);
+                    let loaded = found.load(words);
+                    assert_eq!(loaded[..expected.len()], expected, "{access:?} {word:#x}, {words:x?}");
+                    assert!(loaded[expected.len()..].iter().all(|cell| *cell == 0));
+                }
+                let expected = reference::store([data, "uint"], select, shape, &components);
+                assert_eq!(self::texel(found.store(components)), expected, "{access:?} {word:#x}");
+            }
+        }
+    }
+}
+
+/// The constant 1 has the type of the number format, and 16 bits in a D16 load.
+#[test]
+fn constants_of_selections() {
+    let one = |number: u32, cells| {
+        let access = TexelAccess { format: None, count: 1, cells };
+        BufferTexel::new(access, 1 << 15 | number << 12 | 1).load(None)[0]
+    };
+    for (number, format) in TexelNumber::ALL.iter().enumerate().take(6) {
+        let (dword, half) = if format.is_integer() { (1, 1) } else { (0x3f80_0000, 0x3c00) };
+        let found = [TexelCells::Dwords, TexelCells::Halves, TexelCells::UpperHalf]
+            .map(|cells| one(number as u32, cells));
+        assert_eq!(found, [dword, half, half << 16], "{format:?}");
+    }
+}
+
+/// Formats in instructions: components that the format lacks read as 0, and absent ones are stored
+/// as 0. Formats that do not exist have no bytes.
+#[test]
+fn formats_in_instructions_and_formats_that_do_not_exist() {
+    let mut random = Random::new(2402);
+    for format in formats() {
+        for (access, shape) in accesses(Some(format)) {
+            // The resource has no say.
+            let found = BufferTexel::new(access, random.next() as u32);
+            let names = [format.data.name(), format.number.name()];
+            for _ in 0..4 {
+                let bits = u128::from(random.next()) << 64 | u128::from(random.next());
+                let bits = bits & (u128::MAX >> (128 - 8 * format.data.bytes()));
+                let expected = reference::load(names, None, shape, Some(bits));
+                assert_eq!(
+                    found.load(Some(words(bits)))[..expected.len()],
+                    expected,
+                    "{access:?} of {bits:#x}"
+                );
+                let cells = [(); 4].map(|()| random.pattern::<F32>() as u32);
+                let expected = reference::store(names, None, shape, &cells);
+                assert_eq!(texel(found.store(cells)), expected, "{access:?} of {cells:x?}");
+            }
+        }
+    }
+    for (data, number) in (0..16).flat_map(|data| (0..8).map(move |number| (data, number))) {
+        if TexelFormat::of_buffer(data, number).is_none() {
+            let access = TexelAccess { format: None, count: 4, cells: TexelCells::Dwords };
+            let found = BufferTexel::new(access, data << 15 | number << 12 | 0xfac);
+            assert_eq!((found.bytes(), found.load(None)), (0, [0; 4]), "{data} {number}");
+        }
+    }
 }

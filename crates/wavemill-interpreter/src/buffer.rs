@@ -1,14 +1,15 @@
 //! Accesses through buffer resources (Vega ISA 8.1).
 //!
 //! The resource is four uniform cells. Each lane's offset and index are checked against it dword by
-//! dword: an out-of-range load reads 0, an out-of-range store or atomic does nothing. Memory in
-//! range must also be in an allocation, or the access faults.
+//! dword, those of a texel as a whole: an out-of-range load reads 0, an out-of-range store or atomic
+//! does nothing. Memory in range must also be in an allocation, or the access faults.
 //!
 //! *Modelled*: the formulas of the manual (Vega ISA 8.1.5) leave the uniform offset and the size of
 //! the access out of the range check. Here both count. The evidence is in
 //! `wavemill-lift/tests/memory/buffer_range.rs`.
 
-use wavemill_ir::{BufferAddr, MemType, Width};
+use wavemill_float::texel::BufferTexel;
+use wavemill_ir::{BufferAddr, MemType, TexelAccess, Width};
 
 use super::address::{ALIGNED, LanePtr, global, is_absent, is_row, refuse, row};
 use super::atomic::{Data, Place, Places, misaligned};
@@ -62,7 +63,7 @@ impl Resource {
     /// *Modelled*, as the module says: a resource that adds the lane is never checked, and the
     /// index is checked only if the instruction has an index and the resource a stride. The manual
     /// leaves combinations undefined that are neither private memory nor raw nor structured.
-    fn decode(words: [u32; 4], idxen: bool, uniform: u32) -> Resource {
+    fn decode(words: [u32; 4], idxen: bool, uniform: u32, texels: bool) -> Resource {
         let base = u64::from(words[0]) | u64::from(words[1] & 0xffff) << 32;
         let add_lane = words[3] >> 23 & 1 != 0;
         let swizzled = words[1] >> 31 != 0;
@@ -75,7 +76,7 @@ impl Resource {
         } else {
             Range::Bytes(records.saturating_sub(uniform.into()))
         };
-        if add_lane {
+        if add_lane && !texels {
             // The data format field holds more bits of the stride.
             stride |= u64::from(words[3] >> 15 & 0xf) << 14;
         }
@@ -86,14 +87,33 @@ impl Resource {
     /// Address of a component of `size` bytes; `None` if it is out of range.
     #[inline(always)]
     fn address(&self, index: u64, offset: u64, size: u64) -> Option<u64> {
-        let within = match self.range {
+        self.contains(index, offset, size).then(|| self.address_in_range(index, offset))
+    }
+
+    /// Whether `size` bytes are in range.
+    #[inline(always)]
+    fn contains(&self, index: u64, offset: u64, size: u64) -> bool {
+        match self.range {
             Range::Unchecked => true,
             Range::Bytes(n) => offset + size <= n,
             Range::Records(n) => index < n,
-        };
-        if !within {
-            return None;
         }
+    }
+
+    /// Whether component `k` of an access is in range.
+    #[inline(always)]
+    fn has(&self, (index, offset): (u64, u64), k: u32, shape: Shape) -> bool {
+        let Shape { size, count, whole } = shape;
+        if whole {
+            self.contains(index, offset, u64::from(size * count))
+        } else {
+            self.contains(index, offset + u64::from(size * k), u64::from(size))
+        }
+    }
+
+    /// Address of bytes that are in range.
+    #[inline(always)]
+    fn address_in_range(&self, index: u64, offset: u64) -> u64 {
         let displacement = match self.swizzle {
             None => self.stride * index + offset,
             Some(lanes) => {
@@ -103,7 +123,7 @@ impl Resource {
                 (outer * self.stride + element * ELEMENT) * lanes + inner * ELEMENT + rest
             }
         };
-        Some(self.base.wrapping_add(displacement))
+        self.base.wrapping_add(displacement)
     }
 
     /// Whether a component of `size` bytes is in two elements of a swizzled buffer, which are not
@@ -128,11 +148,11 @@ unsafe fn words(ctx: *mut Ctx, op: *mut HostOp) -> ([u32; 4], u32) {
 }
 
 #[inline(always)]
-unsafe fn resource<const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> Resource {
+unsafe fn resource<const IDXEN: bool, const TEXELS: bool>(ctx: *mut Ctx, op: *mut HostOp) -> Resource {
     // SAFETY: the contract of handlers.
     unsafe {
         let (words, uniform) = words(ctx, op);
-        let mut r = Resource::decode(words, IDXEN, uniform);
+        let mut r = Resource::decode(words, IDXEN, uniform, TEXELS);
         r.private = r.range == Range::Unchecked && (*ctx).private.is_anyones(r.base);
         r.base = r.base.wrapping_add(uniform.into());
         r
@@ -199,27 +219,28 @@ unsafe fn note(ctx: *mut Ctx, lanes: u64) {
 /// Host memory of the components of all lanes; null where they are out of range.
 type Components<const N: usize> = [[*mut u8; N]; LANES];
 
-/// Finds the memory of all active lanes: `N` components of `size` bytes each. `false` means that
-/// some lane was refused and the exit is set.
+/// Finds the memory of all active lanes: the components of the shape, `N` at most. `false` means
+/// that some lane was refused and the exit is set.
 #[inline(always)]
 unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
     ctx: *mut Ctx,
     op: *mut HostOp,
-    size: u32,
+    r: &Resource,
+    shape: Shape,
     access: Access,
     lanes: &mut Components<N>,
 ) -> bool {
     // SAFETY: the contract of handlers.
     unsafe {
-        let r = resource::<IDXEN>(ctx, op);
+        let (size, count) = (shape.size, shape.count as usize);
         let mut refused = None;
         for_lanes(lane_mask(ctx, op), |lane| {
-            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
-            for (k, p) in lanes[lane].iter_mut().enumerate() {
+            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, r, lane);
+            for (k, p) in lanes[lane].iter_mut().enumerate().take(count) {
                 *p = std::ptr::null_mut();
-                let offset = offset + u64::from(size) * k as u64;
-                if let Some(address) = r.address(index, offset, u64::from(size)) {
-                    match host(ctx, op, &r, address, u64::from(size), access) {
+                if r.has((index, offset), k as u32, shape) {
+                    let address = r.address_in_range(index, offset + u64::from(size) * k as u64);
+                    match host(ctx, op, r, address, u64::from(size), access) {
                         Ok(host) => *p = host,
                         Err((at, space)) => {
                             refuse(ctx, &mut refused, lane, at, space);
@@ -238,7 +259,7 @@ unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
         if r.range != Range::Unchecked {
             let mut out_of_range = 0;
             for_lanes(lane_mask(ctx, op), |lane| {
-                out_of_range |= u64::from(lanes[lane].iter().any(|p| p.is_null())) << lane;
+                out_of_range |= u64::from(lanes[lane].iter().take(count).any(|p| p.is_null())) << lane;
             });
             note(ctx, out_of_range);
         }
@@ -248,22 +269,26 @@ unsafe fn locate<const OFFEN: bool, const IDXEN: bool, const N: usize>(
 
 /// Whether a component of some active lane is in two elements.
 #[inline(always)]
-unsafe fn straddles<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp, size: u32) -> bool {
+unsafe fn straddles<const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    r: &Resource,
+    size: u32,
+) -> bool {
     // SAFETY: the contract of handlers.
     unsafe {
         if size == 1 {
             return false;
         }
-        let r = resource::<IDXEN>(ctx, op);
         if !OFFEN {
             // The same offset in all lanes.
-            let (_, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, 0);
+            let (_, offset) = indices::<OFFEN, IDXEN>(ctx, op, r, 0);
             return r.straddles(offset, u64::from(size));
         }
         let mut any = false;
         if r.swizzle.is_some() {
             for_lanes(lane_mask(ctx, op), |lane| {
-                let (_, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
+                let (_, offset) = indices::<OFFEN, IDXEN>(ctx, op, r, lane);
                 any |= r.straddles(offset, u64::from(size));
             });
         }
@@ -271,32 +296,63 @@ unsafe fn straddles<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mu
     }
 }
 
-/// Calls `f` for every in-range piece that the active lanes access, `n` components of `size`
-/// bytes each: lane, guest address, bytes, and for private memory the offset in the lane's part.
+/// Calls `f` for every in-range piece that the active lanes access: lane, guest address, bytes, and
+/// for private memory the offset in the lane's part.
 pub(super) unsafe fn for_components<const OFFEN: bool, const IDXEN: bool>(
     ctx: *mut Ctx,
     op: *mut HostOp,
-    (size, n): (u32, u32),
+    shape: Shape,
+    f: impl FnMut(usize, u64, u32, Option<u64>),
+) {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let r = resource::<IDXEN, false>(ctx, op);
+        for_pieces::<OFFEN, IDXEN>(ctx, op, &r, shape, f);
+    }
+}
+
+/// [`for_components`] of texels; the result is the number of bytes that each lane requests.
+pub(super) unsafe fn for_texels<const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    access: TexelAccess,
+    f: impl FnMut(usize, u64, u32, Option<u64>),
+) -> u32 {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let texel = texel(ctx, op, access);
+        let r = resource::<IDXEN, true>(ctx, op);
+        for_pieces::<OFFEN, IDXEN>(ctx, op, &r, Shape::of_texel(&texel), f);
+        texel.bytes()
+    }
+}
+
+unsafe fn for_pieces<const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    r: &Resource,
+    shape: Shape,
     mut f: impl FnMut(usize, u64, u32, Option<u64>),
 ) {
     // SAFETY: the contract of handlers.
     unsafe {
-        let r = resource::<IDXEN>(ctx, op);
-        let (private, size) = ((*ctx).private, u64::from(size));
+        let (private, size) = ((*ctx).private, u64::from(shape.size));
         let mut found = |lane: usize, address: u64, bytes: u64| {
             let offset = r.private.then(|| private.offset_in_lane(address));
             f(lane, address, bytes as u32, offset);
         };
         for_lanes(lane_mask(ctx, op), |lane| {
-            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
-            for k in 0..u64::from(n) {
-                let component = offset + size * k;
-                let Some(address) = r.address(index, component, size) else { continue };
+            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, r, lane);
+            for k in 0..shape.count {
+                if !r.has((index, offset), k, shape) {
+                    continue;
+                }
+                let component = offset + size * u64::from(k);
                 if r.straddles(component, size) {
-                    let bytes = (0..size).filter_map(|at| r.address(index, component + at, 1));
+                    let bytes = (0..size).map(|at| r.address_in_range(index, component + at));
                     bytes.for_each(|address| found(lane, address, 1));
                 } else {
-                    found(lane, address, size);
+                    found(lane, r.address_in_range(index, component), size);
                 }
             }
         });
@@ -306,38 +362,35 @@ pub(super) unsafe fn for_components<const OFFEN: bool, const IDXEN: bool>(
 /// Bytes of the components of all lanes, one after the other.
 type Pieces = [[u8; 16]; LANES];
 
-/// Moves the bytes of `n` components of `size` bytes in all active lanes, byte by byte.
-/// Out-of-range bytes are loaded as 0 and never stored. `false` means that some lane was refused,
+/// Moves the bytes of the components in all active lanes, byte by byte. Out-of-range bytes are loaded as 0 and never stored. `false` means that some lane was refused,
 /// nothing has moved, and the exit is set.
 #[cold]
 #[inline(never)]
 unsafe fn move_bytes<const OFFEN: bool, const IDXEN: bool>(
     ctx: *mut Ctx,
     op: *mut HostOp,
-    (size, n): (u32, u32),
+    r: &Resource,
+    shape: Shape,
     access: Access,
     pieces: &mut Pieces,
 ) -> bool {
     // SAFETY: the contract of handlers; `global` vouches for host memory.
     unsafe {
-        let r = resource::<IDXEN>(ctx, op);
         let mut places = [[std::ptr::null_mut(); 16]; LANES];
         let (mut refused, mut out_of_range) = (None, 0);
         for_lanes(lane_mask(ctx, op), |lane| {
-            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
-            for at in 0..size * n {
-                let component = offset + u64::from(at / size * size);
-                if r.address(index, component, u64::from(size)).is_none() {
+            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, r, lane);
+            for at in 0..shape.size * shape.count {
+                if !r.has((index, offset), at / shape.size, shape) {
                     out_of_range |= 1 << lane;
                     continue;
                 }
-                if let Some(address) = r.address(index, offset + u64::from(at), 1) {
-                    match host(ctx, op, &r, address, 1, access) {
-                        Ok(host) => places[lane][at as usize] = host,
-                        Err((at, space)) => {
-                            refuse(ctx, &mut refused, lane, at, space);
-                            break;
-                        }
+                let address = r.address_in_range(index, offset + u64::from(at));
+                match host(ctx, op, r, address, 1, access) {
+                    Ok(host) => places[lane][at as usize] = host,
+                    Err((at, space)) => {
+                        refuse(ctx, &mut refused, lane, at, space);
+                        break;
                     }
                 }
             }
@@ -374,7 +427,7 @@ unsafe fn contiguous<const OFFEN: bool, const IDXEN: bool>(
         if IDXEN || lane_mask(ctx, op) != !0 || (OFFEN && !is_row(op, 0)) {
             return std::ptr::null_mut();
         }
-        let r = resource::<IDXEN>(ctx, op);
+        let r = resource::<IDXEN, false>(ctx, op);
         let spill = r.add_lane && r.swizzle == Some(64);
         let linear = !r.add_lane && r.swizzle.is_none();
         if OFFEN {
@@ -427,23 +480,32 @@ fn consecutive<const N: usize>(places: &[*mut u8; N]) -> usize {
 /// Value of out-of-range loads.
 static ZERO: [u8; 4] = [0; 4];
 
-/// The components of an access of a type: dwords, or one narrow value.
-#[inline(always)]
-unsafe fn locate_type<const TYPE: u8, const OFFEN: bool, const IDXEN: bool, const N: usize>(
-    ctx: *mut Ctx,
-    op: *mut HostOp,
-    access: Access,
-    lanes: &mut Components<N>,
-) -> bool {
-    // SAFETY: the contract of handlers.
-    unsafe { locate::<OFFEN, IDXEN, N>(ctx, op, const { shape(memory_type(TYPE)).0 }, access, lanes) }
+/// The components of a lane's access, in consecutive bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    /// Bytes of a component: 1, 2 or 4.
+    pub size: u32,
+    /// Number of components, at most 4.
+    pub count: u32,
+    /// Whether all of them are in range or none.
+    pub whole: bool,
 }
 
-/// Bytes of a component of a type, and how many components it has.
-pub(super) const fn shape(t: MemType) -> (u32, u32) {
-    match t {
-        MemType::Dwords(n) => (4, n as u32),
-        narrow => (narrow.bytes(), 1),
+impl Shape {
+    /// The components of a type: dwords, or one narrow value.
+    pub(super) const fn of_type(t: MemType) -> Shape {
+        let (size, count) = match t {
+            MemType::Dwords(n) => (4, n as u32),
+            narrow => (narrow.bytes(), 1),
+        };
+        Shape { size, count, whole: false }
+    }
+
+    /// The dwords of a texel, or its narrow value.
+    fn of_texel(texel: &BufferTexel) -> Shape {
+        let bytes = texel.bytes();
+        let size = bytes.clamp(1, 4);
+        Shape { size, count: bytes / size, whole: true }
     }
 }
 
@@ -459,10 +521,10 @@ unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
         // SAFETY: the contract of handlers; `locate` vouches for host memory.
         unsafe {
             let dst = (*ctx).base.add((*op).dst as usize);
-            if straddles::<OFFEN, IDXEN>(ctx, op, const { shape(memory_type(TYPE)).0 }) {
+            let (r, shape) = (resource::<IDXEN, false>(ctx, op), const { Shape::of_type(memory_type(TYPE)) });
+            if straddles::<OFFEN, IDXEN>(ctx, op, &r, shape.size) {
                 let mut pieces = [[0; 16]; LANES];
-                let shape = (const { shape(memory_type(TYPE)).0 }, N as u32);
-                if !move_bytes::<OFFEN, IDXEN>(ctx, op, shape, Access::Load, &mut pieces) {
+                if !move_bytes::<OFFEN, IDXEN>(ctx, op, &r, shape, Access::Load, &mut pieces) {
                     return std::ptr::null_mut();
                 }
                 for_lanes(lane_mask(ctx, op), |lane| {
@@ -479,7 +541,7 @@ unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
                 return HostOp::next(op);
             }
             let mut lanes: Components<N> = [[std::ptr::null_mut(); N]; LANES];
-            if !locate_type::<TYPE, OFFEN, IDXEN, N>(ctx, op, Access::Load, &mut lanes) {
+            if !locate::<OFFEN, IDXEN, N>(ctx, op, &r, shape, Access::Load, &mut lanes) {
                 return std::ptr::null_mut();
             }
             let mask = lane_mask(ctx, op);
@@ -545,7 +607,8 @@ unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
     ) -> *mut HostOp {
         // SAFETY: the contract of handlers; `locate` vouches for host memory.
         unsafe {
-            if straddles::<OFFEN, IDXEN>(ctx, op, const { shape(memory_type(TYPE)).0 }) {
+            let (r, shape) = (resource::<IDXEN, false>(ctx, op), const { Shape::of_type(memory_type(TYPE)) });
+            if straddles::<OFFEN, IDXEN>(ctx, op, &r, shape.size) {
                 let mut pieces = [[0; 16]; LANES];
                 for_lanes(lane_mask(ctx, op), |lane| {
                     let piece = pieces[lane].as_mut_ptr();
@@ -557,14 +620,13 @@ unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
                         raw::store_u32(piece.add(4 * k), data(ctx, op, 3, k, lane));
                     }
                 });
-                let shape = (const { shape(memory_type(TYPE)).0 }, N as u32);
-                if !move_bytes::<OFFEN, IDXEN>(ctx, op, shape, Access::Store, &mut pieces) {
+                if !move_bytes::<OFFEN, IDXEN>(ctx, op, &r, shape, Access::Store, &mut pieces) {
                     return std::ptr::null_mut();
                 }
                 return HostOp::next(op);
             }
             let mut lanes: Components<N> = [[std::ptr::null_mut(); N]; LANES];
-            if !locate_type::<TYPE, OFFEN, IDXEN, N>(ctx, op, Access::Store, &mut lanes) {
+            if !locate::<OFFEN, IDXEN, N>(ctx, op, &r, shape, Access::Store, &mut lanes) {
                 return std::ptr::null_mut();
             }
             let same = |a: usize, b: usize| lanes[a] == lanes[b];
@@ -610,6 +672,156 @@ unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
     }
 }
 
+/// The texels of an access, with the formats and selections of its resource.
+#[inline(always)]
+unsafe fn texel(ctx: *mut Ctx, op: *mut HostOp, access: TexelAccess) -> BufferTexel {
+    // SAFETY: the contract of handlers.
+    unsafe { BufferTexel::new(access, words(ctx, op).0[3]) }
+}
+
+/// Dwords of a texel whose bytes are in pieces of memory.
+#[inline(always)]
+unsafe fn read_texel(places: &[*mut u8; 4], shape: Shape) -> [u32; 4] {
+    let mut texel = [0; 4];
+    // SAFETY: `locate` vouches for the memory.
+    unsafe {
+        match shape.size {
+            1 => texel[0] = raw::load_u8(places[0]).into(),
+            2 => texel[0] = raw::load_u16(places[0]).into(),
+            _ => {
+                let (together, apart) =
+                    texel[..shape.count as usize].split_at_mut(consecutive(places).min(shape.count as usize));
+                raw::load_dwords(places[0], together);
+                for (value, p) in apart.iter_mut().zip(&places[together.len()..]) {
+                    *value = raw::load_u32(*p);
+                }
+            }
+        }
+    }
+    texel
+}
+
+/// Writes the dwords of a texel.
+#[inline(always)]
+unsafe fn write_texel(places: &[*mut u8; 4], shape: Shape, texel: [u32; 4]) {
+    // SAFETY: `locate` vouches for the memory.
+    unsafe {
+        match shape.size {
+            1 => raw::store_u8(places[0], texel[0] as u8),
+            2 => raw::store_u16(places[0], texel[0] as u16),
+            _ => {
+                let (together, apart) =
+                    texel[..shape.count as usize].split_at(consecutive(places).min(shape.count as usize));
+                raw::store_dwords(places[0], together);
+                for (value, p) in apart.iter().zip(&places[together.len()..]) {
+                    raw::store_u32(*p, *value);
+                }
+            }
+        }
+    }
+}
+
+unsafe fn load_texels<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers; `locate` vouches for host memory.
+    unsafe {
+        let access = (*op).own.texel.access;
+        let (texel, mask) = (texel(ctx, op, access), lane_mask(ctx, op));
+        let (r, shape) = (resource::<IDXEN, true>(ctx, op), Shape::of_texel(&texel));
+        let dst = (*ctx).base.add((*op).dst as usize);
+        let write = |lane: usize, cells: [u32; 4]| {
+            for (k, value) in cells.into_iter().enumerate().take(access.dwords().into()) {
+                let cell = dst.add(k * ROW_BYTES as usize + 4 * lane).cast::<u32>();
+                cell.write(if access.keeps_half() { cell.read() & 0xffff | value } else { value });
+            }
+        };
+        if shape.count == 0 {
+            let cells = texel.load(None);
+            for_lanes(mask, |lane| write(lane, cells));
+            return HostOp::next(op);
+        }
+        if straddles::<OFFEN, IDXEN>(ctx, op, &r, shape.size) {
+            let mut pieces = [[0; 16]; LANES];
+            if !move_bytes::<OFFEN, IDXEN>(ctx, op, &r, shape, Access::Load, &mut pieces) {
+                return std::ptr::null_mut();
+            }
+            for_lanes(mask, |lane| {
+                let at = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
+                let words = r.has(at, 0, shape).then(|| dwords_of(&pieces[lane]));
+                write(lane, texel.load(words));
+            });
+            return HostOp::next(op);
+        }
+        let mut lanes: Components<4> = [[std::ptr::null_mut(); 4]; LANES];
+        if !locate::<OFFEN, IDXEN, 4>(ctx, op, &r, shape, Access::Load, &mut lanes) {
+            return std::ptr::null_mut();
+        }
+        let read = |lane: usize| {
+            let places = &lanes[lane];
+            texel.load((!places[0].is_null()).then(|| read_texel(places, shape)))
+        };
+        // If all lanes read the same memory, it is read once.
+        if have_one_place(mask, |a, b| lanes[a] == lanes[b]) {
+            let cells = read(mask.trailing_zeros() as usize);
+            for_lanes(mask, |lane| write(lane, cells));
+        } else {
+            for_lanes(mask, |lane| write(lane, read(lane)));
+        }
+        HostOp::next(op)
+    }
+}
+
+/// The bytes of a piece as dwords.
+fn dwords_of(piece: &[u8; 16]) -> [u32; 4] {
+    [0, 4, 8, 12].map(|at| [0, 1, 2, 3].iter().fold(0, |word, n| word | u32::from(piece[at + n]) << (8 * n)))
+}
+
+unsafe fn store_texels<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers; `locate` vouches for host memory.
+    unsafe {
+        let access = (*op).own.texel.access;
+        let (texel, mask) = (texel(ctx, op, access), lane_mask(ctx, op));
+        let (r, shape) = (resource::<IDXEN, true>(ctx, op), Shape::of_texel(&texel));
+        if shape.count == 0 {
+            return HostOp::next(op);
+        }
+        (*ctx).unordered_store = true;
+        let stored = |lane: usize| {
+            let mut cells = [0; 4];
+            for (k, cell) in cells.iter_mut().enumerate().take(access.dwords().into()) {
+                *cell = data(ctx, op, 3, k, lane);
+            }
+            texel.store(cells)
+        };
+        if straddles::<OFFEN, IDXEN>(ctx, op, &r, shape.size) {
+            let mut pieces = [[0; 16]; LANES];
+            for_lanes(mask, |lane| {
+                for (bytes, word) in pieces[lane].chunks_exact_mut(4).zip(stored(lane)) {
+                    bytes.copy_from_slice(&word.to_le_bytes());
+                }
+            });
+            if !move_bytes::<OFFEN, IDXEN>(ctx, op, &r, shape, Access::Store, &mut pieces) {
+                return std::ptr::null_mut();
+            }
+            return HostOp::next(op);
+        }
+        let mut lanes: Components<4> = [[std::ptr::null_mut(); 4]; LANES];
+        if !locate::<OFFEN, IDXEN, 4>(ctx, op, &r, shape, Access::Store, &mut lanes) {
+            return std::ptr::null_mut();
+        }
+        for_last_lanes(
+            mask,
+            !0,
+            |a, b| lanes[a] == lanes[b],
+            |lane| {
+                if !lanes[lane][0].is_null() {
+                    write_texel(&lanes[lane], shape, stored(lane));
+                }
+            },
+        );
+        HostOp::next(op)
+    }
+}
+
 unsafe fn atomic<const WIDE: bool, const OFFEN: bool, const IDXEN: bool>(
     ctx: *mut Ctx,
     op: *mut HostOp,
@@ -618,7 +830,7 @@ unsafe fn atomic<const WIDE: bool, const OFFEN: bool, const IDXEN: bool>(
     unsafe {
         let size = if WIDE { 8 } else { 4 };
         let mask = lane_mask(ctx, op);
-        let r = resource::<IDXEN>(ctx, op);
+        let r = resource::<IDXEN, false>(ctx, op);
         let address = |lane: usize| {
             let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
             r.address(index, offset, u64::from(size)).unwrap_or(0)
@@ -627,7 +839,8 @@ unsafe fn atomic<const WIDE: bool, const OFFEN: bool, const IDXEN: bool>(
             return std::ptr::null_mut();
         }
         let mut lanes: Components<1> = [[std::ptr::null_mut()]; LANES];
-        if !locate::<OFFEN, IDXEN, 1>(ctx, op, size, Access::Atomic, &mut lanes) {
+        let shape = Shape { size, count: 1, whole: false };
+        if !locate::<OFFEN, IDXEN, 1>(ctx, op, &r, shape, Access::Atomic, &mut lanes) {
             return std::ptr::null_mut();
         }
         (*ctx).unordered_store = true;
@@ -650,7 +863,30 @@ unsafe fn check<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut Ho
     // SAFETY: the contract of handlers.
     unsafe {
         let Checked { size, count, .. } = Checked::of(op);
-        let r = resource::<IDXEN>(ctx, op);
+        let r = resource::<IDXEN, false>(ctx, op);
+        check_shape::<OFFEN, IDXEN>(ctx, op, &r, Shape { size, count, whole: false })
+    }
+}
+
+/// Refuses texels out of the resource's range.
+unsafe fn check_texels<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let texel = texel(ctx, op, (*op).own.texel.access);
+        let r = resource::<IDXEN, true>(ctx, op);
+        let size = texel.bytes();
+        check_shape::<OFFEN, IDXEN>(ctx, op, &r, Shape { size, count: size.min(1), whole: true })
+    }
+}
+
+unsafe fn check_shape<const OFFEN: bool, const IDXEN: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    r: &Resource,
+    shape: Shape,
+) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
         let ([.., records, _], uniform) = words(ctx, op);
         let range = match r.range {
             Range::Unchecked => return HostOp::next(op),
@@ -660,27 +896,48 @@ unsafe fn check<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut Ho
         };
         let mut refused = None;
         for_lanes(lane_mask(ctx, op), |lane| {
-            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, lane);
-            let at = |k: u32| offset + u64::from(size * k);
-            let outside = |k: &u32| r.address(index, at(*k), u64::from(size)).is_none();
-            if let Some(k) = (0..count).find(outside) {
+            let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, r, lane);
+            if let Some(k) = (0..shape.count).find(|k| !r.has((index, offset), *k, shape)) {
+                let at = offset + u64::from(shape.size * k);
                 let place =
-                    if matches!(range, BufferRange::Bytes(_)) { u64::from(uniform) + at(k) } else { index };
+                    if matches!(range, BufferRange::Bytes(_)) { u64::from(uniform) + at } else { index };
                 refuse(ctx, &mut refused, lane, place, FaultSpace::Buffer(range));
             }
         });
-        verdict(ctx, op, size, refused)
+        verdict(ctx, op, shape.size, refused)
     }
+}
+
+/// The instance of a generic handler for the address form.
+macro_rules! by_address {
+    ($addr:expr, $f:ident) => {
+        match ($addr.offen, $addr.idxen) {
+            (false, false) => $f::<false, false>,
+            (true, false) => $f::<true, false>,
+            (false, true) => $f::<false, true>,
+            (true, true) => $f::<true, true>,
+        }
+    };
 }
 
 /// The handler of the check before a buffer operation.
 pub(super) fn check_handler(addr: BufferAddr) -> Handler {
-    match (addr.offen, addr.idxen) {
-        (false, false) => check::<false, false>,
-        (true, false) => check::<true, false>,
-        (false, true) => check::<false, true>,
-        (true, true) => check::<true, true>,
-    }
+    by_address!(addr, check)
+}
+
+/// The handler of the check before an access to texels.
+pub(super) fn texel_check_handler(addr: BufferAddr) -> Handler {
+    by_address!(addr, check_texels)
+}
+
+/// The handler of a load of texels; it needs the access with it.
+pub(super) fn texel_load_handler(addr: BufferAddr) -> Handler {
+    by_address!(addr, load_texels)
+}
+
+/// The handler of a store of texels; it needs the access with it.
+pub(super) fn texel_store_handler(addr: BufferAddr) -> Handler {
+    by_address!(addr, store_texels)
 }
 
 /// Calls a generic function with constants for the address form.

@@ -17,7 +17,7 @@ use wavemill_ir::{
 use super::body::Shape;
 use super::cost::{OperationCost, goes_lane_by_lane};
 use super::float::{FloatInfo, Outcome, Source};
-use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own, SiteCache, UNIFORM};
+use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own, SiteCache, Texel, UNIFORM};
 use super::probe::Site;
 use super::{
     Tier, atomic, buffer, compare, control, image, indexed, lane, matrix, mem, scalar, smem, status, step,
@@ -405,6 +405,9 @@ impl<'a> Compiler<'a> {
         let inst = self.with_existing_sources(&inst)?;
         let mut h = self.plain(&inst, run);
         h.k[3] = checked;
+        if let Op::BufferLoadTexel(access, _) | Op::BufferStoreTexel(access, _) = inst.op {
+            h.own = Texel::own(access);
+        }
         self.ops.push(h);
         Ok(())
     }
@@ -487,6 +490,14 @@ impl<'a> Compiler<'a> {
             }
             Op::BufferStore(t, addr) => {
                 self.ops.push(self.plain(inst, buffer::store_handler(t, addr)));
+            }
+            Op::BufferLoadTexel(access, addr) => {
+                let h = self.plain(inst, buffer::texel_load_handler(addr));
+                self.ops.push(HostOp { own: Texel::own(access), ..h });
+            }
+            Op::BufferStoreTexel(access, addr) => {
+                let h = self.plain(inst, buffer::texel_store_handler(addr));
+                self.ops.push(HostOp { own: Texel::own(access), ..h });
             }
             Op::BufferAtomic(op, w, addr) => {
                 let h = self.atomic(inst, buffer::atomic_handler(w, addr), op, w);

@@ -13,7 +13,7 @@ pub struct OperationCost {
     pub host_operations: u32,
     /// Whether its lanes go one by one through scalar code or library calls: float operations and
     /// modes without a vector form, conversions between small float formats, permutations of lanes,
-    /// atomics.
+    /// atomics, texels.
     ///
     /// Plain loads and stores do not count, although they go lane by lane if lanes access scattered
     /// memory. NaN lanes, which the scalar library repairs after vector code, do not count either.
@@ -37,6 +37,8 @@ pub(super) fn goes_lane_by_lane(op: Op) -> bool {
         Op::Atomic(..)
         | Op::BufferAtomic(..)
         | Op::Image(_)
+        | Op::BufferLoadTexel(..)
+        | Op::BufferStoreTexel(..)
         | Op::FormatCvt(_)
         | Op::Transpose(_)
         | Op::Swizzle(_) => true,

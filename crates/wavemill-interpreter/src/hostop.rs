@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use wavemill_ir::{FaultKind, LANES};
+use wavemill_ir::{FaultKind, LANES, TexelAccess};
 
 use super::atomic::Perform;
 use super::float::FloatInfo;
@@ -85,6 +85,8 @@ pub(super) union Own {
     pub site: SiteCache,
     /// For an atomic.
     pub atomic: Atomic,
+    /// For an access to texels.
+    pub texel: Texel,
     /// For a terminator: its targets.
     pub jump: Jump,
     /// For a probe: the data of its instruction.
@@ -107,6 +109,22 @@ pub(super) struct Atomic {
     pub site: SiteCache,
     /// The operation itself.
     pub perform: Perform,
+}
+
+/// Data of an access to texels.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct Texel {
+    /// The last allocation, at the same offset as in other memory operations.
+    pub site: SiteCache,
+    /// What it moves.
+    pub access: TexelAccess,
+}
+
+impl Texel {
+    pub(super) const fn own(access: TexelAccess) -> Own {
+        Own { texel: Texel { site: SiteCache::EMPTY, access } }
+    }
 }
 
 impl std::fmt::Debug for Own {

@@ -107,12 +107,19 @@ pub(super) fn handler(op: Op, strict: Strict) -> Option<(Handler, u64)> {
         // The source decides on the number of bytes.
         Op::LdsDirect if strict.lds => (atomic::direct_check, whole(0, Access::Load)),
         Op::BufferLoad(ty, addr) if strict.buffers => {
-            let (size, count) = buffer::shape(ty);
+            let buffer::Shape { size, count, .. } = buffer::Shape::of_type(ty);
             (buffer::check_handler(addr), Checked { size, count, access: Access::Load }.pack())
         }
         Op::BufferStore(ty, addr) if strict.buffers => {
-            let (size, count) = buffer::shape(ty);
+            let buffer::Shape { size, count, .. } = buffer::Shape::of_type(ty);
             (buffer::check_handler(addr), Checked { size, count, access: Access::Store }.pack())
+        }
+        // The format decides on the number of bytes.
+        Op::BufferLoadTexel(_, addr) if strict.buffers => {
+            (buffer::texel_check_handler(addr), whole(0, Access::Load))
+        }
+        Op::BufferStoreTexel(_, addr) if strict.buffers => {
+            (buffer::texel_check_handler(addr), whole(0, Access::Store))
         }
         Op::BufferAtomic(_, width, addr) if strict.buffers => {
             (buffer::check_handler(addr), whole(4 * u32::from(width.dwords()), Access::Atomic))

@@ -7,14 +7,16 @@ use wavemill_oracle::SplitMix64;
 
 /// The fields of a resource that matter.
 #[derive(Clone, Copy, Debug, Default)]
-struct Fields {
-    base: u64,
-    stride: u64,
-    records: u32,
-    swizzle: bool,
+pub(crate) struct Fields {
+    pub(crate) base: u64,
+    pub(crate) stride: u64,
+    pub(crate) records: u32,
+    pub(crate) swizzle: bool,
     /// 8 << this.
-    index_stride: u32,
-    add_tid: bool,
+    pub(crate) index_stride: u32,
+    pub(crate) add_tid: bool,
+    /// Bits 18:0 of the last word: selections and formats. With 0, any format works.
+    pub(crate) format: u32,
 }
 
 impl Fields {
@@ -28,7 +30,11 @@ impl Fields {
             // works.
             self.index_stride << 21
                 | u32::from(self.add_tid) << 23
-                | if self.add_tid { (stride >> 14 & 15) << 15 } else { 4 << 15 },
+                | match self.format {
+                    0 if self.add_tid => (stride >> 14 & 15) << 15,
+                    0 => 4 << 15,
+                    format => format,
+                },
         ]
     }
 
@@ -52,9 +58,9 @@ impl Fields {
     }
 }
 
-const SIZE: usize = 64 * 1024;
+pub(crate) const SIZE: usize = 64 * 1024;
 
-fn filled(memory: &GuestMemory) -> (u64, Vec<u8>) {
+pub(crate) fn filled(memory: &GuestMemory) -> (u64, Vec<u8>) {
     let mut random = SplitMix64::new(11);
     let buffer = memory.allocate("buffer", SIZE as u64, 256).unwrap();
     let bytes: Vec<u8> = (0..SIZE).map(|_| random.next_u64() as u8).collect();
@@ -62,7 +68,7 @@ fn filled(memory: &GuestMemory) -> (u64, Vec<u8>) {
     (buffer, bytes)
 }
 
-fn with_resource(setup: &mut Setup, f: Fields, soffset: u32) {
+pub(crate) fn with_resource(setup: &mut Setup, f: Fields, soffset: u32) {
     for (i, w) in f.words().into_iter().enumerate() {
         setup.cells.push((Uni(4 + i as u16), w));
     }
@@ -70,18 +76,18 @@ fn with_resource(setup: &mut Setup, f: Fields, soffset: u32) {
 }
 
 /// A random resource and access that stay inside the memory.
-struct Trial {
-    fields: Fields,
-    addr: BufferAddr,
+pub(crate) struct Trial {
+    pub(crate) fields: Fields,
+    pub(crate) addr: BufferAddr,
     index: [u32; 64],
     offset: [u32; 64],
     imm: u32,
     soffset: u32,
-    exec: u64,
+    pub(crate) exec: u64,
 }
 
 impl Trial {
-    fn new(random: &mut SplitMix64, base: u64) -> Trial {
+    pub(crate) fn new(random: &mut SplitMix64, base: u64) -> Trial {
         let fields = Fields {
             base: base + 256 * random.below(4),
             stride: random.pick(&[0, 0, 4, 16, 20]),
@@ -89,6 +95,7 @@ impl Trial {
             swizzle: random.below(3) == 0,
             index_stride: random.below(4) as u32,
             add_tid: random.below(3) == 0,
+            format: 0,
         };
         let rising = random.below(3) == 0;
         let first = 4 * random.below(32) as u32;
@@ -109,7 +116,7 @@ impl Trial {
         }
     }
 
-    fn setup(&self) -> Setup {
+    pub(crate) fn setup(&self) -> Setup {
         let mut setup = Setup::one_wave(self.exec);
         with_resource(&mut setup, self.fields, self.soffset);
         let both = self.addr.offen && self.addr.idxen;
@@ -137,12 +144,22 @@ impl Trial {
         }))
     }
 
-    fn operands(&self, data: Operand) -> [Operand; 4] {
+    /// Offsets in the buffer of the bytes of a texel of a lane; `None` if it is out of range, as a
+    /// whole.
+    pub(crate) fn texel(&self, buffer: u64, lane: usize, bytes: u64) -> Option<Vec<usize>> {
+        self.place(buffer, lane, 0, bytes)?;
+        // A byte is never out of range on its own.
+        let everywhere = Trial { fields: Fields { records: u32::MAX, ..self.fields }, ..*self };
+        let byte = |at| everywhere.place(buffer, lane, at, 1).expect("no limit")[0];
+        Some((0..bytes).map(byte).collect())
+    }
+
+    pub(crate) fn operands(&self, data: Operand) -> [Operand; 4] {
         let none = !self.addr.offen && !self.addr.idxen;
         [if none { Operand::None } else { v(0) }, s(4), s(8), data]
     }
 
-    fn attrs(&self) -> Attrs {
+    pub(crate) fn attrs(&self) -> Attrs {
         Attrs { imm: self.imm as i32, ..Attrs::default() }
     }
 }

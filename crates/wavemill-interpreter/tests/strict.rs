@@ -3,7 +3,8 @@
 
 use crate::common::{INDEX, Runner, Setup, inst, run_block, runners, s, v};
 use wavemill_ir::{
-    AtomicOp, Attrs, BufferAddr, Inst, IntOp, MemType, Op, Operand, Row, Space, Terminator, Uni, Width,
+    AtomicOp, Attrs, BufferAddr, DataFormat, Inst, IntOp, MemType, Op, Operand, Row, Space, Terminator,
+    TexelAccess, TexelCells, TexelFormat, TexelNumber, Uni, Width,
 };
 use wavemill_machine::{
     Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, GuestMemory, RunError, RunOptions, Strict,
@@ -211,6 +212,15 @@ fn buffer_resources() {
         let found = refused(&fault(&behind, &with_scalar(256), &memory, runner, buffers));
         let range = FaultSpace::Buffer(BufferRange::Bytes(256));
         assert_eq!(found, Some((Access::Load, range, 4, vec![(62, 256), (63, 260)])), "{runner}");
+        // A texel is checked as a whole.
+        let format = TexelFormat::new(DataFormat::D16_16_16_16, TexelNumber::Uint);
+        let texel = TexelAccess { format, count: 1, cells: TexelCells::Dwords };
+        let src = [v(1), s(4), Operand::None];
+        let load = [inst(Op::BufferLoadTexel(texel, by_offset), v(4), &src, Attrs::default())];
+        assert_eq!(refused(&fault(&load, &setup(0, 260), &memory, runner, buffers)), None);
+        let found = refused(&fault(&load, &setup(0, 256), &memory, runner, buffers));
+        let range = FaultSpace::Buffer(BufferRange::Bytes(256));
+        assert_eq!(found, Some((Access::Load, range, 8, vec![(63, 252)])), "{runner}");
         // Records: lane i has index 4 i.
         let by_index = BufferAddr { offen: false, idxen: true };
         let src = [v(1), s(4), Operand::None, v(2)];

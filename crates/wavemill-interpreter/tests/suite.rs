@@ -17,3 +17,4 @@ mod scalar_registers;
 mod schedule;
 mod strict;
 mod tearing;
+mod texels;

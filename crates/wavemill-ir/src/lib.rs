@@ -40,7 +40,7 @@ pub use matrix::{MatrixLanes, MatrixOp, MatrixOperand, MatrixPlace, MatrixSum};
 pub use number_format::NumberFormat;
 pub use op::{
     AtomicOp, BufferAddr, CellRange, CmpPred, CvtOp, Effects, FenceScope, FloatOp, FloatType, IntOp, IntType,
-    LaneOp, MemType, Op, ScalarOp, Signature, Space, Status, Value, Width,
+    LaneOp, MemType, Op, ScalarOp, Signature, Space, Status, TexelAccess, TexelCells, Value, Width,
 };
 pub use reg::{Names, NoNames, Operand, Row, Uni};
 pub use texel::{DataFormat, TexelFormat, TexelNumber};

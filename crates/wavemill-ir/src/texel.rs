@@ -1,5 +1,7 @@
 //! Formats of texels: how up to four components are stored in typed buffers and in images.
 
+use std::fmt;
+
 /// Where the channels of a texel are, and how wide they are. The first digits of a name are the
 /// uppermost bits; the first channel (X) is the lowest one (Mesa's tables for GFX9).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -281,6 +283,13 @@ pub struct TexelFormat {
     pub data: DataFormat,
     /// The values of their bits.
     pub number: TexelNumber,
+}
+
+/// The name in the text form of the IR, such as `8_8_8_8.unorm`.
+impl fmt::Display for TexelFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.data.name(), self.number.name())
+    }
 }
 
 impl TexelFormat {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{
     Attrs, Block, BufferAddr, Cond, FloatType, Inst, IntType, LaneMask, MemType, MemoryScope, Names, NoNames,
-    Omod, Op, Operand, Space, SrcMods, SubDword, Terminator, Width,
+    Omod, Op, Operand, Space, SrcMods, SubDword, Terminator, TexelAccess, TexelCells, Width,
 };
 
 fn lower(f: &mut fmt::Formatter<'_>, v: &dyn fmt::Debug) -> fmt::Result {
@@ -48,6 +48,15 @@ impl fmt::Display for OpName {
             (true, false) => ".idx",
             (true, true) => ".idx.off",
         };
+        let texel = |t: TexelAccess| {
+            let cells = match t.cells {
+                TexelCells::Dwords => "x",
+                TexelCells::Halves => "h",
+                TexelCells::UpperHalf => "hi",
+            };
+            let format = t.format.map_or_else(|| "resource".to_owned(), |format| format.to_string());
+            format!("{format}.{cells}{}", t.count)
+        };
         let bits = |dwords: u8| 32 * u32::from(dwords);
         let name = self.0.signature().name;
         match self.0 {
@@ -83,6 +92,9 @@ impl fmt::Display for OpName {
                 write!(f, "{name}.{}{}", op.name(), width(w))
             }
             Op::BufferLoad(t, a) | Op::BufferStore(t, a) => write!(f, "{name}.{}{}", mem(t), address(a)),
+            Op::BufferLoadTexel(t, a) | Op::BufferStoreTexel(t, a) => {
+                write!(f, "{name}.{}{}", texel(t), address(a))
+            }
             Op::BufferAtomic(op, w, a) => write!(f, "{name}.{}{}{}", op.name(), width(w), address(a)),
             Op::Fence(s) => {
                 write!(f, "{name}.")?;

@@ -1,6 +1,7 @@
 //! Accesses through buffer resources (Vega ISA 8.1).
 
-use wavemill_ir::{AtomicOp, BufferAddr, Inst, LANES, MemType, Width};
+use wavemill_float::texel::BufferTexel;
+use wavemill_ir::{AtomicOp, BufferAddr, Inst, LANES, MemType, TexelAccess, Width};
 use wavemill_machine::{Access, BufferRange, FaultCause, FaultSpace};
 
 use crate::host::Place;
@@ -61,12 +62,20 @@ impl At {
 impl Resource {
     /// Address of `size` bytes; `None` if they are out of range.
     fn address(&self, at: At, size: u32) -> Option<u64> {
-        let At { index, offset } = at;
-        let within = match self.range {
+        self.contains(at, size).then(|| self.address_in_range(at))
+    }
+
+    /// Whether `size` bytes are in range.
+    fn contains(&self, at: At, size: u32) -> bool {
+        match self.range {
             Range::None => true,
-            Range::Bytes(bytes) => offset + u64::from(size) <= bytes,
-            Range::Records(records) => index < records,
-        };
+            Range::Bytes(bytes) => at.offset + u64::from(size) <= bytes,
+            Range::Records(records) => at.index < records,
+        }
+    }
+
+    /// Address of bytes that are in range.
+    fn address_in_range(&self, At { index, offset }: At) -> u64 {
         let displacement = match self.interleaved {
             None => index * self.stride + offset,
             Some(records) => {
@@ -74,7 +83,7 @@ impl Resource {
                 row * records + index % records * ELEMENT + offset % ELEMENT
             }
         };
-        within.then(|| self.base.wrapping_add(displacement))
+        self.base.wrapping_add(displacement)
     }
 
     /// Whether the bytes are in two elements of a swizzled buffer, which are not next to each
@@ -84,12 +93,37 @@ impl Resource {
     }
 }
 
-/// Bytes of a component of a type, and the number of components. Each component is in range or not
-/// independently.
-pub(crate) fn components(ty: MemType) -> (u32, u32) {
-    match ty {
-        MemType::Dwords(count) => (4, count.into()),
-        narrow => (narrow.bytes(), 1),
+/// The components of an access, in consecutive bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Components {
+    /// Bytes of a component: 1, 2 or 4, or 8 for an atomic.
+    size: u32,
+    count: u32,
+    /// Whether a component is in range only if all of them are.
+    whole: bool,
+}
+
+impl Components {
+    /// The components of a type: each one is in range or not independently.
+    pub(crate) fn of_type(ty: MemType) -> Components {
+        match ty {
+            MemType::Dwords(count) => Components { size: 4, count: count.into(), whole: false },
+            narrow => Components::one(narrow.bytes()),
+        }
+    }
+
+    /// A single component.
+    pub(crate) fn one(size: u32) -> Components {
+        Components { size, count: 1, whole: false }
+    }
+
+    /// The dwords or the narrow value of a texel of this many bytes.
+    fn of_texel(bytes: u32) -> Components {
+        match bytes {
+            0 => Components { size: 1, count: 0, whole: true },
+            1 | 2 => Components { whole: true, ..Components::one(bytes) },
+            _ => Components { size: 4, count: bytes / 4, whole: true },
+        }
     }
 }
 
@@ -127,7 +161,7 @@ fn write(pieces: &Pieces<'_>, size: u32, value: [u32; 4]) {
 
 impl<'w> State<'w> {
     /// The resource of an operation.
-    fn resource(&self, inst: &Inst, addr: BufferAddr) -> Resource {
+    fn resource(&self, inst: &Inst, addr: BufferAddr, texels: bool) -> Resource {
         let word = |n| self.cell(inst.src[1], n);
         let uniform = u64::from(self.cell(inst.src[2], 0));
         let base = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
@@ -139,7 +173,7 @@ impl<'w> State<'w> {
             (false, true) => Range::Records(records),
             (false, false) => Range::Bytes(records.saturating_sub(uniform)),
         };
-        if adds_lane {
+        if adds_lane && !texels {
             stride |= u64::from(word(3) >> 15 & 15) << 14;
         }
         let swizzled = word(1) >> 31 != 0;
@@ -190,10 +224,11 @@ impl<'w> State<'w> {
         &mut self,
         inst: &Inst,
         addr: BufferAddr,
-        (size, count): (u32, u32),
+        components: Components,
         access: Access,
     ) -> Result<(Vec<(usize, Pieces<'w>)>, u32), FaultCause> {
-        let (resource, parts) = (self.resource(inst, addr), self.parts(inst, addr));
+        let Components { size, count, whole } = components;
+        let (resource, parts) = (self.resource(inst, addr, whole), self.parts(inst, addr));
         let at = |lane| Self::at(inst, &resource, &parts, lane);
         let lanes = lanes_of(self.mask(inst));
         let apart = access != Access::Atomic
@@ -204,17 +239,19 @@ impl<'w> State<'w> {
         for lane in lanes {
             let (mut pieces, mut complete) = (Vec::new(), true);
             for first in (0..size * count).step_by(piece as usize) {
-                // Only the whole component decides whether it is in range.
+                // Only the whole component, or all of them, decide whether it is in range.
                 let component = at(lane).plus(first / size * size);
-                if resource.address(component, size).is_none() {
+                let within = if whole {
+                    resource.contains(at(lane), size * count)
+                } else {
+                    resource.contains(component, size)
+                };
+                if !within {
                     complete = false;
                     pieces.push(None);
                     continue;
                 }
-                let Some(address) = resource.address(at(lane).plus(first), piece) else {
-                    pieces.push(None);
-                    continue;
-                };
+                let address = resource.address_in_range(at(lane).plus(first));
                 match self.piece(&resource, address, piece, access) {
                     Ok(place) => pieces.push(Some(place)),
                     Err((address, space)) => {
@@ -238,7 +275,7 @@ impl<'w> State<'w> {
         ty: MemType,
         addr: BufferAddr,
     ) -> Result<(), FaultCause> {
-        let (all, size) = self.pieces(inst, addr, components(ty), Access::Load)?;
+        let (all, size) = self.pieces(inst, addr, Components::of_type(ty), Access::Load)?;
         let values = read_all(&all, |pieces| read(pieces, size));
         self.write_loaded(inst, ty, &values);
         Ok(())
@@ -251,10 +288,61 @@ impl<'w> State<'w> {
         ty: MemType,
         addr: BufferAddr,
     ) -> Result<(), FaultCause> {
-        let (all, size) = self.pieces(inst, addr, components(ty), Access::Store)?;
+        let (all, size) = self.pieces(inst, addr, Components::of_type(ty), Access::Store)?;
         let values = self.stored(inst, 3, ty);
         for (lane, pieces) in last_ones(&all) {
             write(&pieces, size, values[lane]);
+        }
+        Ok(())
+    }
+
+    /// The texels of an access, with what its resource says about them.
+    fn texel(&self, inst: &Inst, access: TexelAccess) -> BufferTexel {
+        BufferTexel::new(access, self.cell(inst.src[1], 3))
+    }
+
+    /// A load of texels.
+    pub(crate) fn buffer_load_texel(
+        &mut self,
+        inst: &Inst,
+        access: TexelAccess,
+        addr: BufferAddr,
+    ) -> Result<(), FaultCause> {
+        let texel = self.texel(inst, access);
+        let components = Components::of_texel(texel.bytes());
+        let (all, size) = self.pieces(inst, addr, components, Access::Load)?;
+        let values = read_all(&all, |pieces| {
+            // All pieces are there, or none.
+            let there = pieces.first().is_some_and(Option::is_some);
+            texel.load(there.then(|| read(pieces, size)))
+        });
+        let kept = if access.keeps_half() { 0xffff } else { 0 };
+        for dword in 0..access.dwords() {
+            let (mut row, mut mask) = (self.row(inst.dst[0], dword), 0);
+            for (lane, cells) in &values {
+                row[*lane] = row[*lane] & kept | cells[usize::from(dword)];
+                mask |= 1 << lane;
+            }
+            self.set_row(inst.dst[0], dword, &row, mask);
+        }
+        Ok(())
+    }
+
+    /// A store of texels.
+    pub(crate) fn buffer_store_texel(
+        &mut self,
+        inst: &Inst,
+        access: TexelAccess,
+        addr: BufferAddr,
+    ) -> Result<(), FaultCause> {
+        let texel = self.texel(inst, access);
+        let components = Components::of_texel(texel.bytes());
+        let (all, size) = self.pieces(inst, addr, components, Access::Store)?;
+        let rows: Vec<Row> = (0..access.dwords()).map(|dword| self.row(inst.src[3], dword)).collect();
+        for (lane, pieces) in last_ones(&all) {
+            let mut cells = [0; 4];
+            cells.iter_mut().zip(&rows).for_each(|(cell, row)| *cell = row[lane]);
+            write(&pieces, size, texel.store(cells));
         }
         Ok(())
     }
@@ -268,10 +356,10 @@ impl<'w> State<'w> {
         addr: BufferAddr,
     ) -> Result<(), FaultCause> {
         let size = 4 * u32::from(width.dwords());
-        let (resource, parts) = (self.resource(inst, addr), self.parts(inst, addr));
+        let (resource, parts) = (self.resource(inst, addr, false), self.parts(inst, addr));
         let address = |lane| resource.address(Self::at(inst, &resource, &parts, lane), size);
         self.aligned(inst, &std::array::from_fn(|lane| address(lane).unwrap_or(0)), size)?;
-        let (all, _) = self.pieces(inst, addr, (size, 1), Access::Atomic)?;
+        let (all, _) = self.pieces(inst, addr, Components::one(size), Access::Atomic)?;
         let place = |pieces: &Pieces<'w>| pieces.first().copied().flatten().unwrap_or(Place::NOWHERE);
         let places: Places<'_> = all.iter().map(|(lane, pieces)| (*lane, place(pieces))).collect();
         // The second datum follows the first one.
@@ -282,15 +370,32 @@ impl<'w> State<'w> {
         Ok(())
     }
 
+    /// Refuses texels that are out of the resource's range.
+    pub(crate) fn check_texels(
+        &self,
+        inst: &Inst,
+        texel: TexelAccess,
+        addr: BufferAddr,
+        access: Access,
+    ) -> Result<(), FaultCause> {
+        match self.texel(inst, texel).bytes() {
+            0 => Ok(()),
+            size => {
+                let components = Components { whole: true, ..Components::one(size) };
+                self.check_buffer(inst, addr, components, access)
+            }
+        }
+    }
+
     /// Refuses accesses that are out of the resource's range.
     pub(crate) fn check_buffer(
         &self,
         inst: &Inst,
         addr: BufferAddr,
-        (size, count): (u32, u32),
+        Components { size, count, whole }: Components,
         access: Access,
     ) -> Result<(), FaultCause> {
-        let (resource, parts) = (self.resource(inst, addr), self.parts(inst, addr));
+        let (resource, parts) = (self.resource(inst, addr, whole), self.parts(inst, addr));
         let range = match resource.range {
             Range::None => return Ok(()),
             Range::Bytes(_) => BufferRange::Bytes(resource.records),

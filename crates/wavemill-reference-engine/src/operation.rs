@@ -58,6 +58,8 @@ impl State<'_> {
             Op::Atomic(op, space, width) => self.atomic(inst, op, space, width)?,
             Op::BufferLoad(ty, addr) => self.buffer_load(inst, ty, addr)?,
             Op::BufferStore(ty, addr) => self.buffer_store(inst, ty, addr)?,
+            Op::BufferLoadTexel(texel, addr) => self.buffer_load_texel(inst, texel, addr)?,
+            Op::BufferStoreTexel(texel, addr) => self.buffer_store_texel(inst, texel, addr)?,
             Op::BufferAtomic(op, width, addr) => self.buffer_atomic(inst, op, width, addr)?,
             Op::Image(op) => self.image(inst, &op)?,
             Op::LdsAppend(append) => self.lds_append(inst, append),

@@ -3,7 +3,7 @@
 use wavemill_ir::{Inst, Op, Operand, Row, Space, Uni};
 use wavemill_machine::{Access, BufferRange, FaultCause, FaultSpace, LDS_APERTURE, Strict};
 
-use crate::buffer::components;
+use crate::buffer::Components;
 use crate::memory::Refused;
 use crate::state::{State, lanes_of};
 
@@ -46,13 +46,17 @@ impl State<'_> {
                 if bytes == 0 { Ok(()) } else { self.check_once(inst, offset, bytes, Access::Load) }
             }
             Op::BufferLoad(ty, addr) if buffers => {
-                self.check_buffer(inst, addr, components(ty), Access::Load)
+                self.check_buffer(inst, addr, Components::of_type(ty), Access::Load)
             }
             Op::BufferStore(ty, addr) if buffers => {
-                self.check_buffer(inst, addr, components(ty), Access::Store)
+                self.check_buffer(inst, addr, Components::of_type(ty), Access::Store)
+            }
+            Op::BufferLoadTexel(texel, addr) if buffers => self.check_texels(inst, texel, addr, Access::Load),
+            Op::BufferStoreTexel(texel, addr) if buffers => {
+                self.check_texels(inst, texel, addr, Access::Store)
             }
             Op::BufferAtomic(_, width, addr) if buffers => {
-                self.check_buffer(inst, addr, (4 * u32::from(width.dwords()), 1), Access::Atomic)
+                self.check_buffer(inst, addr, Components::one(4 * u32::from(width.dwords())), Access::Atomic)
             }
             Op::ScalarBufferLoad(count) if buffers => self.check_scalar(inst, 4, count.into(), Access::Load),
             Op::ScalarBufferStore(count) if buffers => {

@@ -6,7 +6,7 @@ use wavemill_interpreter::Interpreter;
 use wavemill_ir::{
     Attrs, Block, BufferAddr, CellRange, CmpPred, Cond, Inst, IntOp, IntType, LaneControl, LaneMask,
     LanePattern, MatrixLanes, MatrixOp, MatrixSum, MemType, NumberFormat, Op, Operand, Row, ScalarOp, Space,
-    Terminator, Uni, Width,
+    Terminator, TexelAccess, TexelCells, Uni, Width,
 };
 use wavemill_machine::engine::{Engine, Inside, Lds, Surroundings, Task, Wave};
 use wavemill_machine::{GuestMemory, RegisterCounts, Strict};
@@ -107,6 +107,22 @@ fn malformed() -> Vec<Block> {
             Op::BufferStore(MemType::Dwords(2), BufferAddr { offen: true, idxen: true }),
             NONE,
             &[Row(u16::MAX).into(), cell, NONE, row],
+        ),
+        inst(
+            Op::BufferLoadTexel(
+                TexelAccess { format: None, count: 2, cells: TexelCells::UpperHalf },
+                BufferAddr { offen: false, idxen: false },
+            ),
+            Row(1),
+            &[NONE, cell],
+        ),
+        inst(
+            Op::BufferStoreTexel(
+                TexelAccess { format: None, count: 9, cells: TexelCells::Dwords },
+                BufferAddr { offen: false, idxen: false },
+            ),
+            NONE,
+            &[NONE, cell, NONE, row],
         ),
         inst(Op::Transpose(6), Row(1), &[cell]),
         permuted(0, Operand::Const(7)),

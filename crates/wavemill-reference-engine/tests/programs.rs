@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use wavemill_ir::{
-    AtomicOp, Attrs, Block, BufferAddr, CellRange, CmpPred, Cond, CvtOp, DstUnused, FenceScope, FloatOp,
-    FloatType, FormatCvt, FpEnv, Inst, IntOp, IntType, LaneControl, LaneMask, LaneOp, LanePattern,
+    AtomicOp, Attrs, Block, BufferAddr, CellRange, CmpPred, Cond, CvtOp, DataFormat, DstUnused, FenceScope,
+    FloatOp, FloatType, FormatCvt, FpEnv, Inst, IntOp, IntType, LaneControl, LaneMask, LaneOp, LanePattern,
     MatrixLanes, MatrixOp, MatrixSum, MemType, NumberFormat, Omod, Op, Operand, Round, Row, ScalarOp, Space,
-    SrcMods, Status, SubDword, Terminator, Uni, Value, Width, verify,
+    SrcMods, Status, SubDword, Terminator, TexelAccess, TexelCells, TexelFormat, TexelNumber, Uni, Value,
+    Width, verify,
 };
 use wavemill_machine::{CellPair, LDS_APERTURE, RegisterCounts, SCRATCH_APERTURE, Strict};
 use wavemill_oracle::SplitMix64;
@@ -129,6 +130,15 @@ fn matrix(random: &mut SplitMix64) -> MatrixOp {
     }
 }
 
+/// An access to texels of a format, or of the resource's format.
+fn texels(random: &mut SplitMix64) -> TexelAccess {
+    let data = random.pick(DataFormat::OF_BUFFERS);
+    let format = TexelFormat::new(data, random.pick(TexelNumber::ALL));
+    let cells = random.pick(&[TexelCells::Dwords, TexelCells::Halves, TexelCells::UpperHalf]);
+    let count = if cells == TexelCells::UpperHalf { 1 } else { 1 + random.below(4) as u8 };
+    TexelAccess { format, count, cells }
+}
+
 fn operation(random: &mut SplitMix64) -> Op {
     let width = random.pick(&WIDTHS);
     let addr = BufferAddr { offen: !random.one_in(3), idxen: random.one_in(3) };
@@ -167,6 +177,10 @@ fn operation(random: &mut SplitMix64) -> Op {
         24 | 25 => Op::Load(space, ty),
         26 => Op::Store(space, ty),
         27 => Op::Atomic(random.pick(AtomicOp::ALL), random.pick(&SPACES[..3]), width),
+        28 | 29 if random.one_in(3) => {
+            let texel = texels(random);
+            random.pick(&[Op::BufferLoadTexel(texel, addr), Op::BufferStoreTexel(texel, addr)])
+        }
         28 => Op::BufferLoad(ty, addr),
         29 => Op::BufferStore(ty, addr),
         30 => Op::BufferAtomic(random.pick(AtomicOp::ALL), width, addr),
@@ -226,6 +240,8 @@ fn source(random: &mut SplitMix64, op: Op, value: Value, dwords: u16) -> Operand
                 op,
                 Op::BufferLoad(..)
                     | Op::BufferStore(..)
+                    | Op::BufferLoadTexel(..)
+                    | Op::BufferStoreTexel(..)
                     | Op::BufferAtomic(..)
                     | Op::ScalarBufferLoad(_)
                     | Op::ScalarBufferStore(_)
@@ -253,13 +269,22 @@ fn source(random: &mut SplitMix64, op: Op, value: Value, dwords: u16) -> Operand
         Value::Base(Space::Lds) => Operand::None,
         Value::Address(Space::Scratch) => random.pick(&[Operand::None, OFFSET.into(), SMALL.into()]),
         Value::Address(_) => OFFSET.into(),
-        _ if matches!(op, Op::BufferLoad(..) | Op::BufferStore(..) | Op::BufferAtomic(..)) && dwords <= 2 => {
-            OFFSET.into()
-        }
+        _ if is_through_buffer(op) && dwords <= 2 => OFFSET.into(),
         _ if random.one_in(5) && dwords <= 2 => uniform(random, dwords),
         _ if random.one_in(25) => Operand::Row(Row(ROWS - 1)),
         _ => row(random, dwords, 0),
     }
+}
+
+fn is_through_buffer(op: Op) -> bool {
+    matches!(
+        op,
+        Op::BufferLoad(..)
+            | Op::BufferStore(..)
+            | Op::BufferLoadTexel(..)
+            | Op::BufferStoreTexel(..)
+            | Op::BufferAtomic(..)
+    )
 }
 
 fn is_indexed(op: Op) -> bool {
@@ -484,6 +509,9 @@ fn bench(seed: u64) -> Bench {
     let (stride, swizzle) = (random.pick(&[0, 0, 4, 16]), random.pick(&[0, 0, 1 << 31]));
     set(&mut bench.cells, RESOURCE, (buffer + 256) | stride << 48 | swizzle << 32);
     let flags = random.pick(&[0, 1 << 23, 1 << 21, 3 << 21 | 1 << 23]);
+    // Selections and formats. Where lane numbers are added, the data format is a part of the stride.
+    let format = random.next_u64() & if flags >> 23 & 1 == 0 { 0x7_ffff } else { 0x7fff };
+    let flags = flags | format;
     set(&mut bench.cells, RESOURCE.plus(2), random.pick(&[16, 200, 1000]) | flags << 32);
     set(&mut bench.cells, SMALL, random.below(24));
     for lane in 0..64 {

@@ -222,3 +222,110 @@ pub fn from_half(number: &str, half: u16) -> u32 {
         _ => float_to_float(F16, F32, half.into(), NEAREST) as u32,
     }
 }
+
+/// The registers of the components of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cells {
+    /// A register each.
+    Dwords,
+    /// Two in a register.
+    Halves,
+    /// One in the upper half of a register.
+    UpperHalf,
+}
+
+/// What each selection of a resource names in a load, by the number of components of the format: a
+/// constant or a component. A test program for the GPU of the PlayStation 4 found this.
+const LOADED: [&[u8; 8]; 4] = [b"011XXXXX", b"0110XYXY", b"0110XYZX", b"0110XYZW"];
+
+/// The component or constant of a letter.
+fn named(letter: u8, components: &[u32], one: u32) -> u32 {
+    match letter {
+        b'0' => 0,
+        b'1' => one,
+        letter => {
+            let n = b"XYZW".iter().position(|other| *other == letter).expect("a component");
+            components.get(n).copied().unwrap_or(0)
+        }
+    }
+}
+
+/// The registers that a typed load writes, upper halves that are kept as 0. `select` are the
+/// selections of the resource, if the format is the resource's; `texel` is `None` out of range.
+#[must_use]
+pub fn load(
+    [data, number]: [&str; 2],
+    select: Option<[u32; 4]>,
+    (count, cells): (usize, Cells),
+    texel: Option<u128>,
+) -> Vec<u32> {
+    let channels = widths(data).len();
+    let one = unpack("32", number, 0)[3];
+    let texel = texel.map_or([0; 4], |texel| unpack(data, number, texel));
+    let components: Vec<u32> = (0..count)
+        .map(|n| match select {
+            None => texel[..channels].get(n).copied().unwrap_or(0),
+            Some(select) => named(LOADED[channels - 1][select[n] as usize], &texel, one),
+        })
+        .collect();
+    let halves = || components.iter().map(|component| u32::from(to_half(number, *component)));
+    match cells {
+        Cells::Dwords => components,
+        Cells::Halves => {
+            let halves: Vec<u32> = halves().collect();
+            halves.chunks(2).map(|pair| pair[0] | pair.get(1).unwrap_or(&0) << 16).collect()
+        }
+        Cells::UpperHalf => halves().map(|half| half << 16).collect(),
+    }
+}
+
+/// The components of the data that a store with these selections writes, in the order of the
+/// texel's components. The same test program found the orders.
+fn stored(channels: usize, count: usize, select: [u32; 4]) -> Vec<u8> {
+    /// Each selection of a format of three or four components.
+    const NAMED: &[u8; 8] = b"0110XYZW";
+    const FROM_THE_END: &[u8; 8] = b"0110WZYX";
+    let [x, y, z, w] = select.map(|select| select as usize);
+    match channels {
+        1 if count == 1 => vec![b"0110XXXX"[x]],
+        1 => vec![if x == 4 { b'X' } else { b'W' }],
+        2 => {
+            // What x names (a constant, X, another component), and whether y and z name components.
+            let orders = match (x, y >= 4, z >= 4) {
+                (4, true, false) => "XY",
+                (4, ..) => "XW",
+                (_, _, true) => "WX",
+                (_, true, false) => "YX",
+                (_, false, false) => "XW",
+            };
+            orders.as_bytes().to_vec()
+        }
+        3 => [x, y, z].map(|select| NAMED[select]).to_vec(),
+        _ if y == 5 => [x, y, z, w].map(|select| NAMED[select]).to_vec(),
+        _ => [w, z, y, x].map(|select| FROM_THE_END[select]).to_vec(),
+    }
+}
+
+/// The texel that a typed store of these registers writes.
+#[must_use]
+pub fn store(
+    [data, number]: [&str; 2],
+    select: Option<[u32; 4]>,
+    (count, cells): (usize, Cells),
+    registers: &[u32],
+) -> u128 {
+    let half = |n: usize| from_half(number, (registers[n / 2] >> (16 * (n % 2))) as u16);
+    let components: Vec<u32> = match cells {
+        Cells::Dwords => registers[..count].to_vec(),
+        Cells::Halves => (0..count).map(half).collect(),
+        Cells::UpperHalf => vec![half(1)],
+    };
+    let one = unpack("32", number, 0)[3];
+    let channels = widths(data).len();
+    let order = select.map_or_else(|| b"XYZW".to_vec(), |select| stored(channels, count, select));
+    let mut texel = [0; 4];
+    for (component, letter) in texel.iter_mut().zip(order) {
+        *component = named(letter, &components, one);
+    }
+    pack(data, number, texel)
+}

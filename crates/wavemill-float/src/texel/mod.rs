@@ -13,8 +13,10 @@
 //! - Integers of a D16 access are the low 16 bits.
 //! - Channels of 32 bits are copied, whatever their number format is.
 
+mod buffer;
 mod srgb;
 
+pub use buffer::BufferTexel;
 use wavemill_ir::{DataFormat, FpEnv, Round, TexelFormat, TexelNumber};
 
 use crate::convert::convert;

@@ -27,9 +27,9 @@ fn asks(op: Op) -> (Access, u32) {
         Op::ScalarLoad(n) | Op::ScalarBufferLoad(n) => (Access::Load, 4 * u32::from(n)),
         Op::ScalarStore(n) | Op::ScalarBufferStore(n) => (Access::Store, 4 * u32::from(n)),
         Op::LdsAppend(_) => (Access::Atomic, 4),
-        // The resource decides on the number of bytes.
+        // The resource or a source decides on the number of bytes.
         Op::Image(_) => (image::access_kind(op).unwrap_or(Access::Load), 0),
-        // The source decides on the number of bytes.
+        Op::BufferStoreTexel(..) => (Access::Store, 0),
         _ => (Access::Load, 0),
     }
 }
@@ -130,12 +130,34 @@ unsafe fn components<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *m
     unsafe {
         let (size, events) = begin(ctx, op);
         let n = (*op).dst2.max(1);
-        buffer::for_components::<OFFEN, IDXEN>(ctx, op, (size / n, n), |lane, address, bytes, offset| {
-            let place = match offset {
-                Some(offset) => Place::Private { address, offset },
-                None => Place::Global(address),
-            };
-            add(&mut events.pieces, lane, bytes, place);
+        let shape = buffer::Shape { size: size / n, count: n, whole: false };
+        buffer::for_components::<OFFEN, IDXEN>(ctx, op, shape, |lane, address, bytes, offset| {
+            add(&mut events.pieces, lane, bytes, place(address, offset));
+        });
+        report(ctx, op, MemoryKind::Buffer, size, lane_mask(ctx, op))
+    }
+}
+
+/// A piece of a buffer, with its offset if it is private memory.
+fn place(address: u64, offset: Option<u64>) -> Place {
+    match offset {
+        Some(offset) => Place::Private { address, offset },
+        None => Place::Global(address),
+    }
+}
+
+/// The probe before accesses to texels.
+unsafe fn texels<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of probes.
+    unsafe {
+        let (_, events) = begin(ctx, op);
+        let (site, _) = parts(ctx, op);
+        let access = match site.ops.get((*op).dst as usize).map(|inst| inst.op) {
+            Some(Op::BufferLoadTexel(access, _) | Op::BufferStoreTexel(access, _)) => access,
+            _ => return go_on(ctx, op),
+        };
+        let size = buffer::for_texels::<OFFEN, IDXEN>(ctx, op, access, |lane, address, bytes, offset| {
+            add(&mut events.pieces, lane, bytes, place(address, offset));
         });
         report(ctx, op, MemoryKind::Buffer, size, lane_mask(ctx, op))
     }
@@ -240,7 +262,18 @@ pub(crate) fn handler(op: Op) -> Option<(Handler, u32)> {
             };
             (run, 1)
         }
-        Op::BufferLoad(t, addr) | Op::BufferStore(t, addr) => (through(addr), buffer::shape(t).1),
+        Op::BufferLoad(t, addr) | Op::BufferStore(t, addr) => {
+            (through(addr), buffer::Shape::of_type(t).count)
+        }
+        Op::BufferLoadTexel(_, addr) | Op::BufferStoreTexel(_, addr) => {
+            let run = match (addr.offen, addr.idxen) {
+                (false, false) => texels::<false, false> as Handler,
+                (true, false) => texels::<true, false>,
+                (false, true) => texels::<false, true>,
+                (true, true) => texels::<true, true>,
+            };
+            (run, 1)
+        }
         Op::BufferAtomic(_, _, addr) => (through(addr), 1),
         Op::ScalarLoad(_) | Op::ScalarStore(_) | Op::ScalarAtomic(..) => (scalar, 1),
         Op::ScalarBufferLoad(_) | Op::ScalarBufferStore(_) => (scalar_buffer, 1),

@@ -1,5 +1,7 @@
 //! Address spaces, types, atomics and scopes of memory operations.
 
+use crate::TexelFormat;
+
 /// Address space of a memory operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Space {
@@ -151,6 +153,55 @@ impl BufferAddr {
     /// The source value: the index and the offset of each lane.
     pub(super) const fn value(self) -> crate::Value {
         crate::Value::Bits(self.idxen as u16 + self.offen as u16)
+    }
+}
+
+/// The cells of the components of texels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum TexelCells {
+    /// A component in each cell: an f32 or a dword.
+    Dwords,
+    /// Two components in each cell, the first one in bits 15:0: f16 or integers of 16 bits. A load
+    /// clears the other half of the last cell if it has only one.
+    Halves,
+    /// One component in bits 31:16 of the cell; a load keeps the others.
+    UpperHalf,
+}
+
+/// An access that converts texels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct TexelAccess {
+    /// Format of the texels; `None`: that of the resource.
+    pub format: Option<TexelFormat>,
+    /// Number of components, 1 to 4. The first one is X.
+    pub count: u8,
+    /// The cells of the components.
+    pub cells: TexelCells,
+}
+
+impl TexelAccess {
+    /// Number of cells that the components occupy.
+    #[must_use]
+    pub const fn dwords(self) -> u16 {
+        match self.cells {
+            TexelCells::Dwords => self.count as u16,
+            TexelCells::Halves => self.count.div_ceil(2) as u16,
+            TexelCells::UpperHalf => 1,
+        }
+    }
+
+    /// Whether a load keeps one half of its cell.
+    #[must_use]
+    pub const fn keeps_half(self) -> bool {
+        matches!(self.cells, TexelCells::UpperHalf)
+    }
+
+    /// Whether the access exists.
+    pub(super) const fn is_defined(self) -> bool {
+        match self.cells {
+            TexelCells::UpperHalf => self.count == 1,
+            _ => matches!(self.count, 1..=4),
+        }
     }
 }
 

@@ -61,7 +61,7 @@ pub use convert::CvtOp;
 pub use float::FloatOp;
 pub use integer::IntOp;
 pub use lane::LaneOp;
-pub use memory::{AtomicOp, BufferAddr, FenceScope, MemType, Space};
+pub use memory::{AtomicOp, BufferAddr, FenceScope, MemType, Space, TexelAccess, TexelCells};
 pub use scalar::ScalarOp;
 pub use signature::{Effects, Signature, Value};
 pub use types::{CmpPred, FloatType, IntType, Width};
@@ -315,7 +315,35 @@ operations! {
         &[],
         Effects::STORE,
     ).optional(2);
-    /// The same for an atomic; the second datum follows the first one in the rows at `src3`.
+    /// Load of a texel through a buffer resource: address and range as [`Op::BufferLoad`], but a
+    /// texel is in range or not as a whole, and the stride has 14 bits. The components of the texel
+    /// follow its [format](crate::TexelFormat). If the operation names no format, bits 114:111 of
+    /// the resource are the data format and bits 110:108 the number format. Then the component `n`
+    /// of the result is the one that the bits `98 + 3 n`:`96 + 3 n` select: 0 and 3 select 0, 1 and
+    /// 2 select 1, 4 to 7 the components X, Y, Z and W. A component that the format lacks is the
+    /// one whose number is the same modulo the number of components, and 3 is 4 if there is only
+    /// one. Without a selection, components that the format lacks are 0. Out of range, and in a
+    /// format that does not exist, all components of the texel are 0; memory is not accessed.
+    BufferLoadTexel(texel: TexelAccess, addr: BufferAddr) =
+        line("texel_load", &[addr.value(), Value::Uniform(4), U32], &[Value::Bits(texel.dwords())], Effects::LOAD)
+            .optional(2)
+            .updates_if(texel.keeps_half());
+    /// The same for a store, data `src3`. Components that the operation lacks are 0. The selection
+    /// of the resource says which component of the data each component of the texel is. In formats
+    /// of three components, and of four if `y` selects Y, the component `n` of the texel is the one
+    /// that selection `n` names. In other formats of four, it is the one at the same distance from
+    /// the end as the one that selection `3 - n` names is from the beginning. In formats of two, it
+    /// is X and Y if `x` selects X and `z` selects nothing, and `y` something; else W and X if `x`
+    /// does not select X and `z` selects something; else X and W if `y` selects nothing, or `x` and
+    /// `z` something; else Y and X. In formats of one, it is X if `x` selects X, else W; if the
+    /// operation has only one component, it is that one, or the constant that `x` selects.
+    BufferStoreTexel(texel: TexelAccess, addr: BufferAddr) = line(
+        "texel_store",
+        &[addr.value(), Value::Uniform(4), U32, Value::Bits(texel.dwords())],
+        &[],
+        Effects::STORE,
+    ).optional(2);
+    /// Atomic through a buffer resource, as [`Op::BufferLoad`]; the second datum follows the first one in the rows at `src3`.
     BufferAtomic(op: AtomicOp, width: Width, addr: BufferAddr) = line(
         "buffer_atomic",
         &[
@@ -396,6 +424,7 @@ impl Op {
             | Op::Store(_, MemType::Dwords(n))
             | Op::BufferLoad(MemType::Dwords(n), _)
             | Op::BufferStore(MemType::Dwords(n), _) => matches!(n, 1..=4),
+            Op::BufferLoadTexel(texel, _) | Op::BufferStoreTexel(texel, _) => texel.is_defined(),
             Op::Transpose(bits) => matches!(bits, 4 | 6 | 8 | 16),
             Op::MoveRelSource(_, cells) | Op::MoveRelDest(_, cells) => cells.end.0 <= Uni::COUNT,
             Op::Matrix(matrix) => matrix.is_defined(),

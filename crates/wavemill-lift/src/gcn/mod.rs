@@ -10,6 +10,7 @@ mod lifter;
 mod mai;
 mod memory;
 mod mimg;
+mod mtbuf;
 mod mubuf;
 pub mod registers;
 mod salu;
@@ -225,6 +226,7 @@ impl Lifter {
             Format::Ds => return self.ds(inst),
             Format::Mubuf => return self.mubuf(inst),
             Format::Mimg => return self.mimg(inst),
+            Format::Mtbuf => return self.mtbuf(inst),
             Format::Flat | Format::Global | Format::Scratch => return self.flat(inst),
             _ => {}
         }

@@ -17,8 +17,7 @@ impl Lifter {
                 Lifted::Next
             }
             Op::BufferStoreLdsDword => self.store_from_lds(inst),
-            // Conversion through the resource's data format has no IR operation yet.
-            _ if inst.row().has(Flag::Typed, inst.target()) => Lifted::Unsupported,
+            _ if inst.row().has(Flag::Typed, inst.target()) => self.texel_access(inst, None),
             _ => self.untyped_buffer(inst),
         }
     }
@@ -37,7 +36,7 @@ impl Lifter {
 
     /// The VGPRs that the address uses, and the operands of the IR's buffer operations except the
     /// data.
-    fn buffer_address(&mut self, inst: &Inst) -> (BufferAddr, [Operand; 3], Attrs) {
+    pub(super) fn buffer_address(&mut self, inst: &Inst) -> (BufferAddr, [Operand; 3], Attrs) {
         let modifiers = inst.modifiers();
         let addr = BufferAddr { offen: modifiers.offen, idxen: modifiers.idxen };
         let operands = [Role::Vaddr, Role::Srsrc, Role::Soffset].map(|role| self.get(inst, role));
@@ -59,13 +58,18 @@ impl Lifter {
         self.load(ty, result, |lifter, ty| {
             lifter.b.push(IrOp::BufferLoad(ty, addr), [result, Operand::None], sources, attrs);
         });
-        // The status of a texture fail enable follows the data: 0, as there are no partially resident resources.
-        if modifiers.tfe
-            && let Operand::Row(status) = result.dword(ty.dwords())
+        self.texel_fail_status(inst, result, ty.dwords());
+        Lifted::Next
+    }
+
+    /// The status of a texture fail enable, which follows the data: 0, as there are no partially
+    /// resident resources.
+    pub(super) fn texel_fail_status(&mut self, inst: &Inst, data: Operand, dwords: u16) {
+        if inst.modifiers().tfe
+            && let Operand::Row(status) = data.dword(dwords)
         {
             self.int(IntOp::Mov, status, [Operand::Const(0), Operand::None, Operand::None]);
         }
-        Lifted::Next
     }
 
     fn buffer_store(&mut self, inst: &Inst, data: Type) -> Lifted {

@@ -11,3 +11,4 @@ mod flat;
 mod lds;
 mod reference;
 mod scalar;
+mod texel;

@@ -290,6 +290,7 @@ impl Follow<'_> {
             }
             Op::ScalarBufferLoad(dwords) => self.load(inst, u16::from(dwords), None),
             Op::BufferLoad(ty, _) => self.load(inst, ty.dwords(), None),
+            Op::BufferLoadTexel(texel, _) => self.load(inst, texel.dwords(), None),
             Op::IntCmp(..) if plain => {
                 // Compilers compare an id with a number by subtracting them.
                 if let Some(difference) = self.get(inst, 0).plus(&self.get(inst, 1), u32::MAX) {

@@ -1,0 +1,77 @@
+//! MTBUF instructions and those MUBUF instructions that convert texels (Vega ISA 12.14, 8.1.4).
+//!
+//! A format that does not exist reads as 0 and stores nothing. If the instruction names it, no IR
+//! operation accesses the buffer.
+
+use wavemill_ir::{IntOp, Op as IrOp, Operand, TexelAccess, TexelCells, TexelFormat};
+use wavemill_isa::gcn::{Elem, Flag, Inst, MemOp, Role, Type};
+
+use super::lifter::{Lifted, Lifter};
+
+/// The access of an instruction with this data and format.
+fn texels(inst: &Inst, data: Type, format: Option<TexelFormat>) -> TexelAccess {
+    let cells = match data.elem {
+        _ if inst.row().has(Flag::D16Hi, inst.target()) => TexelCells::UpperHalf,
+        Elem::F16 => TexelCells::Halves,
+        _ => TexelCells::Dwords,
+    };
+    TexelAccess { format, count: data.count, cells }
+}
+
+impl Lifter {
+    /// A typed buffer instruction: the format is in the instruction.
+    pub(super) fn mtbuf(&mut self, inst: &Inst) -> Lifted {
+        let modifiers = inst.modifiers();
+        match TexelFormat::of_buffer(modifiers.dfmt.into(), modifiers.nfmt.into()) {
+            Some(format) => self.texel_access(inst, Some(format)),
+            None => self.texel_without_format(inst),
+        }
+    }
+
+    /// A load or store of texels of a format, or of the resource's format.
+    pub(super) fn texel_access(&mut self, inst: &Inst, format: Option<TexelFormat>) -> Lifted {
+        let row = inst.row();
+        let (Some(memory), Some(spec)) = (row.memory.first(), row.operand(Role::Vdata)) else {
+            return Lifted::Unsupported;
+        };
+        let access = texels(inst, spec.ty, format);
+        let (addr, [vaddr, resource, offset], attrs) = self.buffer_address(inst);
+        let data = self.get(inst, Role::Vdata);
+        if memory.op == MemOp::Store {
+            let op = IrOp::BufferStoreTexel(access, addr);
+            self.b.push(op, [Operand::None; 2], [vaddr, resource, offset, data], attrs);
+            return Lifted::Next;
+        }
+        let sources = [vaddr, resource, offset, Operand::None];
+        let op = IrOp::BufferLoadTexel(access, addr);
+        let modifiers = inst.modifiers();
+        if modifiers.lds {
+            let temp = self.b.row_temp(access.dwords());
+            self.b.push(op, [temp.into(), Operand::None], sources, attrs);
+            self.store_lds_by_lane(temp, access.dwords(), modifiers.offset);
+            return Lifted::Next;
+        }
+        self.b.push(op, [data, Operand::None], sources, attrs);
+        if let (true, true, Operand::Row(half)) = (access.keeps_half(), self.context.sramecc, data) {
+            let upper = Operand::Const(0xffff_0000);
+            self.int(IntOp::And, half, [half.into(), upper, Operand::None]);
+        }
+        self.texel_fail_status(inst, data, access.dwords());
+        Lifted::Next
+    }
+
+    /// An access in a format that does not exist.
+    fn texel_without_format(&mut self, inst: &Inst) -> Lifted {
+        let (Some(memory), Some(spec)) = (inst.row().memory.first(), inst.row().operand(Role::Vdata)) else {
+            return Lifted::Unsupported;
+        };
+        let data = self.get(inst, Role::Vdata);
+        if memory.op == MemOp::Load {
+            for n in 0..texels(inst, spec.ty, None).dwords() {
+                let Operand::Row(row) = data.dword(n) else { return Lifted::Unsupported };
+                self.int(IntOp::Mov, row, [Operand::Const(0), Operand::None, Operand::None]);
+            }
+        }
+        Lifted::Next
+    }
+}
