@@ -200,7 +200,7 @@ unsafe fn scalar_buffer_atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
 }
 
 /// The probe before accesses to images.
-unsafe fn texels(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+unsafe fn image_texels(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
         let (site, _) = parts(ctx, op);
@@ -278,7 +278,7 @@ pub(crate) fn handler(op: Op) -> Option<(Handler, u32)> {
         Op::ScalarLoad(_) | Op::ScalarStore(_) | Op::ScalarAtomic(..) => (scalar, 1),
         Op::ScalarBufferLoad(_) | Op::ScalarBufferStore(_) => (scalar_buffer, 1),
         Op::ScalarBufferAtomic(..) => (scalar_buffer_atomic, 1),
-        Op::Image(_) if image::access_kind(op).is_some() => (texels, 1),
+        Op::Image(_) if image::access_kind(op).is_some() => (image_texels, 1),
         Op::LdsAppend(_) => (counter, 1),
         Op::LdsDirect => (element, 1),
         _ => return None,
