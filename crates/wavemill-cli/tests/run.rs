@@ -1,6 +1,7 @@
 //! `wavemill run` from the command line to the results.
 
 mod arguments;
+mod images;
 mod names;
 mod several;
 
