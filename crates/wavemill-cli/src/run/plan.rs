@@ -136,6 +136,8 @@ pub(super) fn plan_one(parameter: &Known, argument: &ArgSpec) -> Result<Single, 
                 _ => Err(Failure::usage("a sampler has no contents; omit the `=` and what follows it")),
             };
         }
+        // Kernels that choose among images get no address for the others.
+        (ParameterKind::Image, None) if argument.init == Init::Null => return null(parameter, argument),
         (ParameterKind::Image, _) => {
             return Err(Failure::usage(format!(
                 "parameter `{name}` is an image; expected {name}:image2d[rgba8,640x480]=zeros or =@picture.png",
