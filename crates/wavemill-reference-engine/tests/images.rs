@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wavemill_ir::{
-    AtomicOp, Attrs, Block, ImageData, ImageGather, ImageKind, ImageLevel, ImageOp, Inst, LaneMask, Op, Operand,
-    Row, Terminator, Uni, Width, verify,
+    AtomicOp, Attrs, Block, ImageData, ImageGather, ImageKind, ImageLevel, ImageOp, Inst, LaneMask, Op,
+    Operand, Row, Terminator, Uni, Width, verify,
 };
 use wavemill_machine::image::{
-    AddressMode, BorderColour, Compare, Dimensions, IDENTITY, MipFilter, Reduction, Resource, Sampler, Surface,
-    Tiling,
+    AddressMode, BorderColour, Compare, Dimensions, IDENTITY, MipFilter, Reduction, Resource, Sampler,
+    Surface, Tiling,
 };
 use wavemill_machine::{CellPair, RegisterCounts};
 use wavemill_oracle::SplitMix64;
@@ -37,7 +37,8 @@ fn operation(random: &mut SplitMix64) -> ImageOp {
             ImageLevel::Gradients { coarse: true },
             ImageLevel::Gradients { coarse: false },
         ]);
-        let data = random.pick(&[ImageData::Converted, ImageData::Converted, ImageData::Raw, ImageData::RawSigned]);
+        let data =
+            random.pick(&[ImageData::Converted, ImageData::Converted, ImageData::Raw, ImageData::RawSigned]);
         let mip = random.one_in(2);
         let kind = match random.below(8) {
             0 | 1 => ImageKind::Load { data, mip },
@@ -46,7 +47,12 @@ fn operation(random: &mut SplitMix64) -> ImageOp {
             4 => random.pick(&[ImageKind::Size, ImageKind::Level]),
             5 => ImageKind::Gather(
                 level,
-                random.pick(&[ImageGather::Square, ImageGather::Row, ImageGather::PackedRow(4), ImageGather::PackedRow(8)]),
+                random.pick(&[
+                    ImageGather::Square,
+                    ImageGather::Row,
+                    ImageGather::PackedRow(4),
+                    ImageGather::PackedRow(8),
+                ]),
             ),
             _ => ImageKind::Sample(level),
         };

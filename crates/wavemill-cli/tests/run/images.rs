@@ -72,7 +72,9 @@ const RUN: [&str; 6] = ["run", "k.s", "--grid", "1", "--block", "8x8"];
 #[test]
 fn a_picture_becomes_a_picture() {
     let folder = folder("images_picture");
-    for (format, mode) in [("rgba8", "linear"), ("rgba8", "64kb_s"), ("bgra8", "4kb_d"), ("rgba32f", "256b_s")] {
+    for (format, mode) in
+        [("rgba8", "linear"), ("rgba8", "64kb_s"), ("bgra8", "4kb_d"), ("rgba32f", "256b_s")]
+    {
         let from = format!("from:image2d[{format}]=@in.png");
         let to = format!("to:image2d[rgba8,8x8,{mode}]=zeros");
         let args = [from.as_str(), &to, "s:sampler[nearest]", "--print", "to[1,2]", "--out", "to=out.png"];
@@ -98,10 +100,19 @@ fn what_is_wrong_is_said() {
     let (from, to, s) = ("from:image2d=@in.png", "to:image2d[rgba8,8x8]", "s:sampler");
     for (args, part) in [
         ([from, "to:f32[64]", s], "parameter `to` is an image; expected to:image2d[rgba8,640x480]=zeros"),
-        ([from, to, "s=1"], "parameter `s` is a sampler; expected s:sampler[linear,clamp_to_edge,normalized]"),
-        ([from, "to:image2d[rgba8]", s], "the size of the image is missing; expected to:image2d[rgba8,640x480]=..."),
+        (
+            [from, to, "s=1"],
+            "parameter `s` is a sampler; expected s:sampler[linear,clamp_to_edge,normalized]",
+        ),
+        (
+            [from, "to:image2d[rgba8]", s],
+            "the size of the image is missing; expected to:image2d[rgba8,640x480]=...",
+        ),
         (["from:image2d[rgba8,9x8]=@in.png", to, s], "the picture has 8 x 8 pixels, but the image has 9 x 8"),
-        (["from:image2d[rg16]=@in.png", to, s], "a picture has 8 bits for each channel, which is not the format rg16"),
+        (
+            ["from:image2d[rg16]=@in.png", to, s],
+            "a picture has 8 bits for each channel, which is not the format rg16",
+        ),
         ([from, "to:image1d[r8,64,64kb_s]", s], "an image of one dimension is linear"),
         ([from, "to:image2d[rgba8,8x8x8]", s], "is not the size of an image2d; expected WIDTHxHEIGHT"),
         ([from, "to:image2d[rgba88,8x8]", s], "did you mean `rgba8`?"),
@@ -121,7 +132,10 @@ fn what_is_wrong_is_said() {
 #[test]
 fn a_bad_descriptor_is_a_fault_that_names_the_field() {
     let folder = folder("images_fault");
-    let source = SOURCE.replace("v_mov_b32 v2, v1", "s_waitcnt lgkmcnt(0)\n\ts_or_b32 s11, s11, 0x1900000\n\tv_mov_b32 v2, v1");
+    let source = SOURCE.replace(
+        "v_mov_b32 v2, v1",
+        "s_waitcnt lgkmcnt(0)\n\ts_or_b32 s11, s11, 0x1900000\n\tv_mov_b32 v2, v1",
+    );
     folder.file("k.s", source);
     let args = ["from:image2d=@in.png", "to:image2d[rgba8,8x8]", "s:sampler"];
     let message = said(&folder, 4, &[&RUN[..], &args].concat());

@@ -10,7 +10,8 @@ use wavemill_oracle::SplitMix64;
 
 use crate::common::{Machine, Outcome, home_words};
 use reference::{
-    CUBE, D1, D1_ARRAY, D2_ARRAY, D3, Image, SAMPLES, Sampler, addressed, rgba8, sampled, set, standard,
+    CUBE, D1, D1_ARRAY, D2_ARRAY, D3, Image, SAMPLES, Sampler, addressed, display, rgba8, sampled, set,
+    standard, volume,
 };
 
 const TARGET: Target = Target::Gfx906;
@@ -427,6 +428,107 @@ fn standard_blocks() {
                 assert_eq!(result(&outcome, lane), wanted, "mode {code}, {} bytes: {x} {y}", image.bytes);
             }
         }
+    }
+}
+
+/// Blocks in display order, and blocks of volumes, against the other form of their equations that
+/// the address library has.
+#[test]
+fn display_blocks_and_volumes() {
+    for (code, block_log2) in [(2, 8), (6, 12), (10, 16)] {
+        for (data_format, bytes_log2) in [(1, 0), (2, 1), (4, 2), (11, 3), (14, 4)] {
+            let texels_log2 = block_log2 - bytes_log2;
+            // Blocks are as wide as high, or twice as wide.
+            let size = [1 << texels_log2.div_ceil(2), 1 << (texels_log2 / 2), 1];
+            let image = Image {
+                data_format,
+                num_format: 4,
+                bytes: 1 << bytes_log2,
+                size,
+                pitch: size[0],
+                swizzle: code,
+                ..rgba8(1, 1)
+            };
+            let memory = random(code + data_format, 1 << block_log2);
+            let words = |base| image.words(base);
+            let rows = random_rows(code, &size[..2]);
+            let outcome = Access::new(Op::ImageLoad, &words, rows.clone()).run(&memory).unwrap();
+            for lane in 0..64 {
+                let [x, y] = [rows[0][lane], rows[1][lane]];
+                if x < size[0] && y < size[1] {
+                    let at = display(block_log2, bytes_log2, x, y) as usize;
+                    let wanted = channels(&image, &memory[at..at + image.bytes]);
+                    assert_eq!(result(&outcome, lane), wanted, "mode {code}, {} bytes: {x} {y}", image.bytes);
+                }
+            }
+        }
+    }
+    for (code, block_log2) in [(5, 12), (9, 16)] {
+        for (data_format, bytes_log2) in [(1, 0), (2, 1), (4, 2), (11, 3), (14, 4)] {
+            // A volume smaller than any block: one block.
+            let size = [7, 6, 5];
+            let image = Image {
+                kind: D3,
+                data_format,
+                num_format: 4,
+                bytes: 1 << bytes_log2,
+                size,
+                pitch: 64,
+                swizzle: code,
+                ..rgba8(1, 1)
+            };
+            let memory = random(code + data_format, 64 << block_log2);
+            let words = |base| image.words(base);
+            let rows = random_rows(code, &size);
+            let outcome = Access::new(Op::ImageLoad, &words, rows.clone()).run(&memory).unwrap();
+            for lane in 0..64 {
+                let at = [rows[0][lane], rows[1][lane], rows[2][lane]];
+                if (0..3).all(|axis| at[axis] < size[axis]) {
+                    // The smallest blocks have four texels along each axis.
+                    let byte = volume(block_log2, bytes_log2, at) as usize;
+                    if at.iter().all(|part| *part < 4) || block_log2 == 16 {
+                        let wanted = channels(&image, &memory[byte..byte + image.bytes]);
+                        assert_eq!(
+                            result(&outcome, lane),
+                            wanted,
+                            "mode {code}, {} bytes: {at:?}",
+                            image.bytes
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Coordinates of 16 bits with a sampler: derivatives of a direction and a bias have cells of their
+/// own, an offset and a reference are whole cells (LLVM's rules for packing addresses).
+#[test]
+fn short_addresses_of_samples() {
+    let (image, memory) = mip_image();
+    let words = |base| {
+        let mut words = image.words(base);
+        set(&mut words, 112, 4, 4);
+        set(&mut words, 188, 4, 4);
+        words
+    };
+    const HALF: u32 = 0x3800;
+    const QUARTER: u32 = 0x3400;
+    let both = |low: u32, high: u32| [low | high << 16; 64];
+    let sampler = Sampler { unnormalised: false, mip: 2, ..Sampler::POINT };
+    for (op, rows, level) in [
+        // x, y; the level.
+        (Op::ImageSampleL, vec![both(HALF, HALF), both(0x4000, 0xdead)], 2.0),
+        // dx and dy to the right, then downwards: 4 texels.
+        (Op::ImageSampleD, vec![both(QUARTER, 0), both(0, 0), both(HALF, HALF)], 2.0),
+        // The offset; a bias of 1 on no derivatives is nothing.
+        (Op::ImageSampleBO, vec![[0; 64], both(0x3c00, 0xdead), both(HALF, HALF)], 0.0),
+        // A lower limit of 3.
+        (Op::ImageSampleCl, vec![both(HALF, HALF), both(0x4200, 0)], 3.0),
+    ] {
+        let access = Access::new(op, &words, rows).with(&[(F::Dmask, 1), (F::A16, 1)]);
+        let outcome = Access { sampler: sampler.words(), ..access }.run(&memory).unwrap();
+        assert_eq!(f32::from_bits(result(&outcome, 9)[0]), 10.0 * level, "{op}");
     }
 }
 

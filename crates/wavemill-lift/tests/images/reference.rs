@@ -220,3 +220,50 @@ pub(super) fn standard(block_log2: u32, bytes_log2: u32, x: u32, y: u32) -> u64 
     }
     address
 }
+
+/// The same for the display order: rows of eight texels follow each other in pairs, and bit 4 is the
+/// lowest bit of y.
+pub(super) fn display(block_log2: u32, bytes_log2: u32, x: u32, y: u32) -> u64 {
+    let bit = |value: u32, n: u32| u64::from(value >> n & 1);
+    let micro = if bytes_log2 == 4 {
+        bit(x, 0) << 4 | bit(y, 0) << 5 | bit(x, 1) << 6 | bit(y, 1) << 7
+    } else {
+        let without = u64::from(x & 7) | u64::from(y >> 1 & 3) << 3 | bit(x, 3) << 5 | bit(y, 3) << 6;
+        let without = without << bytes_log2 & 0x7f;
+        without & 15 | bit(y, 0) << 4 | (without >> 4) << 5
+    };
+    // Width and height of 256 bytes.
+    let (width_log2, height_log2) = ((8 - bytes_log2).div_ceil(2), (8 - bytes_log2) / 2);
+    let (mut x, mut y) = (x >> width_log2, y >> height_log2);
+    let mut address = micro & 255;
+    for n in 8..block_log2 {
+        let from = if n % 2 == 1 { &mut x } else { &mut y };
+        address |= u64::from(*from & 1) << n;
+        *from >>= 1;
+    }
+    address
+}
+
+/// Bytes of a texel in a block of a volume in the standard order, and the size of a block.
+pub(super) fn volume(block_log2: u32, bytes_log2: u32, [x, y, z]: [u32; 3]) -> u64 {
+    let mut address = u64::from(x << bytes_log2 & 15) | u64::from(y & 3) << 4 | u64::from(z & 3) << 6;
+    // Two more bits, and the bits of each coordinate that are used then.
+    let (more, mut used) = match bytes_log2 {
+        0 => ([(2, 2), (1, 2)], [4, 3, 3]),
+        1 => ([(2, 2), (1, 2)], [3, 3, 3]),
+        2 => ([(1, 2), (0, 2)], [3, 3, 2]),
+        3 => ([(0, 1), (0, 2)], [3, 2, 2]),
+        _ => ([(0, 0), (0, 1)], [2, 2, 2]),
+    };
+    let at = [x, y, z];
+    let bit = |axis: usize, n: u32| u64::from(at[axis] >> n & 1);
+    for (n, (axis, from)) in more.into_iter().enumerate() {
+        address |= bit(axis, from) << (8 + n);
+    }
+    for n in 10..block_log2 {
+        let axis = [0, 2, 1][n as usize % 3];
+        address |= bit(axis, used[axis]) << n;
+        used[axis] += 1;
+    }
+    address
+}
