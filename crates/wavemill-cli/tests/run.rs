@@ -310,6 +310,27 @@ fn examples_run_on_every_target() {
     assert!(pictures[0].len() > 10_000);
 }
 
+/// The example with typed buffers. Its file checks some pixels; the others are computed here.
+#[test]
+fn pixels_become_floats_and_bytes_again() {
+    let folder = Folder::new("texels");
+    let file = |name: &str| format!("{name}={}", folder.0.join(name).with_extension("bin").display());
+    let out = |name: &str| ["--out".to_owned(), file(name)];
+    let args =
+        [vec!["examples/texels.toml".to_owned()], [out("colours"), out("negatives")].concat()].concat();
+    repository_run(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    let found = |name: &str| std::fs::read(folder.0.join(name).with_extension("bin")).unwrap();
+    // 60 of 64 pixels are in range. Byte n of the pixels is n.
+    let colours = (0..256u16).map(|n| if n < 240 { f32::from(n) / 255.0 } else { 0.0 });
+    assert_eq!(found("colours"), colours.flat_map(f32::to_le_bytes).collect::<Vec<u8>>());
+    let negatives = (0..=255u8).map(|n| match n {
+        240.. => 0,
+        n if n % 4 == 3 => n,
+        n => 255 - n,
+    });
+    assert_eq!(found("negatives"), negatives.collect::<Vec<u8>>());
+}
+
 #[test]
 fn a_trace_shows_what_each_instruction_changes() {
     let folder = Folder::new("trace");

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Where the channels of a texel are, and how wide they are. The first digits of a name are the
-/// uppermost bits; the first channel (X) is the lowest one (Mesa's tables for GFX9).
+/// uppermost bits; the first channel (X) is the lowest one (Mesa's format tables).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[allow(non_camel_case_types, reason = "the names of the manuals")]
 pub enum DataFormat {

@@ -28,6 +28,7 @@ mod mixed;
 mod number;
 mod output;
 mod select;
+mod series;
 mod small;
 pub mod texel;
 mod trig;

@@ -1,60 +1,64 @@
-//! Powers, logarithms, sine and cosine through the host's f64 functions, which are exact enough
-//! except for the last place of an f32, and the exact digits of 2/pi.
+//! Powers, logarithms, sine and cosine, correctly rounded, and the exact digits of 2/pi.
 
 use num_bigint::BigInt;
 
-use crate::convert::float_to_float;
 use crate::env::{Env, Round};
 use crate::format::{Datum, F64, Format};
 use crate::number::Number;
-
-/// A function of a number that is not NaN, through f64.
-fn through(f: Format, a: u64, env: Env, function: impl Fn(f64) -> f64) -> u64 {
-    if f.is_nan(a) {
-        return f.quieted(a);
-    }
-    let source = f64::from_bits(float_to_float(f, F64, f.flushed(a, env.keeps_inputs), Env::DEFAULT));
-    let result = function(source);
-    if result.is_nan() {
-        return f.invalid();
-    }
-    float_to_float(F64, f, result.to_bits(), Env { keeps_inputs: true, ..env })
-}
+use crate::series;
 
 /// 2 to the power `a`.
 #[must_use]
 pub fn exp2(f: Format, a: u64, env: Env) -> u64 {
-    through(f, a, env, f64::exp2)
+    match f.decode(a, env.keeps_inputs) {
+        Datum::Nan => f.quieted(a),
+        Datum::Infinite { negative: true } => 0,
+        Datum::Infinite { negative: false } => f.infinity(),
+        Datum::Finite { value, negative } => {
+            // Beyond this limit, the result is beyond all numbers of the format.
+            let limit = Number::new(4 << (f.bits - f.mantissa), 0);
+            let value = if value.abs() < limit {
+                value
+            } else if negative {
+                -limit
+            } else {
+                limit
+            };
+            f.encode(&series::exp2(&value), false, env)
+        }
+    }
 }
 
 /// The binary logarithm.
 #[must_use]
 pub fn log2(f: Format, a: u64, env: Env) -> u64 {
-    through(f, a, env, f64::log2)
+    match f.decode(a, env.keeps_inputs) {
+        Datum::Nan => f.quieted(a),
+        Datum::Finite { value, .. } if value.is_zero() => f.sign() | f.infinity(),
+        Datum::Infinite { negative: false } => f.infinity(),
+        Datum::Finite { negative: false, value } => f.encode(&series::log2(&value), false, env),
+        _ => f.invalid(),
+    }
 }
 
 /// The sine of `a` turns plus `quarters` quarter turns. -0 gives -0 without quarters; all other
 /// zeros are +0 (Vega ISA 12.8, V_SIN_F32, examples).
 #[must_use]
 pub fn sine(f: Format, a: u64, quarters: i64, env: Env) -> u64 {
-    if quarters == 0
-        && matches!(f.decode(a, env.keeps_inputs), Datum::Finite { ref value, .. } if value.is_zero())
-    {
-        return f.flushed(a, env.keeps_inputs);
+    match f.decode(a, env.keeps_inputs) {
+        Datum::Nan => f.quieted(a),
+        Datum::Infinite { .. } => f.invalid(),
+        Datum::Finite { negative, value } if quarters == 0 && value.is_zero() => {
+            if negative {
+                f.sign()
+            } else {
+                0
+            }
+        }
+        Datum::Finite { value, .. } => {
+            f.encode(&series::sine(&(&value + &Number::new(quarters, -2))), false, env)
+        }
     }
-    through(f, a, env, |x| {
-        // Exact: the fraction of the turn, and its distance from a whole quarter.
-        let turn = x.fract();
-        let quarter = (4.0 * turn).round();
-        let angle = (turn - quarter / 4.0) * std::f64::consts::TAU;
-        let value = match (quarter as i64 + quarters).rem_euclid(4) {
-            0 => angle.sin(),
-            1 => angle.cos(),
-            2 => -angle.sin(),
-            _ => -angle.cos(),
-        };
-        value + 0.0
-    })
 }
 
 /// Digits of 2/pi after the binary point that are ever used.

@@ -10,11 +10,13 @@ mod generated;
 mod handbook;
 mod histogram;
 mod ir_reference;
+mod mutants;
 mod operations;
 mod pictures;
 mod round_trip;
 mod sessions;
 mod shell;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -38,6 +40,8 @@ enum Chore {
     Histogram(histogram::Options),
     /// Write docs/ir.md: what every operation of the IR takes, gives and does
     IrReference(generated::Options),
+    /// Change expressions of lifting rules and float operations, and list the changes that no test notices
+    Mutants(mutants::Options),
     /// Print how many operations the guest instructions of the kernels become, on all targets
     Operations(operations::Options),
     /// Draw docs/pictures: what commands print in a terminal, and the speeds of BENCHMARKS.md
@@ -46,6 +50,8 @@ enum Chore {
     RoundTrip(round_trip::Options),
     /// Run the commands that pages show, and compare what they print with the pages
     Sessions(sessions::Options),
+    /// Run the elementary functions of f32 on all 2^32 sources, and compare them with correctly rounded results
+    Sweep(sweep::Options),
 }
 
 fn main() -> ExitCode {
@@ -57,10 +63,12 @@ fn main() -> ExitCode {
         Chore::Handbook(options) => handbook::run(&options),
         Chore::Histogram(options) => histogram::run(&options),
         Chore::IrReference(options) => ir_reference::run(&options),
+        Chore::Mutants(options) => mutants::run(&options),
         Chore::Operations(options) => operations::run(&options),
         Chore::Pictures(options) => pictures::run(&options),
         Chore::RoundTrip(options) => round_trip::run(&options),
         Chore::Sessions(options) => sessions::run(&options),
+        Chore::Sweep(options) => sweep::run(&options),
     };
     match result {
         Ok(code) => code,

@@ -23,17 +23,17 @@ pub(crate) struct Options {
     check: bool,
 }
 
+/// The tier of that name.
+pub(crate) fn tier_named(name: &str) -> Result<Tier, String> {
+    Tier::ALL
+        .into_iter()
+        .find(|tier| tier.name() == name)
+        .ok_or_else(|| format!("no tier `{name}`; there are portable, avx2 and avx512"))
+}
+
 /// Operations per guest instruction and opaque shares, one line for each kernel.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Error>> {
-    let tier = match options.tier.as_deref() {
-        None => None,
-        Some(name) => Some(
-            Tier::ALL
-                .into_iter()
-                .find(|t| t.name() == name)
-                .ok_or_else(|| format!("no tier `{name}`; there are portable, avx2 and avx512"))?,
-        ),
-    };
+    let tier = options.tier.as_deref().map(tier_named).transpose()?;
     let engine = Engine::Interpreter(tier);
     let run = RunOptions { threads: Some(NonZeroUsize::MIN), count_blocks: true, ..RunOptions::default() };
     let names = &options.kernels;

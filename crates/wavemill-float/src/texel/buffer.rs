@@ -26,6 +26,8 @@ pub struct BufferTexel {
     number: TexelNumber,
     /// The selections, if the resource decides.
     select: Option<[u32; 4]>,
+    /// Number of dwords that a load copies, if it does nothing else.
+    copied: Option<usize>,
 }
 
 impl BufferTexel {
@@ -34,15 +36,29 @@ impl BufferTexel {
     #[must_use]
     pub fn new(access: TexelAccess, word: u32) -> BufferTexel {
         if let Some(format) = access.format {
-            return BufferTexel { access, format: Some(format), number: format.number, select: None };
+            let copied = Self::copied(access, Some(format), None);
+            return BufferTexel { access, format: Some(format), number: format.number, select: None, copied };
         }
         let number = word >> 12 & 7;
+        let format = TexelFormat::of_buffer(word >> 15 & 15, number);
+        let select = Some([0, 3, 6, 9].map(|low| word >> low & 7));
         BufferTexel {
             access,
-            format: TexelFormat::of_buffer(word >> 15 & 15, number),
+            format,
             number: TexelNumber::from_code(number).unwrap_or(TexelNumber::Unorm),
-            select: Some([0, 3, 6, 9].map(|low| word >> low & 7)),
+            select,
+            copied: Self::copied(access, format, select),
         }
+    }
+
+    /// Number of dwords that a load copies, if it does nothing else: channels of 32 bits in their
+    /// order.
+    fn copied(access: TexelAccess, format: Option<TexelFormat>, select: Option<[u32; 4]>) -> Option<usize> {
+        let (channels, count) = (format?.data.channels(), usize::from(access.count));
+        let in_order = |select: [u32; 4]| (4..).zip(&select[..count]).all(|(n, select)| n == *select);
+        let is_whole = channels.iter().all(|&(_, width)| width == 32) && access.cells == TexelCells::Dwords;
+        let is_plain = select.is_none_or(|select| count <= channels.len() && in_order(select));
+        (is_whole && is_plain).then(|| count.min(channels.len()))
     }
 
     /// Bytes of a texel; 0 if the format does not exist and no memory is accessed.
@@ -120,6 +136,9 @@ impl BufferTexel {
     /// range. The half of a cell that the load keeps is 0.
     #[must_use]
     pub fn load(&self, words: Option<[u32; 4]>) -> [u32; 4] {
+        if let (Some(copied), Some(words)) = (self.copied, words) {
+            return std::array::from_fn(|n| if n < copied { words[n] } else { 0 });
+        }
         let mut components = match (self.format, words) {
             (Some(format), Some(words)) => unpack(format, words),
             _ => [0; 4],

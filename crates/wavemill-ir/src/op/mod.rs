@@ -316,27 +316,27 @@ operations! {
         Effects::STORE,
     ).optional(2);
     /// Load of a texel through a buffer resource: address and range as [`Op::BufferLoad`], but a
-    /// texel is in range or not as a whole, and the stride has 14 bits. The components of the texel
-    /// follow its [format](crate::TexelFormat). If the operation names no format, bits 114:111 of
-    /// the resource are the data format and bits 110:108 the number format. Then the component `n`
-    /// of the result is the one that the bits `98 + 3 n`:`96 + 3 n` select: 0 and 3 select 0, 1 and
-    /// 2 select 1, 4 to 7 the components X, Y, Z and W. A component that the format lacks is the
-    /// one whose number is the same modulo the number of components, and 3 is 4 if there is only
-    /// one. Without a selection, components that the format lacks are 0. Out of range, and in a
-    /// format that does not exist, all components of the texel are 0; memory is not accessed.
+    /// texel is in range or not as a whole, and the stride has 14 bits. The format is that of the
+    /// operation; if it has none, bits 114:111 of the resource are the data format and bits 110:108
+    /// the number format. Then component `n` of the result is what the bits `98 + 3 n`:`96 + 3 n`
+    /// of the resource select: 4 to 7 select the components X, Y, Z and W of the texel, 0 and 3
+    /// select 0, 1 and 2 select 1. Where the format has fewer components, their numbers count
+    /// modulo its number of components, and 3 selects X if it has only X. If the operation has a
+    /// format, nothing is selected, and components that the format lacks are 0. Out of range, and
+    /// in a format that does not exist, the texel has components of 0, and no memory is accessed.
     BufferLoadTexel(texel: TexelAccess, addr: BufferAddr) =
         line("texel_load", &[addr.value(), Value::Uniform(4), U32], &[Value::Bits(texel.dwords())], Effects::LOAD)
             .optional(2)
             .updates_if(texel.keeps_half());
-    /// The same for a store, data `src3`. Components that the operation lacks are 0. The selection
-    /// of the resource says which component of the data each component of the texel is. In formats
-    /// of three components, and of four if `y` selects Y, the component `n` of the texel is the one
-    /// that selection `n` names. In other formats of four, it is the one at the same distance from
-    /// the end as the one that selection `3 - n` names is from the beginning. In formats of two, it
-    /// is X and Y if `x` selects X and `z` selects nothing, and `y` something; else W and X if `x`
-    /// does not select X and `z` selects something; else X and W if `y` selects nothing, or `x` and
-    /// `z` something; else Y and X. In formats of one, it is X if `x` selects X, else W; if the
-    /// operation has only one component, it is that one, or the constant that `x` selects.
+    /// The same for a store, data `src3`. Components that the operation lacks are 0. If the resource
+    /// has the format, its selections `x`, `y`, `z` and `w` give the order of the components. In a
+    /// format of four, with `y` selecting Y, and in a format of three, component `n` of the texel is
+    /// what selection `n` names in the data. In other formats of four, it is what selection `3 - n`
+    /// names in the reversed data. In a format of two, the components are W and X if `x` does not
+    /// select X and `z` selects a component; else X and W if `y` selects a constant, or if `x` and
+    /// `z` select components; else X and Y if `x` selects X; else Y and X. In a format of one, the
+    /// component is X if `x` selects X, else W; an operation of one component stores it in any case,
+    /// or the constant that `x` selects.
     BufferStoreTexel(texel: TexelAccess, addr: BufferAddr) = line(
         "texel_store",
         &[addr.value(), Value::Uniform(4), U32, Value::Bits(texel.dwords())],

@@ -2,6 +2,10 @@
 //!
 //! A format that does not exist reads as 0 and stores nothing. If the instruction names it, no IR
 //! operation accesses the buffer.
+//!
+//! Texels may be at any address: Mesa splits fetches of misaligned texels on other generations only
+//! (`is_fetch_size_safe` in its common AMD code). A signed channel of two bits is signed, as Mesa has
+//! it from GFX9 on (`ac_get_vtx_format_info_table`).
 
 use wavemill_ir::{IntOp, Op as IrOp, Operand, TexelAccess, TexelCells, TexelFormat};
 use wavemill_isa::gcn::{Elem, Flag, Inst, MemOp, Role, Type};

@@ -12,12 +12,13 @@ use wavemill_lift::gcn::registers::RegisterNames;
 use wavemill_oracle::{Failed, Suite, Tool, assemble};
 
 /// Case files by name.
-const CASES: [(&str, &str); 11] = [
+const CASES: [(&str, &str); 12] = [
     ("scalar_alu", include_str!("cases/scalar_alu.txt")),
     ("scalar_memory", include_str!("cases/scalar_memory.txt")),
     ("flat", include_str!("cases/flat.txt")),
     ("flat_cdna", include_str!("cases/flat_cdna.txt")),
     ("ds", include_str!("cases/ds.txt")),
+    ("mtbuf", include_str!("cases/mtbuf.txt")),
     ("mubuf", include_str!("cases/mubuf.txt")),
     ("vector_alu", include_str!("cases/vector_alu.txt")),
     ("vector_alu_vop3", include_str!("cases/vector_alu_vop3.txt")),

@@ -87,17 +87,6 @@ pub(crate) fn modified_output(ty: Type, m: &Modifiers, result: u64, env: wavemil
     })
 }
 
-/// Whether a result is the expected one, or within the allowed error.
-fn agrees(ty: Type, found: u64, expected: u64, ulps: u64) -> bool {
-    let Some(format) = float_format(ty) else { return found == expected };
-    found == expected
-        || ulps > 0
-            && !format.is_nan(found)
-            && !format.is_nan(expected)
-            && (found ^ expected) & format.sign() == 0
-            && found.abs_diff(expected) <= ulps
-}
-
 /// A source after `abs` and `neg`; integer sources have neither.
 fn modified(value: u64, ty: Type, abs: bool, neg: bool) -> u64 {
     if !ty.elem.is_float() {
@@ -160,8 +149,9 @@ fn check(target: Target, encoding: Encoding, reference: &Reference, mode: u32, r
         let found = (0..result.dwords()).fold(0u64, |v, d| {
             v | u64::from(outcome.wave.vgprs[usize::from(DST_VGPR + d)][lane]) << (32 * d)
         });
-        assert!(
-            agrees(result, found, expected, exact.ulps),
+        assert_eq!(
+            found,
+            expected,
             "{op} as {} on {}, mode {mode:#x}, lane {lane}, {m:?}: {found:#x} instead of {expected:#x} from {:x?}, old {old:#x}",
             encoding.name(),
             target.name(),

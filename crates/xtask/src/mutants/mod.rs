@@ -1,0 +1,218 @@
+//! Mutants of the lifting rules and of the float operations: changes that the tests must notice.
+//!
+//! A copy of the workspace has all drawn changes at once, each behind a switch that an environment variable sets at run
+//! time. The copy is built once. Each mutant then runs the test programs that reach it, until one fails.
+
+mod copy;
+mod sites;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use self::copy::{Copy, Program};
+use self::sites::Site;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Number of mutants
+    #[arg(long, default_value_t = 300)]
+    count: usize,
+    /// Seed of the draw
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Folder for the copy of the workspace, its build and the results so far: an interrupted run continues there
+    #[arg(long, default_value = "target/mutants")]
+    state: PathBuf,
+}
+
+/// Folders whose sources are changed.
+const SUBJECTS: [&str; 2] = ["crates/wavemill-float/src", "crates/wavemill-lift/src/gcn"];
+
+/// Packages whose tests must notice.
+const JUDGES: [&str; 3] = ["wavemill-float", "wavemill-lift", "wavemill-interpreter"];
+
+/// The survivors that have an explanation: file, function, expression, change, reason, separated by ` | `.
+const EXPLAINED: &str = include_str!("survivors.txt");
+
+/// A change of a file.
+#[derive(Clone, Debug)]
+struct Mutant {
+    file: String,
+    site: Site,
+}
+
+impl Mutant {
+    /// What identifies it after other changes of the file.
+    fn key(&self) -> String {
+        let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let Site { function, before, after, .. } = &self.site;
+        format!("{} | {function} | {} | {}", self.file, one_line(before), one_line(after))
+    }
+}
+
+/// What the tests made of a mutant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    Killed,
+    TimedOut,
+    Survived,
+    NotReached,
+}
+
+impl Verdict {
+    const ALL: [Verdict; 4] = [Verdict::Killed, Verdict::TimedOut, Verdict::Survived, Verdict::NotReached];
+
+    fn name(self) -> &'static str {
+        match self {
+            Verdict::Killed => "killed",
+            Verdict::TimedOut => "timed out",
+            Verdict::Survived => "survived",
+            Verdict::NotReached => "not reached",
+        }
+    }
+}
+
+/// The next number of a fixed sequence (splitmix64).
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
+
+/// All changes, in the order of the draw.
+fn shuffled(seed: u64) -> Result<Vec<Mutant>, Box<dyn std::error::Error>> {
+    let mut all = Vec::new();
+    for folder in SUBJECTS {
+        let mut files = copy::tracked(folder)?;
+        files.sort();
+        for file in files.into_iter().filter(|file| file.ends_with(".rs")) {
+            let source = fs::read_to_string(&file)?;
+            let sites = sites::find(&source).map_err(|error| format!("{file}: {error}"))?;
+            all.extend(sites.into_iter().map(|site| Mutant { file: file.clone(), site }));
+        }
+    }
+    let mut state = seed;
+    for n in (1..all.len()).rev() {
+        all.swap(n, (random(&mut state) % (n as u64 + 1)) as usize);
+    }
+    Ok(all)
+}
+
+/// The first `count` changes that do not overlap.
+fn draw(candidates: &[Mutant], count: usize) -> Vec<Mutant> {
+    let mut drawn: Vec<Mutant> = Vec::new();
+    for mutant in candidates {
+        let overlaps = drawn.iter().any(|other| {
+            other.file == mutant.file
+                && other.site.range.start < mutant.site.range.end
+                && mutant.site.range.start < other.site.range.end
+        });
+        if !overlaps {
+            drawn.push(mutant.clone());
+        }
+        if drawn.len() == count {
+            break;
+        }
+    }
+    drawn
+}
+
+/// Draws, builds, runs, and prints the survivors.
+pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let mut candidates = shuffled(options.seed)?;
+    let sites = candidates.len();
+    let copy = Copy::new(&options.state)?;
+    // Changes that do not compile are replaced by others.
+    let (mutants, programs) = loop {
+        let mutants = draw(&candidates, options.count);
+        copy.write(&mutants)?;
+        match copy.build(&mutants)? {
+            Ok(programs) => break (mutants, programs),
+            Err(broken) => {
+                eprintln!("{} changes do not compile; others replace them", broken.len());
+                let keys: Vec<_> = broken
+                    .iter()
+                    .map(|n| (mutants[*n].file.clone(), mutants[*n].site.range.clone()))
+                    .collect();
+                candidates.retain(|m| !keys.contains(&(m.file.clone(), m.site.range.clone())));
+            }
+        }
+    };
+    let mut verdicts = copy.verdicts(&mutants)?;
+    let mut reached = BTreeMap::new();
+    for program in &programs {
+        let start = Instant::now();
+        let seen = copy.record(program)?;
+        reached.insert(program.path.clone(), (seen, start.elapsed()));
+    }
+    for (n, mutant) in mutants.iter().enumerate() {
+        if verdicts.contains_key(&mutant.key()) {
+            continue;
+        }
+        let verdict = judge(&copy, n, &mutants, &programs, &reached)?;
+        eprintln!("{:4} of {}: {}: {}", n + 1, mutants.len(), verdict.name(), mutant.key());
+        verdicts.insert(mutant.key(), verdict);
+        copy.save(&verdicts)?;
+    }
+    report(&mutants, &verdicts, sites)
+}
+
+/// Runs the programs that reach a mutant, those of its own package first.
+fn judge(
+    copy: &Copy,
+    n: usize,
+    mutants: &[Mutant],
+    programs: &[Program],
+    reached: &BTreeMap<PathBuf, (Vec<usize>, Duration)>,
+) -> Result<Verdict, Box<dyn std::error::Error>> {
+    let mut order: Vec<&Program> = programs.iter().filter(|p| reached[&p.path].0.contains(&n)).collect();
+    order.sort_by_key(|p| (!mutants[n].file.contains(&format!("/{}/", p.package)), reached[&p.path].1));
+    let mut verdict = if order.is_empty() { Verdict::NotReached } else { Verdict::Survived };
+    for program in order {
+        // The recording is slower than a plain run.
+        let limit = reached[&program.path].1 * 3 + Duration::from_secs(30);
+        match copy.run(program, n, limit)? {
+            Some(true) => {}
+            Some(false) => return Ok(Verdict::Killed),
+            None => verdict = Verdict::TimedOut,
+        }
+        if verdict == Verdict::TimedOut {
+            break;
+        }
+    }
+    Ok(verdict)
+}
+
+/// Prints the counts and the survivors; fails if one has no explanation.
+fn report(
+    mutants: &[Mutant],
+    verdicts: &BTreeMap<String, Verdict>,
+    sites: usize,
+) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    println!("{} mutants of {sites} expressions", mutants.len());
+    for verdict in Verdict::ALL {
+        println!("{}: {}", verdict.name(), mutants.iter().filter(|m| verdicts[&m.key()] == verdict).count());
+    }
+    let mut unexplained = String::new();
+    for mutant in mutants {
+        let key = mutant.key();
+        if matches!(verdicts[&key], Verdict::Survived | Verdict::NotReached) {
+            match EXPLAINED.lines().find_map(|line| line.strip_prefix(&key)?.strip_prefix(" | ")) {
+                Some(reason) => println!("{}:{}: {key}: {reason}", mutant.file, mutant.site.line),
+                None => writeln!(unexplained, "{}:{}: {key}", mutant.file, mutant.site.line)?,
+            }
+        }
+    }
+    if unexplained.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("\nsurvivors without an explanation:\n{}", unexplained.trim_end());
+    Ok(ExitCode::FAILURE)
+}
