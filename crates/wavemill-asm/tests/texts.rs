@@ -66,6 +66,36 @@ fn multiply_adds_with_a_constant_accept_a_suffix() {
     }
 }
 
+/// Compilers name all registers of an address, how many there are depends on the descriptor.
+#[test]
+fn addresses_of_images_may_name_more_registers() {
+    let bytes = |text: &str| parse(Target::Gfx906, text).map(|inst| inst.encode());
+    let names = |mnemonic: &str, sampler: &str, first: u8, last: u8| {
+        let address = if first == last { format!("v{first}") } else { format!("v[{first}:{last}]") };
+        bytes(&format!("{mnemonic} v[20:23], {address}, s[0:7]{sampler} dmask:0xf"))
+    };
+    let sampler = ", s[8:11]";
+    for (mnemonic, sampler, least, most) in [
+        ("image_load", "", 1, 4),
+        ("image_store_mip", "", 1, 4),
+        ("image_sample_lz", sampler, 1, 4),
+        ("image_sample_c_b_cl", sampler, 3, 6),
+        ("image_sample_d", sampler, 2, 9),
+        ("image_sample_c_cd_cl_o", sampler, 4, 12),
+    ] {
+        let named = |count: u8| names(mnemonic, sampler, 4, 3 + count);
+        let first = named(least).expect(mnemonic);
+        for count in least..=most {
+            assert_eq!(named(count).as_ref().ok(), Some(&first), "{mnemonic} {count}");
+        }
+        assert!(named(most + 1).is_err() && (least == 1 || named(least - 1).is_err()), "{mnemonic}");
+    }
+    assert_eq!(
+        names("image_sample_c_b_cl", sampler, 4, 11).ok(),
+        names("image_sample_c_b_cl", sampler, 4, 6).ok()
+    );
+}
+
 fn branch(distance: i16) -> Inst {
     let [low, high] = distance.to_le_bytes();
     decode(Target::Gfx942, &[low, high, 0x82, 0xbf]).expect("s_branch")

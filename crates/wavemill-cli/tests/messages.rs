@@ -232,10 +232,10 @@ past:
     s_endpgm
 .Lend:
     .size past, .Lend - past
-.globl picture
+.globl enqueue
 .p2align 8
-.type picture,@function
-picture:
+.type enqueue,@function
+enqueue:
     s_endpgm
 .rodata
 .p2align 6
@@ -247,7 +247,7 @@ picture:
     .amdhsa_kernarg_size 16
 .end_amdhsa_kernel
 .p2align 6
-.amdhsa_kernel picture
+.amdhsa_kernel enqueue
     .amdhsa_next_free_vgpr 1
     .amdhsa_next_free_sgpr 8
     .amdhsa_accum_offset 4
@@ -270,8 +270,8 @@ amdhsa.kernels:
     .args:
       - { .name: a, .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global, .type_name: 'float*' }
       - { .name: n, .offset: 8, .size: 4, .value_kind: by_value, .type_name: int }
-  - .name: picture
-    .symbol: picture.kd
+  - .name: enqueue
+    .symbol: enqueue.kd
     .kernarg_segment_size: 16
     .kernarg_segment_align: 8
     .group_segment_fixed_size: 0
@@ -281,7 +281,7 @@ amdhsa.kernels:
     .vgpr_count: 1
     .max_flat_workgroup_size: 256
     .args:
-      - { .name: source, .offset: 0, .size: 8, .value_kind: image, .address_space: constant, .type_name: image2d_t }
+      - { .name: target, .offset: 0, .size: 8, .value_kind: queue, .type_name: queue_t }
       - { .name: out, .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global, .type_name: 'float*' }
 .end_amdgpu_metadata
 "#;
@@ -319,9 +319,9 @@ fn wrong_kernels() {
         ("no_end", 4, kernel("control.co", "falls_off", &["u64=0"])),
         ("no_end_with_data_behind_it", 4, kernel("control.co", "falls_into_data", &["u64=0"])),
         ("call_that_is_inlined", 4, kernel("source.co", "one_lane", &["out:i32[64]=1", "lane=37"])),
-        ("image", 2, vec!["run", "metadata.co", "--kernel", "picture"]),
-        ("image_argument", 2, launch("metadata.co", "picture", &["source:f32[4]=0", "out[4]"])),
-        ("launch_file_with_an_image", 2, vec!["run", "metadata.co", "--kernel", "picture", "--init"]),
+        ("queue", 2, vec!["run", "metadata.co", "--kernel", "enqueue"]),
+        ("queue_argument", 2, launch("metadata.co", "enqueue", &["target:f32[4]=0", "out[4]"])),
+        ("launch_file_with_a_queue", 2, vec!["run", "metadata.co", "--kernel", "enqueue", "--init"]),
         ("download", 3, vec!["run", "shipped.toml"]),
         ("slice_that_is_wrong", 1, expect(&["c[:4]=[1,2.0000005,3,5]"])),
         ("slice_of_zeros", 1, expect(&["c[2:4]=0"])),

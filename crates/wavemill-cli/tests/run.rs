@@ -2,6 +2,7 @@
 
 mod arguments;
 mod exports;
+mod images;
 mod names;
 mod several;
 mod synchronization;

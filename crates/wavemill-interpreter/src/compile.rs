@@ -10,7 +10,7 @@ mod sources;
 mod vector;
 
 use wavemill_ir::{
-    AtomicOp, Block, CellRange, ExportOp, FaultKind, Inst, LANES, LaneMask, LanePattern, MatrixOp,
+    AtomicOp, Block, CellRange, ExportOp, FaultKind, ImageOp, Inst, LANES, LaneMask, LanePattern, MatrixOp,
     MatrixOperand, Op, Operand, Row, Terminator, Uni, Width,
 };
 
@@ -20,8 +20,8 @@ use super::float::{FloatInfo, Outcome, Source};
 use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own, SiteCache, Texel, UNIFORM};
 use super::probe::Site;
 use super::{
-    Tier, atomic, buffer, compare, control, graphics, indexed, lane, matrix, mem, scalar, smem, status, step,
-    strict, sync,
+    Tier, atomic, buffer, compare, control, graphics, image, indexed, lane, matrix, mem, scalar, smem,
+    status, step, strict, sync,
 };
 use wavemill_machine::Interests;
 use wavemill_machine::Strict;
@@ -43,6 +43,10 @@ pub(super) struct Code {
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
     matrices: Vec<Box<matrix::Site>>,
+    /// Data that accesses to images point to.
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    #[allow(dead_code, reason = "keeps alive what the operations point to")]
+    images: Vec<Box<image::Site>>,
     /// Data that lane permutations point to.
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     #[allow(dead_code, reason = "keeps alive what the operations point to")]
@@ -92,6 +96,8 @@ struct Compiler<'a> {
     sites: Vec<Box<Site>>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     matrices: Vec<Box<matrix::Site>>,
+    #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
+    images: Vec<Box<image::Site>>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     patterns: Vec<Box<[u8; LANES]>>,
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
@@ -221,6 +227,10 @@ fn stays_inside(inst: &Inst) -> bool {
             let [a, b] = [MatrixOperand::A, MatrixOperand::B].map(|matrix| op.cells(matrix) as u8);
             rows(inst.src[0], a) && rows(inst.src[1], b)
         }
+        Op::Image(op) => {
+            let data = op.source_cells() as u8;
+            rows(inst.src[0], op.address_cells() as u8) && (data == 0 || rows(inst.src[3], data))
+        }
         _ => true,
     };
     // Handlers read the mask as an aligned pair.
@@ -263,6 +273,7 @@ impl<'a> Compiler<'a> {
             interests,
             sites: Vec::new(),
             matrices: Vec::new(),
+            images: Vec::new(),
             patterns: Vec::new(),
             exports: Vec::new(),
             counters: Vec::new(),
@@ -275,6 +286,7 @@ impl<'a> Compiler<'a> {
             infos: self.infos,
             sites: self.sites,
             matrices: self.matrices,
+            images: self.images,
             patterns: self.patterns,
             exports: self.exports,
             counters: self.counters,
@@ -569,6 +581,7 @@ impl<'a> Compiler<'a> {
                 self.ops.push(self.plain(inst, run));
             }
             Op::Matrix(matrix) => self.matrix(inst, &matrix)?,
+            Op::Image(image) => self.image(inst, &image)?,
             Op::IndexedRead(n) => {
                 let h = self.indexed(inst, inst.src[0], n, indexed::indexed_read())?;
                 self.ops.push(h);
@@ -604,6 +617,17 @@ impl<'a> Compiler<'a> {
         self.matrices.push(Box::new(site));
         let site = self.matrices.last().map_or(std::ptr::null(), |site| &raw const **site);
         h.own = Own { matrix: site };
+        self.ops.push(h);
+        Ok(())
+    }
+
+    /// An access to an image.
+    fn image(&mut self, inst: &Inst, op: &ImageOp) -> Result<(), Unsupported> {
+        let (site, run) = image::compiled(inst, op).ok_or(Unsupported)?;
+        let mut h = self.plain(inst, run);
+        self.images.push(Box::new(site));
+        let site = self.images.last().map_or(std::ptr::null(), |site| &raw const **site);
+        h.own = Own { image: site };
         self.ops.push(h);
         Ok(())
     }

@@ -36,6 +36,7 @@ pub(super) fn goes_lane_by_lane(op: Op) -> bool {
         Op::Lane(op) => lane::goes_lane_by_lane(op),
         Op::Atomic(..)
         | Op::BufferAtomic(..)
+        | Op::Image(_)
         | Op::BufferLoadTexel(..)
         | Op::BufferStoreTexel(..)
         | Op::FormatCvt(_)

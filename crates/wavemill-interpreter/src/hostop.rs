@@ -6,11 +6,13 @@ use wavemill_ir::{ExportOp, FaultKind, LANES, TexelAccess};
 
 use super::atomic::Perform;
 use super::float::FloatInfo;
+use super::image;
 use super::matrix;
 use super::probe::Site;
 use wavemill_machine::MemoryMap;
 use wavemill_machine::OutOfRange;
 use wavemill_machine::engine::{Events, Exports, Hold, PrivateMemory};
+use wavemill_machine::image::DescriptorProblem;
 use wavemill_machine::registers::Registers;
 use wavemill_machine::{Access, FaultSpace};
 
@@ -93,6 +95,8 @@ pub(super) union Own {
     pub lanes: *const [u8; LANES],
     /// For a product of matrices.
     pub matrix: *const matrix::Site,
+    /// For an access to an image.
+    pub image: *const image::Site,
     /// For an export.
     pub export: *const ExportOp,
     /// For a step that collects exceptions.
@@ -195,6 +199,8 @@ pub(super) enum Exit {
     /// An operation raises some of these exceptions; lanes are in [`Ctx::refused`], with the
     /// exceptions that they raise.
     Exceptions { pc: u64, enabled: u32 },
+    /// A descriptor says something that the machine does not do.
+    Descriptor { pc: u64, problem: DescriptorProblem },
     /// The instruction cannot run.
     Fault { pc: u64, kind: FaultKind },
     /// The watcher of the wave has ended the run.

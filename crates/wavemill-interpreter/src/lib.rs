@@ -21,6 +21,7 @@ mod float;
 mod format_cvt;
 mod graphics;
 mod hostop;
+mod image;
 mod indexed;
 mod int;
 mod lane;

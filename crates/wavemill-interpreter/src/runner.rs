@@ -264,6 +264,9 @@ impl Executor for Runner<'_> {
                     let lanes = ctx.refused.iter().map(raised).collect();
                     break WaveExit::Fault { pc, cause: FaultCause::Exceptions { enabled, lanes } };
                 }
+                Exit::Descriptor { pc, problem } => {
+                    break WaveExit::Fault { pc, cause: FaultCause::Descriptor(problem) };
+                }
                 Exit::Misaligned { pc, size } => {
                     let lanes = refused(&ctx);
                     break WaveExit::Fault { pc, cause: FaultCause::MisalignedAtomic { size, lanes } };

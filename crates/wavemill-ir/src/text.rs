@@ -79,6 +79,7 @@ impl fmt::Display for OpName {
                 write!(f, "{name}.{}.{}x{}{rounding}", c.to.name(), c.from.name(), c.count)
             }
             Op::Matrix(matrix) => write!(f, "{name}.{matrix}"),
+            Op::Image(image) => write!(f, "{name}.{image}"),
             Op::Transpose(n) => write!(f, "{name}.b{n}"),
             Op::ScalarLoad(n)
             | Op::ScalarBufferLoad(n)

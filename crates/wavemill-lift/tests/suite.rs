@@ -6,6 +6,7 @@ mod control_flow;
 mod coverage;
 mod exceptions;
 mod gpr_index;
+mod images;
 mod matrix;
 mod memory;
 mod pseudocode;

@@ -2,6 +2,7 @@
 
 use wavemill_ir::{FaultKind, LANES, Row, Uni};
 
+use crate::image::DescriptorProblem;
 use crate::memory::Nearest;
 use crate::observe::Finding;
 use crate::registers::Registers;
@@ -94,6 +95,8 @@ pub enum FaultCause {
         /// The lanes that raise one of them, in ascending order; at least one.
         lanes: Vec<RaisedLane>,
     },
+    /// A descriptor in registers says something that the machine does not do, or that is reserved.
+    Descriptor(DescriptorProblem),
     /// The instruction cannot run.
     Instruction(FaultKind),
     /// A trap of the program, with this number.

@@ -16,6 +16,7 @@ mod control;
 pub mod engine;
 mod export;
 mod fault;
+pub mod image;
 mod lds;
 mod memory;
 mod observe;

@@ -12,6 +12,7 @@ mod executor;
 mod float;
 mod format_cvt;
 mod host;
+mod image;
 mod indexed;
 mod lanes;
 mod lds;

@@ -61,6 +61,7 @@ impl State<'_> {
             Op::BufferLoadTexel(texel, addr) => self.buffer_load_texel(inst, texel, addr)?,
             Op::BufferStoreTexel(texel, addr) => self.buffer_store_texel(inst, texel, addr)?,
             Op::BufferAtomic(op, width, addr) => self.buffer_atomic(inst, op, width, addr)?,
+            Op::Image(op) => self.image(inst, &op)?,
             Op::Counter(op, space) => self.count(inst, op, space)?,
             // The executor performs those that may wait.
             Op::Sync(op) if op.may_wait() => {}

@@ -2,6 +2,7 @@
 
 mod common;
 mod handed_over;
+mod images;
 mod kernels;
 mod malformed;
 mod programs;

@@ -1,6 +1,7 @@
 //! Arguments of launches.
 
 use crate::buffer::{Buffer, Plain, to_bytes};
+use crate::image::{Image, Sampler};
 
 /// An argument of a launch.
 #[derive(Clone, Debug)]
@@ -12,11 +13,27 @@ pub enum Arg {
     Value(Vec<u8>),
     /// Dynamic LDS of this many bytes.
     Local(u32),
+    /// The address of an image's descriptor.
+    Image(Image),
+    /// The address of a sampler's descriptor.
+    Sampler(Sampler),
 }
 
 impl From<&Buffer> for Arg {
     fn from(b: &Buffer) -> Arg {
         Arg::Buffer(b.clone())
+    }
+}
+
+impl From<&Image> for Arg {
+    fn from(image: &Image) -> Arg {
+        Arg::Image(image.clone())
+    }
+}
+
+impl From<&Sampler> for Arg {
+    fn from(sampler: &Sampler) -> Arg {
+        Arg::Sampler(sampler.clone())
     }
 }
 

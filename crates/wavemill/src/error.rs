@@ -33,6 +33,9 @@ pub enum Error {
         /// Number of bytes.
         size: usize,
     },
+    /// No image has the requested description.
+    #[error("there is no such image: {0}")]
+    Image(String),
     /// A file lacks the requested kernel, or has several matches.
     #[error(transparent)]
     Find(Box<FindError>),

@@ -29,7 +29,7 @@
 //! [`Launch::output`] sets the receiver of the printed text.
 //!
 //! The crate root has the types that such a program names. Modules have the rest: [`device`]
-//! (products, targets, kinds of addresses), [`find`] (kernels in files and libraries), [`module`]
+//! (products, targets, kinds of addresses), [`image`] (images and samplers), [`find`] (kernels in files and libraries), [`module`]
 //! (contents of code objects), [`launch`] (options, output, [`Outcome`]), [`fault`] (reports),
 //! [`stats`], and [`observe`] (traces and observers). With the feature `serde`, reports and
 //! statistics can be serialised.
@@ -46,6 +46,7 @@ pub mod fault;
 pub mod find;
 mod guest;
 mod heap;
+pub mod image;
 pub mod launch;
 mod limits;
 mod lines;
@@ -65,6 +66,7 @@ mod unfinished;
 pub use buffer::Buffer;
 pub use device::{Device, DeviceBuilder, TargetId};
 pub use error::{Error, Result};
+pub use image::{Image, Sampler};
 pub use launch::{Arg, Launch, Outcome, RunOptions};
 pub use module::{Kernel, Module};
 pub use wavemill_ir as ir;

@@ -296,7 +296,11 @@ pub enum ParameterKind {
     Buffer,
     /// Dynamic LDS, given by its size.
     Local,
-    /// A kind that Wavemill does not set up (images, samplers, queues, pipes).
+    /// An image.
+    Image,
+    /// A sampler.
+    Sampler,
+    /// A kind that Wavemill does not set up (queues, pipes).
     Other(String),
 }
 
@@ -332,6 +336,8 @@ impl Parameter {
                 }
                 ValueKind::GlobalBuffer => ParameterKind::Buffer,
                 ValueKind::DynamicSharedPointer => ParameterKind::Local,
+                ValueKind::Image => ParameterKind::Image,
+                ValueKind::Sampler => ParameterKind::Sampler,
                 other => ParameterKind::Other(other.to_string()),
             },
             offset: a.offset,

@@ -35,7 +35,8 @@ A source that is listed as a row may also be a uniform cell or a constant, which
 lanes. These sources must be rows:
 
 - sources whose lanes are permuted;
-- sources of `transpose`, `indexed_read` and `indexed_write`, and the factors of `matrix`;
+- sources of `transpose`, `indexed_read` and `indexed_write`, and the factors of `matrix`,
+  the address and the data of `image`;
 - sources of more than two cells;
 - data for memory of more than one cell.
 
@@ -67,6 +68,23 @@ The name of a matrix product has its parts in this order:
 | `share1of4` | block 1 of each 4 blocks of A feeds all of them |
 | `half0`, `rotate16`, `quarter3` | lanes of B: one half, rotated by 16, one quarter |
 | `neg_a`, `neg_b`, `neg_c` | signs are flipped |
+
+The name of an access to an image has what it does first: `image.sample.level.compare.rgba.array`.
+
+| part | meaning |
+|---|---|
+| `load`, `store`, `atomic.add`, `atomic.add64` | a texel at integer coordinates |
+| `mip` | the address has a level |
+| `raw`, `raw.signed` | the bits of the texel, extended with zeros or the sign |
+| `size` | width, height, depth and levels |
+| `sample`, `gather`, `gather.row`, `gather.packed8` | texels through a sampler: filtered, or one channel of several |
+| `get_level` | the level of detail of a sample |
+| `bias`, `level`, `zero`, `gradients`, `coarse` | where the level of detail comes from; without one, from the quad |
+| `compare`, `clamp`, `offset` | the address has a reference, a lower limit of the level, offsets in texels |
+| `rgba`, `r`, `none` | the channels in registers |
+| `array` | the address has a slice |
+| `texels` | coordinates count texels |
+| `short`, `half` | coordinates, data of 16 bits |
 
 Operands have attributes (`Attrs` of `wavemill-ir`), which apply in this order:
 

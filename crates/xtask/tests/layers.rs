@@ -25,7 +25,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ),
     ("wavemill-interpreter", &["wavemill-float", "wavemill-ir", "wavemill-machine"]),
     ("wavemill-reference-engine", &["wavemill-float", "wavemill-ir", "wavemill-machine"]),
-    ("wavemill-machine", &["wavemill-ir"]),
+    ("wavemill-machine", &["wavemill-float", "wavemill-ir"]),
     ("wavemill-lift", &["wavemill-isa", "wavemill-ir"]),
     ("wavemill-asm", &["wavemill-isa", "wavemill-object"]),
     ("wavemill-object", &["wavemill-isa"]),

@@ -214,7 +214,6 @@ pub(crate) fn compile(
     if language == Language::Assembly {
         return asm::assemble_file(source, &bytes, target);
     }
-    drop(bytes);
     allowed::refuse_name(source, language)?;
     if let Some(target) = target {
         refuse_generic(source, target)?;
@@ -225,9 +224,10 @@ pub(crate) fn compile(
     let default = DEFAULT_TARGET.parse().map_err(|_| Failure::input("the default target is not known"))?;
     let clang = Clang::find(args, language, going_on)?;
     let own = match language {
-        Language::OpenCl => opencl::arguments(&clang, target.unwrap_or(&default), args)?,
+        Language::OpenCl => opencl::arguments(&clang, target.unwrap_or(&default), args, &bytes)?,
         _ => hip::arguments(&clang, target.unwrap_or(&default), args)?,
     };
+    drop(bytes);
     if target.is_none() {
         let note = format!(
             "`{}` is compiled for {DEFAULT_TARGET}; pass --target for another target",

@@ -2,6 +2,7 @@
 //! earlier launches.
 
 use crate::input::Shown as _;
+use wavemill::image::ImageDesc;
 use wavemill::module::ParameterKind;
 
 use super::parameters::Known;
@@ -16,6 +17,8 @@ use crate::text::closest;
 pub(crate) struct BufferPlan {
     pub shape: Shape,
     pub contents: Contents,
+    /// For an image, its description.
+    pub image: Option<ImageDesc>,
     /// The launch that it was created for.
     launch: usize,
 }
@@ -93,7 +96,10 @@ impl<'a> Buffers<'a> {
                 let parameter = Known {
                     name: name.to_owned(),
                     named: true,
-                    kind: ParameterKind::Buffer,
+                    kind: match parameter.kind {
+                        ParameterKind::Image => ParameterKind::Image,
+                        _ => ParameterKind::Buffer,
+                    },
                     ..parameter.clone()
                 };
                 self.take(index, &parameter)
@@ -106,8 +112,10 @@ impl<'a> Buffers<'a> {
 
     /// Gives a new buffer its number.
     fn register(&mut self, single: Single) -> Result<Planned, Failure> {
-        let (shape, contents) = match single {
-            Single::Buffer { shape, contents } => (shape, contents),
+        let (shape, contents, image) = match single {
+            Single::Buffer { shape, contents } => (shape, contents, None),
+            Single::Image { shape, contents, desc } => (shape, contents, Some(desc)),
+            Single::Sampler(desc) => return Ok(Planned::Sampler(desc)),
             Single::Value(bytes) => return Ok(Planned::Value(bytes)),
             Single::Local(size) => return Ok(Planned::Local(size)),
         };
@@ -125,7 +133,7 @@ impl<'a> Buffers<'a> {
                 shape.count(), name = name.shown())));
         }
         // Later uses of the name find this buffer; it hides a shared argument of the same name.
-        self.list.push(BufferPlan { shape, contents, launch });
+        self.list.push(BufferPlan { shape, contents, image, launch });
         Ok(Planned::Buffer(self.list.len() - 1))
     }
 

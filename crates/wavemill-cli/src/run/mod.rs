@@ -12,6 +12,7 @@ mod fill;
 mod find;
 mod geometry;
 mod help;
+mod image;
 mod init;
 mod job;
 mod launch_file;

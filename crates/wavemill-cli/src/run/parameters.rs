@@ -8,6 +8,7 @@ use wavemill_object::printable::Printable;
 
 use super::element::SourceType;
 use super::fill::Fill;
+use super::image::Special;
 use super::spec::{ArgSpec, Init, is_name};
 use crate::failure::Failure;
 
@@ -111,7 +112,12 @@ fn mark_triton_scratch(parameters: &mut [Known]) {
 /// An argument has no type.
 pub(crate) fn invent(arguments: &[ArgSpec]) -> Result<Vec<Known>, Failure> {
     let one = |(index, argument): (usize, &ArgSpec)| {
+        let special = argument.special.as_ref().map(|special| match special {
+            Special::Image(_) => ParameterKind::Image,
+            Special::Sampler(_) => ParameterKind::Sampler,
+        });
         let (kind, size) = match (&argument.init, argument.element, &argument.dims) {
+            _ if special.is_some() => (special.unwrap_or(ParameterKind::Image), 8),
             (Init::Local(_), ..) => (ParameterKind::Local, 4),
             (Init::Same(_) | Init::Null, ..) | (Init::Fill(Fill::File(_)), ..) => (ParameterKind::Buffer, 8),
             (Init::Bytes(bytes), ..) => (ParameterKind::Value, bytes.len() as u32),

@@ -1,11 +1,13 @@
 //! Decides which argument goes to which parameter, and its type.
 
 use crate::input::Shown as _;
+use wavemill::image::{ImageDesc, SamplerDesc};
 use wavemill::module::ParameterKind;
 
 use super::element::{self, Element};
 use super::elements::Elements;
 use super::fill::{self, Fill};
+use super::image::{self, Special};
 use super::parameters::Known;
 use super::spec::{ArgSpec, Init};
 use super::view::Shape;
@@ -26,6 +28,10 @@ pub(crate) enum Contents {
 pub(super) enum Single {
     /// A new buffer with its initial contents; fresh buffers are zero.
     Buffer { shape: Shape, contents: Contents },
+    /// A new image with its initial contents.
+    Image { shape: Shape, contents: Contents, desc: ImageDesc },
+    /// A sampler.
+    Sampler(SamplerDesc),
     /// A value.
     Value(Vec<u8>),
     /// Dynamic LDS of that size.
@@ -37,6 +43,8 @@ pub(super) enum Single {
 pub(crate) enum Planned {
     /// Index of the buffer in [`Buffers::list`].
     Buffer(usize),
+    /// A sampler.
+    Sampler(SamplerDesc),
     /// A value.
     Value(Vec<u8>),
     /// Dynamic LDS of that size.
@@ -108,11 +116,48 @@ pub(crate) fn assign<'a>(
 /// Whether a parameter may be the address of a buffer.
 pub(super) fn may_be_buffer(parameter: &Known) -> bool {
     let unknown = parameter.source.is_none_or(|source| source.pointer);
-    parameter.kind == ParameterKind::Buffer
+    matches!(parameter.kind, ParameterKind::Buffer | ParameterKind::Image)
         || parameter.kind == ParameterKind::Value && parameter.size == 8 && unknown
 }
 
 pub(super) fn plan_one(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
+    match (&parameter.kind, &argument.special) {
+        (ParameterKind::Image | ParameterKind::Buffer | ParameterKind::Value, Some(Special::Image(spec)))
+            if parameter.size == 8 =>
+        {
+            return image::plan(parameter, argument, spec);
+        }
+        (
+            ParameterKind::Sampler | ParameterKind::Buffer | ParameterKind::Value,
+            Some(Special::Sampler(desc)),
+        ) if parameter.size == 8 => {
+            return match argument.init {
+                Init::Open => Ok(Single::Sampler(*desc)),
+                _ => Err(Failure::usage("a sampler has no contents; omit the `=` and what follows it")),
+            };
+        }
+        // Kernels that choose among images get no address for the others.
+        (ParameterKind::Image, None) if argument.init == Init::Null => return null(parameter, argument),
+        (ParameterKind::Image, _) => {
+            return Err(Failure::usage(format!(
+                "parameter `{name}` is an image; expected {name}:image2d[rgba8,640x480]=zeros or =@picture.png",
+                name = parameter.name
+            )));
+        }
+        (ParameterKind::Sampler, _) => {
+            return Err(Failure::usage(format!(
+                "parameter `{name}` is a sampler; expected {name}:sampler[linear,clamp_to_edge,normalized]",
+                name = parameter.name
+            )));
+        }
+        (_, Some(_)) => {
+            return Err(Failure::usage(format!(
+                "parameter `{}` is neither an image nor a sampler",
+                parameter.name
+            )));
+        }
+        (_, None) => {}
+    }
     match (&parameter.kind, &argument.init) {
         (ParameterKind::Buffer | ParameterKind::Value, Init::Null) => null(parameter, argument),
         (ParameterKind::Local, Init::Local(size)) => Ok(Single::Local(*size)),
@@ -427,7 +472,14 @@ mod tests {
         let lds = parameter(ParameterKind::Local, 4, Some("float*"));
         assert_eq!(planned(&lds, "local:64"), Ok(Single::Local(64)));
         assert!(planned(&lds, "f32[4]=0").is_err());
-        let image = parameter(ParameterKind::Other("image".to_owned()), 8, None);
-        assert!(planned(&image, "x:f32[4]=0").unwrap_err().contains("does not support"));
+        let queue = parameter(ParameterKind::Other("queue".to_owned()), 8, None);
+        assert!(planned(&queue, "x:f32[4]=0").unwrap_err().contains("does not support"));
+        let image = parameter(ParameterKind::Image, 8, None);
+        assert!(planned(&image, "x:f32[4]=0").unwrap_err().contains("is an image; expected p:image2d["));
+        assert!(matches!(planned(&image, "x:image2d[r8,4x4]"), Ok(Single::Image { .. })));
+        let sampler = parameter(ParameterKind::Sampler, 8, None);
+        assert!(matches!(planned(&sampler, "x:sampler[linear]"), Ok(Single::Sampler(_))));
+        assert!(planned(&sampler, "x:image2d[r8,4x4]").unwrap_err().contains("is a sampler; expected"));
+        assert!(planned(&lds, "x:image2d[r8,4x4]").unwrap_err().contains("neither an image"));
     }
 }

@@ -3,13 +3,13 @@
 use std::io::{self, BufWriter, Stdout, Write as _};
 
 use serde_json::{Value, json};
-use wavemill::Buffer;
 use wavemill::stats::WaveExports;
 
 use super::buffers::Buffers;
 use super::element::Element;
 use super::ended::failure_of;
 use super::expect::{Difference, Prepared as PreparedExpectation};
+use super::image::Memory;
 use super::options::results::Wanted;
 use super::output::Output;
 use super::view::{self, Shape, View};
@@ -181,7 +181,7 @@ impl<'a> Checks<'a> {
     /// Prints, writes and compares. Differences go into `wrong`, each passed through `label`.
     pub(super) fn apply(
         &self,
-        buffers: &[(Shape, Buffer)],
+        buffers: &[(Shape, Memory)],
         exports: &Exported,
         watch: &Watch,
         out: &mut Results,
@@ -217,7 +217,7 @@ impl<'a> Checks<'a> {
 
 /// Copies bytes of a buffer from an offset on, while there is time; `what` names the purpose.
 fn reader<'a>(
-    buffer: &'a Buffer,
+    buffer: &'a Memory,
     watch: &'a Watch,
     what: impl Fn() -> String + 'a,
 ) -> impl FnMut(u64, &mut [u8]) -> Result<(), Failure> + 'a {

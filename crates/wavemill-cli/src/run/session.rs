@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use wavemill::launch::{OutOfRange, RunControl, TrapHandler};
 use wavemill::stats::LaunchStats;
-use wavemill::{Arg, Buffer, Device, Error, Kernel, Launch, RunOptions};
+use wavemill::{Arg, Device, Error, Kernel, Launch, RunOptions};
 
 use super::buffers::{BufferPlan, Buffers};
 use super::console::Console;
@@ -14,6 +14,7 @@ use super::coverage::Coverage;
 use super::ended::{self, failure_of};
 use super::expect::Difference;
 use super::geometry::Geometry;
+use super::image::Memory;
 use super::job::{Job, LaunchJob, label};
 use super::plan::{Contents, Planned};
 use super::results::{Checks, Exported, Results, also, expectations, messages};
@@ -68,17 +69,22 @@ impl Prepared<'_> {
         Ok(())
     }
 
-    fn arguments(&self, buffers: &[(Shape, Buffer)]) -> Vec<Arg> {
-        let one = |planned: &Planned| match planned {
-            Planned::Buffer(index) => Arg::from(&buffers[*index].1),
-            Planned::Value(bytes) => Arg::Value(bytes.clone()),
-            Planned::Local(size) => Arg::Local(*size),
+    fn arguments(&self, device: &Device, buffers: &[(Shape, Memory)]) -> Result<Vec<Arg>, Failure> {
+        let one = |planned: &Planned| {
+            Ok(match planned {
+                Planned::Buffer(index) => buffers[*index].1.arg(),
+                Planned::Sampler(desc) => {
+                    Arg::from(&device.sampler(desc).map_err(|error| failure_of(&error))?)
+                }
+                Planned::Value(bytes) => Arg::Value(bytes.clone()),
+                Planned::Local(size) => Arg::Local(*size),
+            })
         };
         self.planned.iter().map(one).collect()
     }
 
     /// The launch without its control.
-    fn build(&self, buffers: &[(Shape, Buffer)]) -> Result<Launch<'_>, Failure> {
+    fn build(&self, device: &Device, buffers: &[(Shape, Memory)]) -> Result<Launch<'_>, Failure> {
         let launch = self.launch.options.apply(self.geometry.apply(Launch::new(self.kernel)));
         let launch = match self.handler {
             Some(Handler { entry, memory }) => {
@@ -87,7 +93,7 @@ impl Prepared<'_> {
             }
             None => launch,
         };
-        let arguments = self.arguments(buffers);
+        let arguments = self.arguments(device, buffers)?;
         // Without metadata, the code object does not describe the parameters.
         match self.kernel.has_metadata() {
             true => Ok(launch.args(arguments)),
@@ -197,19 +203,24 @@ impl Session<'_> {
     /// Checks that all launches are possible, without the memory that they need.
     pub(super) fn check(&self, planned: &Buffers<'_>) -> Result<(), Failure> {
         let mut buffers = Vec::with_capacity(planned.list.len());
-        for BufferPlan { shape, .. } in &planned.list {
+        for BufferPlan { shape, image, .. } in &planned.list {
             size_of(shape)?;
-            let stand_in = self.device.buffer(&shape.name, 0).map_err(|error| failure_of(&error))?;
+            let stand_in = match image {
+                Some(desc) => self.device.image(&shape.name, desc).map(Memory::Image),
+                None => self.device.buffer(&shape.name, 0).map(Memory::Buffer),
+            };
+            let stand_in = stand_in.map_err(|error| failure_of(&error))?;
             buffers.push((shape.clone(), stand_in));
         }
         self.build(&buffers).map(|_| ())
     }
 
     /// The launches, checked.
-    fn build(&self, buffers: &[(Shape, Buffer)]) -> Result<Vec<Launch<'_>>, Failure> {
+    fn build(&self, buffers: &[(Shape, Memory)]) -> Result<Vec<Launch<'_>>, Failure> {
         let mut launches = Vec::with_capacity(self.launches.len());
         for (index, prepared) in self.launches.iter().enumerate() {
-            let launch = prepared.build(buffers).map_err(|failure| self.named(index, failure))?;
+            let launch =
+                prepared.build(self.device, buffers).map_err(|failure| self.named(index, failure))?;
             launch.check().map_err(|error| self.named(index, failure_of(&error)))?;
             launches.push(launch);
         }
@@ -343,15 +354,19 @@ impl Session<'_> {
     }
 
     /// Allocates and fills the buffers.
-    fn allocate(&self, planned: Buffers<'_>, watch: &Watch) -> Result<Vec<(Shape, Buffer)>, Failure> {
+    fn allocate(&self, planned: Buffers<'_>, watch: &Watch) -> Result<Vec<(Shape, Memory)>, Failure> {
         let mut buffers = Vec::with_capacity(planned.list.len());
-        for BufferPlan { shape, contents, .. } in planned.list {
+        for BufferPlan { shape, contents, image, .. } in planned.list {
             let size = size_of(&shape)?;
             let in_time =
                 || watch.check(|| format!("filled buffer `{}`, before the first launch", shape.name.shown()));
             in_time()?;
             // The error already names the buffer.
-            let buffer = self.device.buffer(&shape.name, size).map_err(|error| failure_of(&error))?;
+            let buffer = match &image {
+                Some(desc) => self.device.image(&shape.name, desc).map(Memory::Image),
+                None => self.device.buffer(&shape.name, size).map(Memory::Buffer),
+            };
+            let buffer = buffer.map_err(|error| failure_of(&error))?;
             let fill = || {
                 match &contents {
                     Contents::Fresh => {}
@@ -405,6 +420,8 @@ fn raw_arguments(arguments: &[Arg]) -> Result<Vec<u8>, Failure> {
     for argument in arguments {
         let bytes = match argument {
             Arg::Buffer(buffer) => buffer.address().to_le_bytes().to_vec(),
+            Arg::Image(image) => image.descriptor().to_le_bytes().to_vec(),
+            Arg::Sampler(sampler) => sampler.descriptor().to_le_bytes().to_vec(),
             Arg::Value(bytes) => bytes.clone(),
             _ => {
                 return Err(Failure::usage(

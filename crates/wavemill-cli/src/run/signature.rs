@@ -32,6 +32,8 @@ pub(crate) fn table(kernel: &Kernel, parameters: &[Known]) -> String {
             ParameterKind::Buffer => "buffer".to_owned(),
             ParameterKind::Local => "dynamic LDS".to_owned(),
             ParameterKind::Value => format!("value of {} bytes", parameter.size),
+            ParameterKind::Image => "image".to_owned(),
+            ParameterKind::Sampler => "sampler".to_owned(),
             ParameterKind::Other(what) => format!("{what}, which Wavemill does not support yet"),
             _ => "?".to_owned(),
         };
@@ -47,7 +49,7 @@ pub(crate) fn cannot_run(kernel: &Kernel, parameters: &[Known]) -> Option<String
         _ => None,
     };
     let all: Vec<String> = parameters.iter().filter_map(wants).collect();
-    let why = "cannot run yet: Wavemill does not support images, samplers, queues and pipes";
+    let why = "cannot run yet: Wavemill does not support queues and pipes";
     (!all.is_empty()).then(|| format!("`{}` {why}, and {}", Printable(kernel.name()), all.join(", ")))
 }
 
@@ -59,6 +61,17 @@ fn template(parameter: &Known) -> String {
     match (&parameter.kind, element) {
         _ if parameter.triton_scratch => format!("{name}=null"),
         (ParameterKind::Local, _) => format!("{name}=local:4096"),
+        (ParameterKind::Image, _) => {
+            let ty = parameter.type_name.as_deref().and_then(|ty| ty.strip_suffix("_t"));
+            let size = match ty {
+                Some("image1d") => "64",
+                Some("image1d_array") => "64x2",
+                Some("image3d" | "image2d_array") => "64x64x2",
+                _ => "64x64",
+            };
+            format!("{name}:{}[rgba8,{size}]=zeros", ty.unwrap_or("image2d"))
+        }
+        (ParameterKind::Sampler, _) => format!("{name}:sampler[nearest,clamp_to_edge]"),
         (_, Some(element)) if pointer => format!("{name}:{}[1024]=zeros", element.name()),
         (_, None) if pointer => format!("{name}:TYPE[1024]=zeros"),
         (_, Some(element)) => format!("{name}:{}=1", element.name()),

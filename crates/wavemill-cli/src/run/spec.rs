@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::element::Element;
 use super::fill::{self, Fill};
+use super::image::{self, Special};
 use crate::amount;
 use crate::failure::Failure;
 use crate::text::whole_number;
@@ -23,6 +24,8 @@ pub(crate) struct ArgSpec {
     /// `f32*[2]`: certainly a buffer.
     pub pointer: bool,
     pub dims: Option<Vec<u64>>,
+    /// An image or a sampler.
+    pub special: Option<Special>,
     pub init: Init,
 }
 
@@ -170,11 +173,15 @@ impl ArgSpec {
             element: None,
             pointer: false,
             dims: None,
+            special: None,
             init: Init::Open,
         };
         let declared = match text.split_once('=') {
             Some((declared, init)) => {
-                let value = Init::parse(init, base);
+                let value = match image::file_contents(init, base) {
+                    Some(file) => Ok(file),
+                    None => Init::parse(init, base),
+                };
                 spec.init = value.map_err(|failure| no_number(declared.trim(), init.trim(), failure))?;
                 declared.trim()
             }
@@ -196,14 +203,13 @@ impl ArgSpec {
                 let Some((head, dims)) = rest.split_once('[') else {
                     return Err(Failure::usage(format!("there is no `[` before the `]`; expected {FORM}")));
                 };
-                (head.trim(), Some(parse_dims(dims)?))
+                (head.trim(), Some(dims))
             }
             None if declared.contains('[') => {
                 return Err(Failure::usage(format!("there is no `]` after the `[`; expected {FORM}")));
             }
             None => (declared, None),
         };
-        spec.dims = dims;
         let (name, ty) = match head.split_once(':') {
             Some((name, ty)) => (name.trim(), Some(ty.trim())),
             // A type alone stands for a positional argument.
@@ -211,6 +217,12 @@ impl ArgSpec {
             None => (head, None),
         };
         if let Some(ty) = ty {
+            spec.special = Special::parse(ty, dims)?;
+        }
+        if spec.special.is_none() {
+            spec.dims = dims.map(parse_dims).transpose()?;
+        }
+        if let Some(ty) = ty.filter(|_| spec.special.is_none()) {
             let plain = ty.strip_suffix('*');
             spec.pointer = plain.is_some();
             spec.element = Some(Element::parse(plain.unwrap_or(ty).trim())?);

@@ -10,7 +10,7 @@ use crate::address::{aperture, lane_address, scratch_base, space};
 use crate::body::lane_mask;
 use crate::hostop::{Ctx, Handler, HostOp};
 use crate::mem::for_lanes;
-use crate::{atomic, buffer, graphics, smem};
+use crate::{atomic, buffer, graphics, image, smem};
 use wavemill_machine::Access;
 use wavemill_machine::engine::Events;
 use wavemill_machine::registers::ROW_BYTES;
@@ -29,6 +29,7 @@ fn asks(op: Op) -> (Access, u32) {
         Op::Counter(..) => (Access::Atomic, 4),
         Op::Parameter(_) => (Access::Load, 4),
         // The resource or a source decides on the number of bytes.
+        Op::Image(_) => (image::access_kind(op).unwrap_or(Access::Load), 0),
         Op::BufferStoreTexel(..) => (Access::Store, 0),
         _ => (Access::Load, 0),
     }
@@ -204,6 +205,22 @@ unsafe fn scalar_buffer_atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
+/// The probe before accesses to images.
+unsafe fn image_texels(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of probes.
+    unsafe {
+        let (site, _) = parts(ctx, op);
+        let (_, events) = begin(ctx, op);
+        let Some(Op::Image(access)) = site.ops.get((*op).dst as usize).map(|inst| inst.op) else {
+            return go_on(ctx, op);
+        };
+        let size = image::for_texels(ctx, op, &access, |lane, address, bytes| {
+            add(&mut events.pieces, lane, bytes, Place::Global(address));
+        });
+        report(ctx, op, MemoryKind::Image, size, lane_mask(ctx, op))
+    }
+}
+
 /// The probe before [`Op::Counter`]: one access for the wave, made by its first active lane.
 unsafe fn counter<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
@@ -287,6 +304,7 @@ pub(crate) fn handler(op: Op) -> Option<(Handler, u32)> {
         Op::ScalarLoad(_) | Op::ScalarStore(_) | Op::ScalarAtomic(..) => (scalar, 1),
         Op::ScalarBufferLoad(_) | Op::ScalarBufferStore(_) => (scalar_buffer, 1),
         Op::ScalarBufferAtomic(..) => (scalar_buffer_atomic, 1),
+        Op::Image(_) if image::access_kind(op).is_some() => (image_texels, 1),
         Op::Counter(_, Space::Gds) => (counter::<{ space::GDS }>, 1),
         Op::Counter(..) => (counter::<{ space::LDS }>, 1),
         Op::LdsDirect => (element, 1),

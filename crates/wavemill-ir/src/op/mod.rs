@@ -46,7 +46,7 @@ macro_rules! ops {
     };
 }
 
-use crate::{LanePattern, Uni};
+use crate::{ImageKind, ImageLevel, ImageOp, LanePattern, Uni};
 
 mod convert;
 mod float;
@@ -111,6 +111,18 @@ pub struct CellRange {
 /// The signature of an operation with parameters.
 const fn line(name: &'static str, sources: &[Value], results: &[Value], effects: Effects) -> Signature {
     Signature::new(name, "", sources, results).with(effects)
+}
+
+/// The effects of an access to an image.
+const fn image_effects(op: ImageOp) -> Effects {
+    let own = match op.kind {
+        ImageKind::Load { .. } | ImageKind::Sample(_) | ImageKind::Gather(..) => Effects::LOAD,
+        ImageKind::Store { .. } => Effects::STORE,
+        ImageKind::Atomic(..) => Effects::ATOMIC,
+        ImageKind::Size | ImageKind::Level => Effects { may_fault: true, ..Effects::NONE },
+    };
+    let quads = !matches!(op.level(), None | Some(ImageLevel::Given | ImageLevel::Zero));
+    Effects { crosses_lanes: quads, ..own }
 }
 
 /// Declares the operations with their parameters and signatures.
@@ -391,6 +403,28 @@ operations! {
         &[],
         Effects::SYNC,
     );
+    /// Access to an image, as [`ImageOp`](crate::ImageOp) says. `src0` are the rows of the address,
+    /// as many as any resource needs: texel offsets (6 bits for each coordinate, signed, in bytes
+    /// 0, 1 and 2), bias, reference, derivatives, coordinates, and level or limit of the level. The
+    /// resource in the eight cells at `src1` says which coordinates there are. `src2` are the four
+    /// cells of the sampler. `src3` are the rows of data of a store or an atomic; the second datum
+    /// of an atomic follows the first. Without a sampler, coordinates are integers: a load outside
+    /// the image reads texels that are 0, a store or an atomic does nothing, and the old value is
+    /// 0. An atomic on a texel of another size is a fault. The fields of descriptors, the addresses
+    /// of texels and the arithmetic of filters are those of `wavemill_machine::image`. A field that
+    /// has no meaning there is a fault that names it, and nothing has taken effect. Lanes store and
+    /// operate in ascending order.
+    Image(op: crate::ImageOp) = line(
+        "image",
+        &[
+            Value::Rows(op.address_cells()),
+            Value::Uniform(8),
+            if op.has_sampler() { Value::Uniform(4) } else { NONE },
+            if op.source_cells() > 0 { Value::Rows(op.source_cells()) } else { NONE },
+        ],
+        &[if op.result_cells() > 0 { Value::Bits(op.result_cells()) } else { NONE }],
+        image_effects(op),
+    );
     /// Uniform `dst` = one element of LDS at byte `src0`\[15:0\]. `src0`\[18:16\] is its type: 0
     /// u8, 1 u16, 2 dword, 4 i8, 5 i16; small types are extended. The result is 0 beyond the end of
     /// LDS, and for the other types.
@@ -456,6 +490,7 @@ impl Op {
             Op::Counter(_, space) => matches!(space, Space::Lds | Space::Gds),
             Op::MoveRelSource(_, cells) | Op::MoveRelDest(_, cells) => cells.end.0 <= Uni::COUNT,
             Op::Matrix(matrix) => matrix.is_defined(),
+            Op::Image(image) => image.is_defined(),
             _ => true,
         }
     }

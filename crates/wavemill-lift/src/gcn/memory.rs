@@ -62,34 +62,35 @@ pub(super) fn atomic_width(data: Type) -> Width {
     if data.elem.bits() == 64 { Width::W64 } else { Width::W32 }
 }
 
-/// The operation of a flat, global, buffer or scalar memory atomic (Vega ISA 12.6, 12.15, 12.18).
+/// The operation of a flat, global, buffer, image or scalar memory atomic (Vega ISA 12.6, 12.14 to
+/// 12.16, 12.18).
 pub(super) fn atomic_op(op: Op) -> Option<AtomicOp> {
     use Op as O;
-    /// The integer atomics exist in five families and two widths.
+    /// The integer atomics exist in five families and two widths; those on images have both widths.
     macro_rules! families {
-        ($($flat:ident $global:ident $buffer:ident $scalar:ident $scalar_buffer:ident => $atomic:ident,)*
+        ($($flat:ident $global:ident $buffer:ident $scalar:ident $scalar_buffer:ident $($image:ident)? => $atomic:ident,)*
          + $($($float:ident)|* => $float_atomic:ident,)*) => {
             match op {
-                $(O::$flat | O::$global | O::$buffer | O::$scalar | O::$scalar_buffer => AtomicOp::$atomic,)*
+                $(O::$flat | O::$global | O::$buffer | O::$scalar | O::$scalar_buffer $(| O::$image)? => AtomicOp::$atomic,)*
                 $($(O::$float)|* => AtomicOp::$float_atomic,)*
                 _ => return None,
             }
         };
     }
     Some(families! {
-        FlatAtomicSwap GlobalAtomicSwap BufferAtomicSwap SAtomicSwap SBufferAtomicSwap => Swap,
-        FlatAtomicCmpswap GlobalAtomicCmpswap BufferAtomicCmpswap SAtomicCmpswap SBufferAtomicCmpswap => CmpSwap,
-        FlatAtomicAdd GlobalAtomicAdd BufferAtomicAdd SAtomicAdd SBufferAtomicAdd => Add,
-        FlatAtomicSub GlobalAtomicSub BufferAtomicSub SAtomicSub SBufferAtomicSub => Sub,
-        FlatAtomicSmin GlobalAtomicSmin BufferAtomicSmin SAtomicSmin SBufferAtomicSmin => MinI,
-        FlatAtomicUmin GlobalAtomicUmin BufferAtomicUmin SAtomicUmin SBufferAtomicUmin => MinU,
-        FlatAtomicSmax GlobalAtomicSmax BufferAtomicSmax SAtomicSmax SBufferAtomicSmax => MaxI,
-        FlatAtomicUmax GlobalAtomicUmax BufferAtomicUmax SAtomicUmax SBufferAtomicUmax => MaxU,
-        FlatAtomicAnd GlobalAtomicAnd BufferAtomicAnd SAtomicAnd SBufferAtomicAnd => And,
-        FlatAtomicOr GlobalAtomicOr BufferAtomicOr SAtomicOr SBufferAtomicOr => Or,
-        FlatAtomicXor GlobalAtomicXor BufferAtomicXor SAtomicXor SBufferAtomicXor => Xor,
-        FlatAtomicInc GlobalAtomicInc BufferAtomicInc SAtomicInc SBufferAtomicInc => IncWrap,
-        FlatAtomicDec GlobalAtomicDec BufferAtomicDec SAtomicDec SBufferAtomicDec => DecWrap,
+        FlatAtomicSwap GlobalAtomicSwap BufferAtomicSwap SAtomicSwap SBufferAtomicSwap ImageAtomicSwap => Swap,
+        FlatAtomicCmpswap GlobalAtomicCmpswap BufferAtomicCmpswap SAtomicCmpswap SBufferAtomicCmpswap ImageAtomicCmpswap => CmpSwap,
+        FlatAtomicAdd GlobalAtomicAdd BufferAtomicAdd SAtomicAdd SBufferAtomicAdd ImageAtomicAdd => Add,
+        FlatAtomicSub GlobalAtomicSub BufferAtomicSub SAtomicSub SBufferAtomicSub ImageAtomicSub => Sub,
+        FlatAtomicSmin GlobalAtomicSmin BufferAtomicSmin SAtomicSmin SBufferAtomicSmin ImageAtomicSmin => MinI,
+        FlatAtomicUmin GlobalAtomicUmin BufferAtomicUmin SAtomicUmin SBufferAtomicUmin ImageAtomicUmin => MinU,
+        FlatAtomicSmax GlobalAtomicSmax BufferAtomicSmax SAtomicSmax SBufferAtomicSmax ImageAtomicSmax => MaxI,
+        FlatAtomicUmax GlobalAtomicUmax BufferAtomicUmax SAtomicUmax SBufferAtomicUmax ImageAtomicUmax => MaxU,
+        FlatAtomicAnd GlobalAtomicAnd BufferAtomicAnd SAtomicAnd SBufferAtomicAnd ImageAtomicAnd => And,
+        FlatAtomicOr GlobalAtomicOr BufferAtomicOr SAtomicOr SBufferAtomicOr ImageAtomicOr => Or,
+        FlatAtomicXor GlobalAtomicXor BufferAtomicXor SAtomicXor SBufferAtomicXor ImageAtomicXor => Xor,
+        FlatAtomicInc GlobalAtomicInc BufferAtomicInc SAtomicInc SBufferAtomicInc ImageAtomicInc => IncWrap,
+        FlatAtomicDec GlobalAtomicDec BufferAtomicDec SAtomicDec SBufferAtomicDec ImageAtomicDec => DecWrap,
         FlatAtomicSwapX2 GlobalAtomicSwapX2 BufferAtomicSwapX2 SAtomicSwapX2 SBufferAtomicSwapX2 => Swap,
         FlatAtomicCmpswapX2 GlobalAtomicCmpswapX2 BufferAtomicCmpswapX2 SAtomicCmpswapX2 SBufferAtomicCmpswapX2
             => CmpSwap,

@@ -9,6 +9,7 @@ mod hwreg;
 mod lifter;
 mod mai;
 mod memory;
+mod mimg;
 mod mtbuf;
 mod mubuf;
 pub mod registers;
@@ -237,6 +238,7 @@ impl Lifter {
         match format {
             Format::Ds => return self.ds(inst),
             Format::Mubuf => return self.mubuf(inst),
+            Format::Mimg => return self.mimg(inst),
             Format::Mtbuf => return self.mtbuf(inst),
             Format::Flat | Format::Global | Format::Scratch => return self.flat(inst),
             Format::Exp => return self.export(inst),

@@ -109,6 +109,8 @@ pub enum MemoryKind {
     Flat,
     /// A buffer resource.
     Buffer,
+    /// An image resource.
+    Image,
     /// The scalar unit: one access for the wave.
     Scalar,
     /// LDS.
@@ -125,6 +127,7 @@ impl MemoryKind {
         MemoryKind::Global,
         MemoryKind::Flat,
         MemoryKind::Buffer,
+        MemoryKind::Image,
         MemoryKind::Scalar,
         MemoryKind::Lds,
         MemoryKind::Scratch,
@@ -138,6 +141,7 @@ impl MemoryKind {
             MemoryKind::Global => "global",
             MemoryKind::Flat => "flat",
             MemoryKind::Buffer => "buffer",
+            MemoryKind::Image => "image",
             MemoryKind::Scalar => "scalar",
             MemoryKind::Lds => "lds",
             MemoryKind::Scratch => "scratch",

@@ -41,6 +41,7 @@ impl FaultReport {
                 let words = Exceptions::from_bits(raised).words().collect::<Vec<_>>();
                 write!(f, "floating-point exception: {}", words.join(", "))
             }
+            FaultCause::Descriptor(problem) => write!(f, "{problem}"),
             FaultCause::Instruction(FaultKind::IllegalInstruction) => self.illegal(f),
             FaultCause::Instruction(FaultKind::Unsupported) => {
                 f.write_str("unsupported instruction: Wavemill does not implement it yet")

@@ -239,6 +239,14 @@ impl Attempt<'_> {
                     _ => Operand::Special { reg: *reg, dwords },
                 }
             }
+            // The word has only the first VGPR of the address.
+            Value::Operand(Operand::Vgpr { first, dwords })
+                if self.form.encoding == Encoding::Mimg
+                    && spec.role == Role::Vaddr
+                    && names_address(self.form.op.row().mnemonic(self.target), spec.ty.dwords(), *dwords) =>
+            {
+                Operand::Vgpr { first: *first, dwords: spec.ty.dwords() }
+            }
             Value::Operand(operand) => *operand,
             Value::Constant(value) | Value::Literal(value) if spec.ty.elem == Elem::Soffset => {
                 report::scalar_offset(argument, *value, self.target)?
@@ -369,4 +377,15 @@ impl Attempt<'_> {
         let index = specs.iter().flatten().position(|spec| spec.role == role)?;
         self.arguments.get(index)
     }
+}
+
+/// Whether a text may name this many VGPRs as the address of an image instruction, which has `least`
+/// at least. How many it has depends on the descriptor, and compilers name them all. As in LLVM, up
+/// to 8 also stand for 5 to 7.
+fn names_address(mnemonic: &str, least: u8, named: u8) -> bool {
+    let has = |suffix| mnemonic.split('_').skip(2).any(|part| part == suffix);
+    let gradients = has("d") || has("cd");
+    let further = if gradients { 7 } else { 2 } + u8::from(has("cl") || has("l"));
+    let most = (least + further).max(4);
+    (least..=most).contains(&named) || named == 8 && (5..8).contains(&most)
 }

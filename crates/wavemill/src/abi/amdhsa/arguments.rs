@@ -61,8 +61,28 @@ fn bytes(kernel: &Kernel, index: usize, parameter: &Parameter, arg: &Arg, lds: &
             Ok(start.to_le_bytes().to_vec())
         }
         (ParameterKind::Local, Arg::Buffer(_)) => kind("dynamic LDS, given by its size".into(), "a buffer"),
+        (ParameterKind::Local, Arg::Image(_) | Arg::Sampler(_)) => {
+            kind("dynamic LDS, given by its size".into(), "an image or a sampler")
+        }
         (ParameterKind::Local, Arg::Value(_)) => kind("dynamic LDS, given by its size".into(), "a value"),
         (ParameterKind::Other(what), _) => kind(format!("a `{what}`, which is not supported"), "a value"),
+        (_, Arg::Image(image)) if !image.belongs_to(&kernel.module.device) => {
+            Err(refuse(kernel, ArgumentError::OtherDevice { index, name: name() }))
+        }
+        (_, Arg::Sampler(sampler)) if !sampler.belongs_to(&kernel.module.device) => {
+            Err(refuse(kernel, ArgumentError::OtherDevice { index, name: name() }))
+        }
+        (ParameterKind::Image, Arg::Image(image)) => Ok(image.descriptor().to_le_bytes().to_vec()),
+        (ParameterKind::Sampler, Arg::Sampler(sampler)) => Ok(sampler.descriptor().to_le_bytes().to_vec()),
+        // A kernel in assembly may declare the address of a descriptor as a buffer or a value.
+        (ParameterKind::Buffer | ParameterKind::Value, Arg::Image(image)) => {
+            Ok(image.descriptor().to_le_bytes().to_vec())
+        }
+        (ParameterKind::Buffer | ParameterKind::Value, Arg::Sampler(sampler)) => {
+            Ok(sampler.descriptor().to_le_bytes().to_vec())
+        }
+        (ParameterKind::Image, _) => kind("an image".into(), "not an image"),
+        (ParameterKind::Sampler, _) => kind("a sampler".into(), "not a sampler"),
         (_, Arg::Local(_)) => kind("not an LDS pointer".into(), "dynamic LDS"),
         (_, Arg::Buffer(buffer)) if !buffer.belongs_to(&kernel.module.device) => {
             Err(refuse(kernel, ArgumentError::OtherDevice { index, name: name() }))

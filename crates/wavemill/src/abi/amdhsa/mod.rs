@@ -3,12 +3,14 @@
 mod arguments;
 mod global_offset;
 mod hidden;
+mod images;
 mod memory;
 mod needs;
 mod packet;
 mod state;
 
 use wavemill_machine::RegisterCounts;
+use wavemill_machine::image::{Resource, Sampler};
 
 use super::{Abi, LaunchMemory, Needs, Plan, Want};
 use crate::Result;
@@ -40,6 +42,14 @@ impl Abi for Amdhsa {
 
     fn allocate(&self, kernel: &Kernel, plan: &Plan) -> Result<Box<dyn LaunchMemory>> {
         Ok(Box::new(memory::Memory::allocate(kernel, plan)?))
+    }
+
+    fn image_descriptor(&self, resource: &Resource, channels: (u32, u32)) -> Vec<u32> {
+        images::image(resource, channels)
+    }
+
+    fn sampler_descriptor(&self, sampler: &Sampler) -> Vec<u32> {
+        images::sampler(sampler)
     }
 }
 
