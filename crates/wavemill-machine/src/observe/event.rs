@@ -123,7 +123,7 @@ pub enum MemoryKind {
 
 impl MemoryKind {
     /// All of them.
-    pub const ALL: [MemoryKind; 7] = [
+    pub const ALL: [MemoryKind; 8] = [
         MemoryKind::Global,
         MemoryKind::Flat,
         MemoryKind::Buffer,
