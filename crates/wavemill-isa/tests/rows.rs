@@ -347,7 +347,7 @@ fn open_questions_are_facets() {
 fn facets_follow_the_facts_of_their_targets() {
     type Fact = fn(&GcnFacts) -> bool;
     let table: [(&str, Fact); 2] = [
-        ("global_data_share", |facts| facts.gds),
+        ("gds_range", |facts| facts.gds),
         ("memory_add_flush", |facts| !facts.atomic_f32_keeps_denormals),
     ];
     for (name, holds) in table {

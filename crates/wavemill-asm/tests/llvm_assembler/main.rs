@@ -39,7 +39,7 @@ use wavemill_oracle::{Failed, OracleMissing, Refusal, Suite, Tool, assemble};
 const EFFORT: Effort = Effort { fillings: 4, replacements: 12, mutations: 6, meetings: 1 };
 /// The number of lines in the list of disagreements. It is here so that a change is visible in
 /// review.
-const LISTED: usize = 72;
+const LISTED: usize = 71;
 const LIST: &str = include_str!("disagreements.txt");
 
 /// Lines that would also match differences other than the intended ones: parts of messages, texts

@@ -239,10 +239,12 @@ impl Attempt<'_> {
                     _ => Operand::Special { reg: *reg, dwords },
                 }
             }
-            // The word has only the first VGPR of the address.
+            // The word has only the first VGPR of the address, and the row's tuple may be a single
+            // VGPR: the rule for odd numbers is for the tuple in the text.
             Value::Operand(Operand::Vgpr { first, dwords })
                 if self.form.encoding == Encoding::Mimg
                     && spec.role == Role::Vaddr
+                    && !(first % 2 != 0 && *dwords > 1 && self.target.has_unified_vgprs())
                     && names_address(self.form.op.row().mnemonic(self.target), spec.ty.dwords(), *dwords) =>
             {
                 Operand::Vgpr { first: *first, dwords: spec.ty.dwords() }
