@@ -437,7 +437,7 @@ fn standard_blocks() {
 fn display_blocks_and_volumes() {
     for (code, block_log2) in [(2, 8), (6, 12), (10, 16)] {
         for (data_format, bytes_log2) in [(1, 0), (2, 1), (4, 2), (11, 3), (14, 4)] {
-            let texels_log2 = block_log2 - bytes_log2;
+            let texels_log2: u32 = block_log2 - bytes_log2;
             // Blocks are as wide as high, or twice as wide.
             let size = [1 << texels_log2.div_ceil(2), 1 << (texels_log2 / 2), 1];
             let image = Image {
