@@ -163,7 +163,7 @@ fn bench(seed: u64) -> Bench {
     let block = Block {
         start: 0x1000,
         next: 0x2000,
-        ranges: vec![0x1000..0x2000],
+        ranges: std::iter::once(0x1000..0x2000).collect(),
         insts: vec![inst],
         guest: vec![0x1000],
         terminator: Terminator::End,

@@ -219,7 +219,7 @@ fn has_images(target: Target) -> bool {
 #[derive(Clone, Debug)]
 pub struct Image {
     desc: ImageDesc,
-    layout: Layout,
+    layout: Arc<Layout>,
     texels: Buffer,
     descriptor: Buffer,
 }
@@ -240,7 +240,7 @@ impl Image {
         let resource = desc.resource(texels.address());
         let words = device.abi.image_descriptor(&resource, desc.format.codes);
         let descriptor = descriptor(device, &format!("{name} (descriptor)"), &words)?;
-        Ok(Image { desc: *desc, layout, texels, descriptor })
+        Ok(Image { desc: *desc, layout: Arc::new(layout), texels, descriptor })
     }
 
     /// Its description.

@@ -1,5 +1,7 @@
 //! MIMG instructions run on a wave, against a reference that works lane by lane on byte arrays.
 
+#![allow(clippy::needless_range_loop, reason = "a lane is the same index into several arrays")]
+
 mod reference;
 
 use wavemill_ir::{Row, Uni};
@@ -703,7 +705,7 @@ fn levels_of_detail() {
     near(level_of(Op::ImageSampleCl, 2, limited, 1), 3.0);
     // Derivatives: 8 texels along y of the first, 1 along x of the second.
     let gradients =
-        |lane: usize| if lane % 4 == 0 { [0.0, 0.5, 0.0625, 0.0] } else { [0.0625, 0.0, 0.0, 0.0] };
+        |lane: usize| if lane.is_multiple_of(4) { [0.0, 0.5, 0.0625, 0.0] } else { [0.0625, 0.0, 0.0, 0.0] };
     let rows = || {
         let mut rows: Vec<[u32; 64]> =
             (0..4).map(|n| std::array::from_fn(|lane| (gradients(lane)[n] as f32).to_bits())).collect();
