@@ -157,14 +157,14 @@ fn around_the_edge(face: u32, [x, y]: [i64; 2], size: u32) -> (u32, [u32; 2]) {
     // The centre of the texel in a cube from -n to n: odd or even like n - 1, one step of two a
     // texel. What is beyond the face goes around the edge.
     let place = |at: i64| 2 * at + 1 - n;
-    let [(main, main_sign), (s, s_sign), (t, t_sign)] = FACES[face as usize % 6];
+    let [(main, sign_main), (s, sign_s), (t, sign_t)] = FACES[face as usize % 6];
     let mut point = [0; 3];
-    point[main] = main_sign * n;
-    point[s] = s_sign * place(x);
-    point[t] = t_sign * place(y);
+    point[main] = sign_main * n;
+    point[s] = sign_s * place(x);
+    point[t] = sign_t * place(y);
     let beyond = if is_out(x) { s } else { t };
     let excess = point[beyond].abs() - n;
-    point[main] = main_sign * (n - excess);
+    point[main] = sign_main * (n - excess);
     point[beyond] = point[beyond].signum() * n;
     let axis = (beyond, point[beyond].signum());
     let face = FACES.iter().position(|[main, ..]| *main == axis).unwrap_or(0);
