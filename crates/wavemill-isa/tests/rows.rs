@@ -346,10 +346,8 @@ fn open_questions_are_facets() {
 #[test]
 fn facets_follow_the_facts_of_their_targets() {
     type Fact = fn(&GcnFacts) -> bool;
-    let table: [(&str, Fact); 2] = [
-        ("gds_range", |facts| facts.gds),
-        ("memory_add_flush", |facts| !facts.atomic_f32_keeps_denormals),
-    ];
+    let table: [(&str, Fact); 2] =
+        [("gds_range", |facts| facts.gds), ("memory_add_flush", |facts| !facts.atomic_f32_keeps_denormals)];
     for (name, holds) in table {
         let has = |row: &Row, target| names(row.facets_with_modifier(target)).contains(&name);
         let rows = Op::ALL.iter().map(|op| op.row());

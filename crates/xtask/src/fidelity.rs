@@ -118,16 +118,24 @@ fn page() -> String {
     }
     Facet::all().filter(|facet| !is_reason(facet)).for_each(|one| facet(&mut out, one));
 
-    out += "\n## No meaning\n\nReaching one of these instructions ends the run with an error. These cannot have a \
-            meaning without\nmore than a launch describes:\n";
+    out += "\n## No meaning\n\n";
+    let missing = |format: &Format, is_reasoned: bool| {
+        by_targets(|row, target| {
+            row.format == *format
+                && row.fidelity(target) == Fidelity::Unsupported
+                && row.facets(target).is_empty() != is_reasoned
+        })
+    };
+    if Format::ALL.iter().all(|format| [true, false].iter().all(|is| missing(format, *is).is_empty())) {
+        out += "Every instruction has a meaning on every target that has it.\n";
+        return out;
+    }
+    out += "Reaching one of these instructions ends the run with an error. These cannot have a meaning without\n\
+            more than a launch describes:\n";
     Facet::all().filter(is_reason).for_each(|one| facet(&mut out, one));
     out += "\n## No meaning yet\n\nWavemill does not implement these instructions yet.\n";
     for format in Format::ALL {
-        let missing = by_targets(|row, target| {
-            row.format == *format
-                && row.fidelity(target) == Fidelity::Unsupported
-                && row.facets(target).is_empty()
-        });
+        let missing = missing(format, false);
         if !missing.is_empty() {
             out += &format!("\n### {}\n\n", format.name());
             rows(&mut out, &missing, "");
