@@ -5,7 +5,12 @@
 // v1: the offset in private memory; v[2:3]: its address in the aperture; v[4:7]: data; on gfx906 and gfx90a s[16:19]: the
 // buffer resource that compilers use for it
 .macro private name, inst:vararg
+// A load to LDS needs a location in LDS for each lane, or it does not load.
+.ifc \name, buffer_load_lds
+    kernel \name, 256, 64, 1
+.else
     kernel \name, 0, 64, 1
+.endif
     s_load_dwordx2 s[6:7], s[0:1], 0x10
     s_load_dwordx4 s[8:11], s[0:1], 0x18
 .if gfx906 || gfx90a

@@ -1,19 +1,16 @@
-//! Facts from the code of a kernel before it runs: whether it accesses LDS, and which instructions
-//! cannot run yet.
+//! Facts from the code of a kernel before it runs: whether it accesses LDS, and whether it calls
+//! functions.
 
-use std::collections::BTreeMap;
-
-use wavemill_isa::gcn::{Fidelity, Flag, MemSpace, Role, instructions};
+use wavemill_isa::gcn::{Flag, MemSpace, Role, instructions};
 use wavemill_isa::{Family, Target};
 use wavemill_object::TargetId;
-use wavemill_object::report::{CodeReport, InstructionReport};
+use wavemill_object::report::CodeReport;
 
 /// Examines the code of a kernel. `None` if the instructions of the target are not known.
 pub(crate) fn read(target: &TargetId, code: &[u8]) -> Option<CodeReport> {
     let target =
         Target::from_name(&target.processor.name()).filter(|target| target.family() == Family::Gcn)?;
     let mut report = CodeReport::default();
-    let mut unsupported = BTreeMap::new();
     // Undecodable dwords are data between instructions, or padding.
     for inst in instructions(target, code).filter_map(|(_, inst)| inst.ok()) {
         report.instructions += 1;
@@ -21,12 +18,6 @@ pub(crate) fn read(target: &TargetId, code: &[u8]) -> Option<CodeReport> {
         let is_call = inst.row().flags().contains(Flag::Jump) && inst.operand(Role::Sdst).is_some();
         report.calls += u64::from(is_call);
         report.lds_instructions += u64::from(inst.memory().any(|access| access.space == MemSpace::Lds));
-        if inst.fidelity() == Fidelity::Unsupported {
-            *unsupported.entry(inst.row().name()).or_insert(0) += 1;
-        }
     }
-    let one = |(mnemonic, count): (&str, u64)| InstructionReport { mnemonic: mnemonic.to_owned(), count };
-    report.unsupported = unsupported.into_iter().map(one).collect();
-    report.unsupported.sort_by_key(|one| std::cmp::Reverse(one.count));
     Some(report)
 }

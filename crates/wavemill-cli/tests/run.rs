@@ -249,13 +249,13 @@ fn unsupported_instructions_exit_with_5() {
     let entry = object.kernels()[0].entry_address;
     let segment = object.segments().iter().find(|segment| segment.holds(entry, 8)).unwrap();
     let at = (entry - segment.address + segment.file_offset) as usize;
-    // An export, which only graphics programs contain.
-    bytes[at..at + 8].copy_from_slice(&[0x0f, 0, 0, 0xc4, 0, 0, 0, 0]);
+    // v_swap_b32 v0, s0: the instruction does not accept a scalar register.
+    bytes[at..at + 4].copy_from_slice(&[0x00, 0xa2, 0x00, 0x7e]);
     std::fs::write(&path, &bytes).unwrap();
     let line = ["run", "vector_add.co", "--grid", "1", "--block", "64", "a[64]", "b[64]", "c[64]", "n=64"];
     let message = err(&expect(&folder, 5, &line));
     assert!(message.contains("unsupported instruction"), "{message}");
-    assert!(message.contains("exp mrt0"), "{message}");
+    assert!(message.contains("v_swap_b32 v0, s0"), "{message}");
 }
 
 #[test]

@@ -219,7 +219,7 @@ pub struct Attrs {
     /// Floating-point mode in force.
     pub fp: FpEnv,
     /// Exceptions that stop the wave before the operation, if it raises one of them in a lane: the
-    /// bits of TRAPSTS. Only operations that raise exceptions look at it.
+    /// bits of `wavemill_float::Exceptions`. Only operations that raise exceptions look at it.
     pub traps: u8,
     /// Immediate of the operation: byte offset of a memory access, truth table...
     pub imm: i32,

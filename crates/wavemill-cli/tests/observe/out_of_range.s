@@ -38,18 +38,6 @@ half:
 .Lhalf_end:
 	.size half, .Lhalf_end-half
 
-; What cannot run.
-	.globl cannot
-	.p2align 8
-	.type cannot,@function
-cannot:
-	ds_gws_init v0 gds
-	ds_gws_init v2 gds
-	ds_gws_sema_v gds
-	s_endpgm
-.Lcannot_end:
-	.size cannot, .Lcannot_end-cannot
-
 ; Loads from an address of which the upper half went through LDS: without LDS, far from the buffer.
 	.globl faulty
 	.p2align 8
@@ -130,7 +118,7 @@ once:
 	.size \kernel, .L\kernel\()_end-\kernel
 	.endr
 
-; Calls what cannot run.
+; Calls what accesses LDS.
 	.globl caller
 	.p2align 8
 	.type caller,@function
@@ -156,7 +144,7 @@ direct:
 	.p2align 2
 	.type called,@function
 called:
-	ds_gws_sema_p gds
+	ds_add_u32 v0, v0
 	s_setpc_b64 s[30:31]
 .Lcalled_end:
 	.size called, .Lcalled_end-called
@@ -174,7 +162,6 @@ called:
 	.endm
 	describe reverse
 	describe half
-	describe cannot
 	describe faulty
 	describe endless
 	describe once

@@ -1,11 +1,10 @@
-; Mangled names, an instruction that cannot run, a variable of another object, and no metadata.
+; Mangled names, a variable of another object, and no metadata.
 	.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
 	.text
 	.globl _Z3sumPKfi
 	.p2align 8
 	.type _Z3sumPKfi,@function
 _Z3sumPKfi:
-	ds_gws_sema_v gds
 	s_endpgm
 .Lend:
 	.size _Z3sumPKfi, .Lend-_Z3sumPKfi

@@ -14,12 +14,12 @@ past:
 .Lpast_end:
 	.size past, .Lpast_end-past
 
-; Has no meaning here.
+; Has an operand that the instruction does not accept: v_swap_b32 v0, s0.
 	.globl cannot
 	.p2align 8
 	.type cannot,@function
 cannot:
-	ds_gws_sema_v gds
+	.long 0x7e00a200
 	s_endpgm
 .Lcannot_end:
 	.size cannot, .Lcannot_end-cannot

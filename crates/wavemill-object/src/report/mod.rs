@@ -44,18 +44,6 @@ pub struct CodeReport {
     /// Instructions that access local memory by its own addresses. Flat instructions may access it,
     /// too.
     pub lds_instructions: u64,
-    /// Instructions that cannot run yet, the most frequent ones first.
-    pub unsupported: Vec<InstructionReport>,
-}
-
-/// How often an instruction occurs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct InstructionReport {
-    /// Its mnemonic.
-    pub mnemonic: String,
-    /// Number of occurrences in the code.
-    pub count: u64,
 }
 
 /// A file.
@@ -374,13 +362,6 @@ impl CodeReport {
         self.instructions += other.instructions;
         self.calls += other.calls;
         self.lds_instructions += other.lds_instructions;
-        for one in other.unsupported {
-            match self.unsupported.iter_mut().find(|known| known.mnemonic == one.mnemonic) {
-                Some(known) => known.count += one.count,
-                None => self.unsupported.push(one),
-            }
-        }
-        self.unsupported.sort_by_key(|one| std::cmp::Reverse(one.count));
     }
 }
 

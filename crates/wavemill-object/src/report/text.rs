@@ -148,7 +148,6 @@ impl Display for KernelReport {
             write!(f, "{size} bytes ")?;
         }
         writeln!(f, "at {:#x}", self.entry_address)?;
-        self.unsupported(f)?;
         self.registers(f)?;
         self.memory(f)?;
         self.launch(f)?;
@@ -157,16 +156,6 @@ impl Display for KernelReport {
 }
 
 impl KernelReport {
-    /// The instructions that cannot run yet.
-    fn unsupported(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let all = self.code.as_ref().map_or(&[][..], |code| &code.unsupported);
-        for (n, one) in all.iter().enumerate() {
-            let label = if n == 0 { "    cannot run " } else { ", " };
-            write!(f, "{label}{} ({})", Printable(&one.mnemonic), one.count)?;
-        }
-        if all.is_empty() { Ok(()) } else { writeln!(f) }
-    }
-
     fn registers(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "    registers  {} VGPRs ({} allocated)", Known(self.vgprs), Known(self.vgprs_allocated))?;
         match (self.agprs, self.accum_offset) {

@@ -185,7 +185,7 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Enables floating-point exceptions besides those that the kernel descriptor enables. A wave
+    /// Enables floating-point exceptions besides those that the kernel itself enables. A wave
     /// that raises an enabled one enters the trap handler; without one, that is a fault. Float
     /// operations are many times slower with enabled exceptions.
     #[must_use]
