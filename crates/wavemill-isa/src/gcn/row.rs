@@ -216,8 +216,8 @@ impl Row {
     /// How exact the meaning of the instruction is on `target`; [`Fidelity::Unsupported`] where the
     /// target lacks it. [`Row::facets`] are the exceptions.
     ///
-    /// A row that is not unsupported may still have instances without a meaning, such as LDS
-    /// instructions on the global data share.
+    /// A row that is not unsupported may still have instances without a meaning, such as matrix
+    /// products with VGPR indexing.
     pub fn fidelity(&self, target: Target) -> Fidelity {
         self.exactness(target).map_or(Fidelity::Unsupported, |exactness| exactness.level)
     }

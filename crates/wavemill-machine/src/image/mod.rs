@@ -300,9 +300,9 @@ impl<'a> ImageAccess<'a> {
         };
         if bytes != wanted {
             let problem = if wanted == 4 {
-                "a texel has not the size of this atomic: 4 bytes"
+                "the atomic accesses 4 bytes, and a texel has another size"
             } else {
-                "a texel has not the size of this atomic: 8 bytes"
+                "the atomic accesses 8 bytes, and a texel has another size"
             };
             return Err(Resource::wrong_format(&self.resource, problem).into());
         }
