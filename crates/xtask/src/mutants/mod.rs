@@ -35,7 +35,8 @@ pub(crate) struct Options {
 const SUBJECTS: [&str; 2] = ["crates/wavemill-float/src", "crates/wavemill-lift/src/gcn"];
 
 /// Packages whose tests must notice.
-const JUDGES: [&str; 3] = ["wavemill-float", "wavemill-lift", "wavemill-interpreter"];
+const JUDGES: [&str; 5] =
+    ["wavemill-float", "wavemill-lift", "wavemill-interpreter", "wavemill-suite", "wavemill"];
 
 /// The survivors that have an explanation: file, function, expression, change, reason, separated by ` | `.
 const EXPLAINED: &str = include_str!("survivors.txt");
