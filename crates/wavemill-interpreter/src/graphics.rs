@@ -83,7 +83,7 @@ unsafe fn export(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     unsafe {
         let what: ExportOp = *(*op).own.export;
         let active = lane_mask(ctx, op);
-        let exports = &raw mut (*ctx).exports;
+        let exports = (*ctx).exports;
         (*exports).add(|| {
             let sent = (0..4).filter(|n| what.sources() >> n & 1 != 0);
             let source = |n: usize| {

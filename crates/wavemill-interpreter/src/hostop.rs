@@ -239,10 +239,10 @@ pub(super) struct Ctx {
     pub private_base: u32,
     /// The context under which blocks are lifted.
     pub context: u32,
-    /// The wait that the wave has begun.
-    pub hold: Option<Hold>,
+    /// The wait that the wave has begun. Behind a pointer, as few waves wait and a run may be short.
+    pub hold: *mut Option<Hold>,
     /// The exports of the wave.
-    pub exports: Exports,
+    pub exports: *mut Exports,
     /// The source of clock values.
     pub clock: Clock,
     /// The registers at `base`.

@@ -154,8 +154,8 @@ impl Executor for Runner<'_> {
             unordered_store: true,
             private_base: uni_offset(self.purpose.counts.private_base.first()),
             context: wave.context,
-            hold: wave.hold.take(),
-            exports: std::mem::take(&mut wave.exports),
+            hold: &raw mut wave.hold,
+            exports: &raw mut wave.exports,
             clock: Clock { deterministic: around.deterministic, retired_base: wave.retired as i64 + budget },
             registers: &raw const wave.regs,
             events: events.map_or(std::ptr::null_mut(), |events| (&raw mut *events).cast()),
@@ -280,8 +280,6 @@ impl Executor for Runner<'_> {
             wave.pc = pc;
         }
         wave.context = ctx.context;
-        wave.hold = ctx.hold;
-        wave.exports = ctx.exports;
         wave.retired += (budget - ctx.budget).max(0) as u64;
         self.out_of_range += ctx.out_of_range;
         exit

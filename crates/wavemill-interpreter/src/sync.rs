@@ -40,7 +40,7 @@ unsafe fn sync<const WHAT: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         let share = (*(*ctx).map).share();
         // The other waves may read what this one has stored.
         (*ctx).unordered_store = true;
-        match share.sync(&mut (*ctx).hold, what, source, datum) {
+        match share.sync(&mut *(*ctx).hold, what, source, datum) {
             true => HostOp::next(op),
             false => {
                 (*ctx).budget -= i64::from((*op).dst2);

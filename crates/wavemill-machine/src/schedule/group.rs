@@ -42,6 +42,8 @@ pub(super) struct Group {
     pub id: [u32; 3],
     pub waves: Vec<Wave>,
     pub states: Vec<State>,
+    /// Number of waves in [`State::Held`]: most workgroups never have one.
+    held: usize,
     /// Whether each wave is watched.
     pub watched: Vec<Watched>,
     /// Whether its start has been reported to a watcher.
@@ -82,6 +84,7 @@ impl Group {
             id: [0; 3],
             waves: Vec::new(),
             states: Vec::new(),
+            held: 0,
             watched: Vec::new(),
             announced: false,
             lds: Lds::new(grid.lds_size, grid.lds_granule),
@@ -114,6 +117,7 @@ impl Group {
         }
         self.states.clear();
         self.states.resize(waves, State::Ready);
+        self.held = 0;
         self.announced = false;
         self.watched.clear();
         self.watched.resize(waves, Watched::No);
@@ -221,10 +225,14 @@ impl Group {
 
     /// Lets waves continue whose waits are over. Returns whether there are any.
     pub(super) fn release_held(&mut self) -> bool {
+        if self.held == 0 {
+            return false;
+        }
         let mut any = false;
         for (state, wave) in self.states.iter_mut().zip(&self.waves) {
             if *state == State::Held && wave.hold.as_ref().is_none_or(Hold::is_over) {
                 *state = State::Ready;
+                self.held -= 1;
                 any = true;
             }
         }
@@ -233,7 +241,7 @@ impl Group {
 
     /// Whether no wave can run before waves of other workgroups do something.
     pub(super) fn is_held(&self) -> bool {
-        self.states.contains(&State::Held) && !self.states.contains(&State::Ready)
+        self.held != 0 && !self.states.contains(&State::Ready)
     }
 
     /// Whether all waves that have not ended wait at the workgroup's barrier.
@@ -284,6 +292,7 @@ impl Group {
             WaveExit::Yield => return Ok(true),
             WaveExit::Wait => {
                 self.states[n] = State::Held;
+                self.held += 1;
                 return Ok(true);
             }
             WaveExit::Barrier { at } => self.states[n] = State::Waiting(at),
