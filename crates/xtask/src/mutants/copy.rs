@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -212,26 +214,52 @@ impl Copy {
         Ok(seen)
     }
 
-    /// Runs a program with a mutant: whether it succeeds, or nothing after the time limit.
+    /// Runs a program with a mutant until its first failing test: whether it succeeds, or nothing
+    /// after the time limit.
     pub(super) fn run(
         &self,
         program: &Program,
         n: usize,
         limit: Duration,
     ) -> Result<Option<bool>, Box<dyn std::error::Error>> {
-        let mut child = self.command(program).env("WAVEMILL_MUTANT", n.to_string()).spawn()?;
-        let start = Instant::now();
-        loop {
-            if let Some(status) = child.try_wait()? {
-                return Ok(Some(status.success()));
+        let mut command = self.command(program);
+        let mut child = command.env("WAVEMILL_MUTANT", n.to_string()).stdout(Stdio::piped()).spawn()?;
+        let output = child.stdout.take().ok_or("the output of a test program is a pipe")?;
+        let (failed, failure) = mpsc::channel();
+        thread::spawn(move || {
+            let mut lines = BufReader::new(output).split(b'\n').map_while(Result::ok);
+            // Reads to the end, so that the program never waits for its reader.
+            if lines.any(|line| line.starts_with(b"test ") && line.ends_with(b"FAILED")) {
+                let _ = failed.send(());
+                lines.for_each(drop);
             }
-            if start.elapsed() > limit {
-                child.kill()?;
-                child.wait()?;
-                return Ok(None);
-            }
-            thread::sleep(Duration::from_millis(20));
+        });
+        // The channel closes with the output of the program.
+        let verdict = match failure.recv_timeout(limit) {
+            Err(RecvTimeoutError::Disconnected) => return Ok(Some(child.wait()?.success())),
+            Ok(()) => Some(false),
+            Err(RecvTimeoutError::Timeout) => None,
+        };
+        child.kill()?;
+        child.wait()?;
+        Ok(verdict)
+    }
+
+    fn broken_file(&self) -> PathBuf {
+        self.state.join("broken.txt")
+    }
+
+    /// The changes that did not compile in an interrupted run ([`Mutant::location`]).
+    pub(super) fn broken(&self) -> std::io::Result<Vec<String>> {
+        match fs::read_to_string(self.broken_file()) {
+            Ok(text) => Ok(text.lines().map(str::to_string).collect()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(error),
         }
+    }
+
+    pub(super) fn save_broken(&self, broken: &[String]) -> std::io::Result<()> {
+        fs::write(self.broken_file(), broken.iter().map(|line| format!("{line}\n")).collect::<String>())
     }
 
     fn verdict_file(&self) -> PathBuf {

@@ -49,6 +49,12 @@ struct Mutant {
 }
 
 impl Mutant {
+    /// What identifies its expression in this state of the file.
+    fn location(&self) -> String {
+        let Site { range, .. } = &self.site;
+        format!("{}: {}..{}", self.file, range.start, range.end)
+    }
+
     /// What identifies it after other changes of the file.
     fn key(&self) -> String {
         let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -130,19 +136,19 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Err
     let mut candidates = shuffled(options.seed)?;
     let sites = candidates.len();
     let copy = Copy::new(&options.state)?;
-    // Changes that do not compile are replaced by others.
+    // Changes that do not compile are replaced by others. They are kept, as an interrupted run must
+    // not build them again.
+    let mut broken = copy.broken()?;
     let (mutants, programs) = loop {
+        candidates.retain(|mutant| !broken.contains(&mutant.location()));
         let mutants = draw(&candidates, options.count);
         copy.write(&mutants)?;
         match copy.build(&mutants)? {
             Ok(programs) => break (mutants, programs),
-            Err(broken) => {
-                eprintln!("{} changes do not compile; others replace them", broken.len());
-                let keys: Vec<_> = broken
-                    .iter()
-                    .map(|n| (mutants[*n].file.clone(), mutants[*n].site.range.clone()))
-                    .collect();
-                candidates.retain(|m| !keys.contains(&(m.file.clone(), m.site.range.clone())));
+            Err(found) => {
+                eprintln!("{} changes do not compile; others replace them", found.len());
+                broken.extend(found.iter().map(|n| mutants[*n].location()));
+                copy.save_broken(&broken)?;
             }
         }
     };
