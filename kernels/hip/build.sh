@@ -72,6 +72,8 @@ for target in "${!isa[@]}"; do
     build "$target" hip_assert hip_assert 6
     build "$target" hip_malloc hip_malloc 6
     build "$target" hip_malloc hip_malloc_v4 4
+    build "$target" hip_grid_sync hip_grid_sync 6
+    build "$target" hip_grid_sync hip_grid_sync_v4 4 -DGRID_SYNC_SLOT=6
     # gfx906 has no matrix instructions.
     [[ $target = gfx906 ]] || build "$target" hip_matrix hip_matrix 6
 done

@@ -1,6 +1,7 @@
 //! Tests of the library through its public API, in one binary so that dependencies are linked once.
 
 mod control;
+mod cooperative;
 mod faults;
 mod find;
 mod matrix;

@@ -71,6 +71,7 @@ pub(super) fn failure(mut error: Error, object: &Path, registers: bool) -> Failu
 /// Advice on one line: a report has at most twelve lines with it.
 fn advice(error: &Error) -> Option<String> {
     match error {
+        Error::Fault(report) if report.needs_cooperative => Some(GRID_SYNC.to_owned()),
         Error::Fault(report) => report.stack.as_ref().map(larger_stack),
         Error::Stalled(report) => stuck(&report.waves).map(str::to_owned),
         Error::InstructionLimit(report) | Error::TimeLimit(report) | Error::Stopped(report) => {
@@ -85,6 +86,9 @@ fn advice(error: &Error) -> Option<String> {
 
 /// Advice when the waves run and may end.
 const LONGER: &str = "If the kernel needs more time, raise the limit (--max-instructions, --timeout); otherwise check what ends its loop.";
+
+/// Advice about the structure for synchronising the grid.
+const GRID_SYNC: &str = "If the kernel calls `grid.sync()`, pass --cooperative.";
 
 /// Advice about waves that wait for the whole grid.
 const GRID_WIDE: &str = "Pass --cooperative, which sets GWS resource 0 up for the workgroups and keeps all of them resident, and check that every workgroup gets there.";

@@ -88,6 +88,9 @@ pub(crate) struct Start {
     pub context: u32,
     /// The kernel argument segment, for reports.
     pub arguments: Segment,
+    /// Bytes of the structure for synchronising the grid, if the kernel has a pointer to it that is
+    /// null because the launch is not cooperative.
+    pub absent_grid_sync: Option<u64>,
     /// Memory that waves use.
     pub _memory: Vec<Buffer>,
 }
@@ -160,9 +163,16 @@ pub(crate) struct Plan {
     pub resident: u32,
     /// Trap handler and exceptions.
     pub traps: TrapSetup,
+    /// Whether the workgroups may wait for one another: all of them are resident.
+    pub cooperative: bool,
 }
 
 impl Plan {
+    /// Number of workgroups. It saturates: so many are never resident.
+    pub(crate) fn workgroup_count(&self) -> u32 {
+        self.workgroups.iter().copied().fold(1, u32::saturating_mul)
+    }
+
     /// Waves that are resident at once.
     pub(crate) fn resident_waves(&self) -> u64 {
         u64::from(self.resident) * u64::from(self.waves)

@@ -244,6 +244,7 @@ struct FaultData<'a> {
     memory: Option<Memory<'a>>,
     arguments: Option<Arguments<'a>>,
     stack: Option<Stack>,
+    needs_cooperative: bool,
     code: Vec<Line<'a>>,
     registers: Registers,
 }
@@ -298,6 +299,7 @@ impl Serialize for FaultReport {
             memory: self.neighbours.as_ref().map(Memory::of),
             arguments: self.arguments.as_ref().map(Arguments::of),
             stack: self.stack.as_ref().map(Stack::of),
+            needs_cooperative: self.needs_cooperative,
             code: self
                 .window
                 .iter()

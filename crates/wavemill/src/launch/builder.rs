@@ -148,7 +148,8 @@ impl<'a> Launch<'a> {
 
     /// Whether all workgroups must be resident at once, because they wait for one another (HIP's
     /// `hipLaunchCooperativeKernel`). The launch is rejected when the chip cannot hold them. As HIP
-    /// does, it sets the counter of GWS resource 0 to the number of workgroups minus 1.
+    /// does, it sets the counter of GWS resource 0 to the number of workgroups minus 1, and gives
+    /// the kernel the structure that `grid.sync()` uses on targets where it does not use GWS.
     #[must_use]
     pub fn cooperative(mut self, cooperative: bool) -> Self {
         self.cooperative = cooperative;

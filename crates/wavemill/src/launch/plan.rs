@@ -137,6 +137,7 @@ impl Launch<'_> {
             scratch_per_wave,
             resident,
             traps: self.traps,
+            cooperative: self.cooperative,
         })
     }
 

@@ -51,10 +51,9 @@ impl Launch<'_> {
         let device = &self.kernel.module.device;
         let map = device.memory.snapshot();
         device.code.refresh(&map);
-        if self.cooperative {
+        if prepared.plan.cooperative {
             // The HIP runtime sets resource 0 to the number of workgroups minus 1, for `grid.sync()`.
-            let groups = prepared.plan.workgroups.iter().copied().fold(1, u32::saturating_mul);
-            map.share().init(0, groups.saturating_sub(1));
+            map.share().init(0, prepared.plan.workgroup_count().saturating_sub(1));
         }
         let ran = prepared.run(&map)?;
         let served = prepared.services.finish(&map);
@@ -133,7 +132,7 @@ impl Prepared<'_> {
                 Outcome::Finished(Box::new(self.stats(run, ran.traffic, map)))
             }
             Err(RunError::Fault(fault)) => {
-                let report = Box::new(FaultReport::new(kernel, *fault, map, self.start.arguments));
+                let report = Box::new(FaultReport::new(kernel, *fault, map, &self.start));
                 match report.is_unsupported() {
                     true => Outcome::Unsupported(report),
                     false => Outcome::Fault(report),

@@ -18,6 +18,7 @@ use wavemill_machine::{
     Fault, FaultCause, FaultLane, FaultSpace, MemoryMap, Nearest, Neighbours, RaisedLane,
 };
 
+use crate::abi::Start;
 use crate::lines::Place;
 use crate::module::Kernel;
 use crate::registers;
@@ -72,6 +73,9 @@ pub struct FaultReport {
     pub arguments: Option<ArgumentSegment>,
     /// The stack, if private memory was too small for it.
     pub stack: Option<StackOverflow>,
+    /// Whether the access goes to the structure for synchronising the grid, which only a
+    /// [cooperative](crate::Launch::cooperative) launch has: `grid.sync()` of HIP uses it.
+    pub needs_cooperative: bool,
     /// The function whose end execution ran past sequentially, because its last instruction does
     /// not prevent that.
     pub fell_out_of: Option<String>,
@@ -120,7 +124,7 @@ impl FaultReport {
         FullReport(self)
     }
 
-    pub(crate) fn new(kernel: &Kernel, mut fault: Fault, map: &MemoryMap, segment: Segment) -> Self {
+    pub(crate) fn new(kernel: &Kernel, mut fault: Fault, map: &MemoryMap, start: &Start) -> Self {
         let device = &kernel.module.device;
         // The instruction has not run, so its exceptions are not in the register yet.
         if let FaultCause::Exceptions { lanes, .. } = &fault.cause
@@ -139,13 +143,14 @@ impl FaultReport {
             bytes[..n].to_vec()
         };
         let decoded = decode(device.target, &bytes(fault.pc)).ok();
-        let arguments = ArgumentSegment::of(kernel, segment, &mut fault);
+        let arguments = ArgumentSegment::of(kernel, start.arguments, &mut fault);
         let name = function.as_ref().map(|(name, _)| name.as_str());
         let stack =
             decoded.as_ref().and_then(|inst| StackOverflow::of(kernel, device.target, &fault, name, inst));
         let instruction = decoded.as_ref().map(text);
         let operands = decoded.as_ref().map(rows).unwrap_or_default();
         let scalar = decoded.as_ref().is_some_and(|inst| inst.row().format == Format::Smem);
+        let needs_cooperative = is_in_grid_sync(&fault, start.absent_grid_sync);
         let start = function.as_ref().map(|(_, offset)| fault.pc - offset);
         let place = region.as_ref().and_then(|r| Some(r.lines.as_ref()?.at(at, start)));
         let Place { source, inlined } = place.unwrap_or_default();
@@ -208,6 +213,7 @@ impl FaultReport {
             jump,
             arguments,
             stack,
+            needs_cooperative,
             fell_out_of,
         }
     }
@@ -238,6 +244,13 @@ impl FaultReport {
             _ => &[],
         }
     }
+}
+
+/// Whether a fault is an access to the structure for synchronising the grid, through a null pointer.
+/// `bytes` is its size, if the kernel has that pointer.
+fn is_in_grid_sync(fault: &Fault, bytes: Option<u64>) -> bool {
+    let FaultCause::Memory { space: FaultSpace::Global, lanes, .. } = &fault.cause else { return false };
+    bytes.is_some_and(|bytes| lanes.first().is_some_and(|lane| lane.address < bytes))
 }
 
 /// Whether allocations around an address are worth showing.

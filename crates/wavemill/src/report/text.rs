@@ -78,12 +78,12 @@ impl fmt::Display for Distance {
     }
 }
 
-/// The report in at most ten lines, or nine for a stack that is too small. [`FaultReport::full`]
+/// The report in at most ten lines, or nine if it has advice. [`FaultReport::full`]
 /// has the rest.
 impl fmt::Display for FaultReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Advice about a stack takes one more line.
-        let lines = LINES - usize::from(self.stack.is_some());
+        // Advice takes one more line.
+        let lines = LINES - usize::from(self.stack.is_some() || self.needs_cooperative);
         let mut text = String::new();
         let mut left = 0;
         // There is always a line for the instruction; inlined calls leave room for it.
@@ -152,7 +152,8 @@ impl FaultReport {
         self.lanes(f, length)?;
         self.memory(f, length)?;
         self.arguments(f)?;
-        self.stack(f)
+        self.stack(f)?;
+        self.grid_sync(f)
     }
 
     /// The source position, and the calls inlined there.
@@ -323,6 +324,17 @@ impl FaultReport {
             "  stack        {} for each work-item ({why}), {used} in use",
             Count(stack.bytes.into(), "byte")
         )
+    }
+
+    /// The structure for synchronising the grid that the launch does not have.
+    fn grid_sync(&self, f: &mut dyn fmt::Write) -> fmt::Result {
+        match self.needs_cooperative {
+            true => writeln!(
+                f,
+                "  grid sync    the launch is not cooperative: it has no structure for `grid.sync()`"
+            ),
+            false => Ok(()),
+        }
     }
 
     /// Up to this many lines of the code around the PC, most of them before it.

@@ -100,11 +100,6 @@ impl Gpu {
         self.library.name()
     }
 
-    /// The target.
-    pub(crate) fn target(&self) -> &TargetId {
-        self.device.target()
-    }
-
     /// A buffer with contents.
     pub(crate) fn with<T: Plain>(&self, name: &str, elements: &[T]) -> Result<Buffer, Failed> {
         Ok(self.device.buffer_from(name, elements)?)
@@ -130,12 +125,24 @@ impl Gpu {
 
     /// Runs a kernel.
     pub(crate) fn launch(&self, kernel: &str, size: Size, args: &[Arg]) -> Result<(), Failed> {
+        self.launch_with(kernel, size, args, |launch| launch)
+    }
+
+    /// Runs a kernel whose workgroups wait for one another.
+    pub(crate) fn launch_cooperative(&self, kernel: &str, size: Size, args: &[Arg]) -> Result<(), Failed> {
+        self.launch_with(kernel, size, args, |launch| launch.cooperative(true))
+    }
+
+    fn launch_with(
+        &self,
+        kernel: &str,
+        size: Size,
+        args: &[Arg],
+        change: impl for<'a> FnOnce(Launch<'a>) -> Launch<'a>,
+    ) -> Result<(), Failed> {
         let kernel = self.kernel(kernel)?;
-        Launch::new(&kernel)
-            .workgroups(size.groups)
-            .workgroup_size(size.threads)
-            .args(args.iter().cloned())
-            .run()?;
+        let launch = Launch::new(&kernel).workgroups(size.groups).workgroup_size(size.threads);
+        change(launch.args(args.iter().cloned())).run()?;
         RAN.lock().unwrap_or_else(|e| e.into_inner()).insert(kernel.name().to_owned());
         Ok(())
     }

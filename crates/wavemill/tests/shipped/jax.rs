@@ -175,6 +175,58 @@ pub(crate) fn tridiagonal_solve(gpu: &Gpu) -> Result<(), Failed> {
     check("residuals of floats", &x, 1e-4)
 }
 
+/// The product R^T R of an upper triangle in rows. What is below the diagonal does not count.
+fn gram(upper: &[f64], n: usize) -> Vec<f64> {
+    let entry = |at: usize| {
+        let (row, column) = (at / n, at % n);
+        (0..=row.min(column)).map(|k| upper[k * n + row] * upper[k * n + column]).sum()
+    };
+    (0..n * n).map(entry).collect()
+}
+
+/// The update of a Cholesky factor R by a vector u: the new factor is an upper triangle whose
+/// product is R^T R + u u^T (Golub and Van Loan 2013, 6.5.4). The kernel keeps the factor in rows, and
+/// the rotations turn u into zero, apart from roundings. A work-item rotates a row; before each of 2 n steps the whole
+/// grid waits.
+pub(crate) fn cholesky_update(gpu: &Gpu) -> Result<(), Failed> {
+    let mut random = Random::new(6);
+    // Of 192 work-items, 42 have no row.
+    let (n, size) = (150, grid(3, 64));
+    let below = |at: &usize| at / n > at % n;
+    // A diagonal away from zero. The numbers below it are never read.
+    let factor: Vec<f32> =
+        (0..n * n).map(|at| if at / n == at % n { random.float() + 2.0 } else { random.float() }).collect();
+    let vector = random.floats(n);
+    let wide = |numbers: &[f32]| numbers.iter().map(|x| f64::from(*x)).collect::<Vec<f64>>();
+    let (start, added) = (wide(&factor), wide(&vector));
+    let expected: Vec<f64> =
+        gram(&start, n).iter().enumerate().map(|(at, sum)| sum + added[at / n] * added[at % n]).collect();
+    // A rotation has a backward error of a few roundings, and an entry takes part in at most n. An
+    // element of u keeps the roundings of its last rotation.
+    for (kind, limit, residue) in [("double", 1e-12, 1e-15), ("float", 5e-5, 5e-7)] {
+        let double = kind == "double";
+        let (r, u) = match double {
+            true => (gpu.with("rMatrix", &start)?, gpu.with("uVector", &added)?),
+            false => (gpu.with("rMatrix", &factor)?, gpu.with("uVector", &vector)?),
+        };
+        gpu.launch_cooperative(
+            &format!("void jax::hip::(anonymous namespace)::CholeskyUpdateKernel<{kind}>"),
+            size,
+            &[(&r).into(), (&u).into(), (n as i32).into()],
+        )?;
+        let numbers = |buffer: &wavemill::Buffer| match double {
+            true => buffer.to_vec::<f64>(),
+            false => Ok(wide(&buffer.to_vec::<f32>()?)),
+        };
+        let (new, rest) = (numbers(&r)?, numbers(&u)?);
+        close(&format!("R^T R of {kind}s"), &gram(&new, n), &expected, Tolerance::absolute(limit))?;
+        close(&format!("u of {kind}s"), &rest, &vec![0.0; n], Tolerance::absolute(residue))?;
+        let untouched = |all: &[f64]| (0..n * n).filter(below).map(|at| all[at]).collect::<Vec<_>>();
+        same(&format!("below the diagonal of {kind}s"), &untouched(&new), &untouched(&start))?;
+    }
+    Ok(())
+}
+
 /// Matrices in columns.
 #[derive(Clone)]
 struct Matrix {

@@ -76,6 +76,7 @@ fn cases() -> Vec<Case> {
         &[
             ("pivots_to_permutation", jax::pivots_to_permutation),
             ("tridiagonal_solve", jax::tridiagonal_solve),
+            ("cholesky_update", jax::cholesky_update),
         ],
     );
     add("_solver.so", &[("batch_pointers", jax::batch_pointers), ("householder", jax::householder)]);

@@ -14,12 +14,14 @@ pub(super) struct HiddenValues {
     pub dynamic_lds: u32,
     /// Guest address of the queue.
     pub queue: u64,
+    /// Guest address of the structure for synchronising the grid; 0 if there is none.
+    pub grid_sync: u64,
     pub services: ServiceAddresses,
 }
 
 impl HiddenValues {
-    /// Value of a hidden argument. Unsupported services (device queues, multi-grid) are 0, which
-    /// device code reads as "not there".
+    /// Value of a hidden argument. Unsupported services (device queues) are 0, which device code
+    /// reads as "not there".
     fn value(&self, kind: &ValueKind) -> u64 {
         use ValueKind as K;
         let g = &self.geometry;
@@ -46,6 +48,7 @@ impl HiddenValues {
             K::HiddenPrintfBuffer => self.services.printf,
             K::HiddenHostcallBuffer => self.services.hostcall,
             K::HiddenHeapV1 => self.services.heap,
+            K::HiddenMultigridSyncArg => self.grid_sync,
             _ => 0,
         }
     }
@@ -101,6 +104,7 @@ mod tests {
         },
         dynamic_lds: 0x1_2340,
         queue: 0x10_0000_2000,
+        grid_sync: 0x10_0000_6000,
         services: ServiceAddresses { printf: 0x10_0000_3000, hostcall: 0x10_0000_4000, heap: 0x10_0000_5000 },
     };
 
@@ -141,7 +145,7 @@ mod tests {
                     (buffer, 24, 8, address),
                     ("hidden_default_queue", 32, 8, 0),
                     ("hidden_completion_action", 40, 8, 0),
-                    ("hidden_multigrid_sync_arg", 48, 8, 0),
+                    ("hidden_multigrid_sync_arg", 48, 8, 0x10_0000_6000),
                 ],
             );
         }
@@ -167,7 +171,7 @@ mod tests {
                 ("hidden_grid_dims", 64, 2, 3),
                 ("hidden_printf_buffer", 72, 8, 0x10_0000_3000),
                 ("hidden_hostcall_buffer", 80, 8, 0x10_0000_4000),
-                ("hidden_multigrid_sync_arg", 88, 8, 0),
+                ("hidden_multigrid_sync_arg", 88, 8, 0x10_0000_6000),
                 ("hidden_heap_v1", 96, 8, 0x10_0000_5000),
                 ("hidden_default_queue", 104, 8, 0),
                 ("hidden_completion_action", 112, 8, 0),

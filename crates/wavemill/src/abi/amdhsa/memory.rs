@@ -1,5 +1,9 @@
-//! The memory of a launch: queue, kernel arguments, scratch and dispatch packet.
+//! The memory of a launch: queue, kernel arguments, scratch, dispatch packet, and for a cooperative
+//! launch the structure for synchronising the grid.
 
+use wavemill_object::ValueKind;
+
+use super::grid_sync::{self, grid_sync};
 use super::hidden::HiddenValues;
 use super::packet::{self, packet};
 use super::state::{InitialState, initial_mode};
@@ -20,6 +24,8 @@ pub(super) struct Memory {
     arguments: Buffer,
     scratch: Buffer,
     packet: Buffer,
+    /// Of a cooperative launch.
+    grid_sync: Option<Buffer>,
 }
 
 impl Memory {
@@ -37,13 +43,22 @@ impl Memory {
         let scratch = Buffer::internal(device, "scratch", scratch_size, 256)?;
         let packet = Buffer::internal(device, "dispatch packet", packet::SIZE as u64, 64)?;
         packet.protect("the runtime's own")?;
-        Ok(Memory { queue, arguments, scratch, packet })
+        // Kernels write to it.
+        let grid_sync = match plan.cooperative {
+            true => Some(Buffer::internal(device, "grid sync", grid_sync::SIZE, 64)?),
+            false => None,
+        };
+        Ok(Memory { queue, arguments, scratch, packet, grid_sync })
     }
 }
 
 impl LaunchMemory for Memory {
     fn fill(self: Box<Self>, kernel: &Kernel, plan: &Plan, services: &ServiceAddresses) -> Result<Start> {
-        let Memory { queue, arguments, scratch, packet: packet_buffer } = *self;
+        let Memory { queue, arguments, scratch, packet: packet_buffer, grid_sync: grid_sync_buffer } = *self;
+        if let Some(buffer) = &grid_sync_buffer {
+            buffer.write_bytes(0, &grid_sync(plan.workgroup_count()))?;
+        }
+        let mut uses_grid_sync = false;
         packet_buffer.write_bytes(0, &packet(kernel, plan, arguments.address()))?;
         let object = kernel.object();
         let mut kernarg = plan.arguments.clone();
@@ -52,9 +67,11 @@ impl LaunchMemory for Memory {
                 geometry: plan.geometry,
                 dynamic_lds: plan.dynamic_lds,
                 queue: queue.address(),
+                grid_sync: grid_sync_buffer.as_ref().map_or(0, Buffer::address),
                 services: *services,
             };
             hidden.fill(metadata.args.iter(), &mut kernarg);
+            uses_grid_sync = metadata.args.iter().any(|a| a.value_kind == ValueKind::HiddenMultigridSyncArg);
         }
         arguments.write_bytes(0, &kernarg)?;
         let init = InitialState {
@@ -81,7 +98,8 @@ impl LaunchMemory for Memory {
             entry: kernel.entry() + super::entry_skip(kernel),
             context: plan.traps.context(initial_mode(&object.descriptor)),
             arguments: Segment { address: arguments.address(), bytes: kernarg.len() as u64 },
-            _memory: vec![queue, arguments, scratch, packet_buffer],
+            absent_grid_sync: (uses_grid_sync && grid_sync_buffer.is_none()).then_some(grid_sync::SIZE),
+            _memory: [queue, arguments, scratch, packet_buffer].into_iter().chain(grid_sync_buffer).collect(),
         })
     }
 }

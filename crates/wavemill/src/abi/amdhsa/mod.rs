@@ -2,6 +2,7 @@
 
 mod arguments;
 mod global_offset;
+mod grid_sync;
 mod hidden;
 mod images;
 mod memory;
