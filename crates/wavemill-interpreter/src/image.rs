@@ -1,9 +1,9 @@
 //! Accesses to images. The machine computes texels and filters; here are the registers.
 
 use wavemill_ir::{ImageKind, ImageOp, Inst, LANES, LaneMask, Op, Operand};
+use wavemill_machine::Access;
 use wavemill_machine::image::{ImageAccess, ImageFault, ImageRow, MAX_RESULT};
 use wavemill_machine::registers::ROW_BYTES;
-use wavemill_machine::{Access, FaultSpace};
 
 use super::atomic::{Data, Perform, Place, Places, performer};
 use super::body::lane_mask;
@@ -17,6 +17,13 @@ pub(super) struct Site {
     op: ImageOp,
     /// The operation of an atomic.
     perform: Option<Perform>,
+}
+
+impl Site {
+    /// The data of the check before an access.
+    pub(super) fn of_check(op: &ImageOp) -> Site {
+        Site { op: *op, perform: None }
+    }
 }
 
 /// The site and the handler of an access; `None` if it is not supported.
@@ -86,9 +93,9 @@ unsafe fn fault(ctx: *mut Ctx, op: *mut HostOp, fault: ImageFault) -> *mut HostO
         let pc = (*op).pc;
         match fault {
             ImageFault::Descriptor(problem) => leave(ctx, Exit::Descriptor { pc, problem }),
-            ImageFault::Memory { access, size, lanes } => {
+            ImageFault::Memory { access, space, size, lanes } => {
                 (*ctx).refused = lanes.iter().map(|lane| (lane.lane, lane.address)).collect();
-                leave(ctx, Exit::Memory { pc, access, space: FaultSpace::Global, size })
+                leave(ctx, Exit::Memory { pc, access, space, size })
             }
         }
     }
@@ -101,8 +108,9 @@ unsafe fn read(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     unsafe {
         let image = &(*(*op).own.image).op;
         let mut result = [[0; LANES]; MAX_RESULT];
-        if let Err(refused) = with_access(ctx, op, image, |access| access.read(&mut result)) {
-            return fault(ctx, op, refused);
+        match with_access(ctx, op, image, |access| access.read(&mut result)) {
+            Ok(outside) => (*ctx).out_of_range.image += outside,
+            Err(refused) => return fault(ctx, op, refused),
         }
         let mask = lane_mask(ctx, op);
         for (n, values) in result.iter().take(image.result_cells().into()).enumerate() {
@@ -120,10 +128,30 @@ unsafe fn store(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         (*ctx).unordered_store = true;
         let data = rows(ctx, op, 3, image.source_cells());
         match with_access(ctx, op, image, |access| access.store(data)) {
+            Ok(outside) => {
+                (*ctx).out_of_range.image += outside;
+                HostOp::next(op)
+            }
+            Err(refused) => fault(ctx, op, refused),
+        }
+    }
+}
+
+/// The check of a strict run before an access.
+unsafe fn check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: as above.
+    unsafe {
+        let image = &(*(*op).own.image).op;
+        match with_access(ctx, op, image, |access| access.check()) {
             Ok(()) => HostOp::next(op),
             Err(refused) => fault(ctx, op, refused),
         }
     }
+}
+
+/// The handler of the check; it needs the site of the access.
+pub(super) fn check_handler() -> Handler {
+    check
 }
 
 unsafe fn atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
@@ -146,6 +174,8 @@ unsafe fn atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
             }
         }
         let mask = lane_mask(ctx, op);
+        let inside = |lane: usize| addresses[lane].is_some();
+        for_lanes(mask, |lane| (*ctx).out_of_range.image += u64::from(!inside(lane)));
         if let Some(perform) = site.perform {
             let data = Data { source: 3, follows: width.dwords().into() };
             perform(ctx, op, data, Places::Each(&places), mask);
@@ -172,11 +202,8 @@ pub(super) unsafe fn for_texels(
 
 /// Kind of memory access of an operation; `None` if it accesses no memory.
 pub(super) fn access_kind(op: Op) -> Option<Access> {
-    let Op::Image(image) = op else { return None };
-    match image.kind {
-        ImageKind::Size | ImageKind::Level => None,
-        ImageKind::Store { .. } => Some(Access::Store),
-        ImageKind::Atomic(..) => Some(Access::Atomic),
-        _ => Some(Access::Load),
+    match op {
+        Op::Image(image) => ImageAccess::kind(&image),
+        _ => None,
     }
 }

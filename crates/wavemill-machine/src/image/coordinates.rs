@@ -6,6 +6,7 @@ use wavemill_ir::{ImageLevel, ImageOp};
 
 use super::ImageRow;
 use super::descriptor::{Dimensions, Resource};
+use super::extent::Coordinate;
 
 /// The cells of a lane's address, read one after the other.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +26,18 @@ pub(super) struct TexelAt {
     /// Coordinates; the third one is the depth or the slice in memory.
     pub texel: [u32; 3],
     pub sample: u32,
+}
+
+/// The coordinate of an access without a sampler that is outside the image.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Outside {
+    pub coordinate: Coordinate,
+    /// Its value as the address has it.
+    pub value: u32,
+    /// The first value outside.
+    pub end: u32,
+    /// The level of the view.
+    pub level: u32,
 }
 
 /// What an access with a sampler reads from its address.
@@ -82,9 +95,9 @@ impl<'a> Cells<'a> {
         f32::from_bits(f32_from_f16(half))
     }
 
-    /// The texel that the address of an access without a sampler names; `None` if it is outside
-    /// the image.
-    pub(super) fn texel(mut self, op: &ImageOp, resource: &Resource) -> Option<TexelAt> {
+    /// The texel that the address of an access without a sampler names, or the coordinate that is
+    /// outside the image.
+    pub(super) fn texel(mut self, op: &ImageOp, resource: &Resource) -> Result<TexelAt, Outside> {
         let dimensions = resource.dimensions;
         let mut at = [0; 3];
         for part in &mut at[..dimensions.axes()] {
@@ -98,16 +111,22 @@ impl<'a> Cells<'a> {
         }
         let sample = if dimensions.has_samples() { self.next() } else { 0 };
         let level = if op.has_mip() { self.next() } else { 0 };
-        if level > resource.levels.1 - resource.levels.0 {
-            return None;
+        let levels = resource.levels.1 - resource.levels.0 + 1;
+        if level >= levels {
+            return Err(Outside { coordinate: Coordinate::Level, value: level, end: levels, level: 0 });
         }
-        let size = resource.size(level);
-        let inside = at.iter().zip(size).all(|(part, size)| *part < size);
-        if !inside || sample >> resource.surface.samples_log2 != 0 {
-            return None;
+        let axes = [Coordinate::X, Coordinate::Y, Coordinate::third(dimensions)];
+        for ((value, end), coordinate) in at.into_iter().zip(resource.size(level)).zip(axes) {
+            if value >= end {
+                return Err(Outside { coordinate, value, end, level });
+            }
+        }
+        let samples = 1 << resource.surface.samples_log2;
+        if sample >= samples {
+            return Err(Outside { coordinate: Coordinate::Sample, value: sample, end: samples, level });
         }
         at[2] += resource.slices.0;
-        Some(TexelAt { level: resource.levels.0 + level, texel: at, sample })
+        Ok(TexelAt { level: resource.levels.0 + level, texel: at, sample })
     }
 
     /// What an access with a sampler reads from its address.

@@ -5,12 +5,13 @@
 //!
 //! - `words`: descriptors as bits; `descriptor`: what they say.
 //! - `surface`: addresses of texels.
-//! - `coordinates`: the cells of an address.
+//! - `coordinates`: the cells of an address; `extent`: what they leave.
 //! - `texels`: checked memory.
 //! - `sample`: levels of detail, address modes, filters.
 
 mod coordinates;
 mod descriptor;
+mod extent;
 mod sample;
 mod surface;
 mod texels;
@@ -23,13 +24,14 @@ use crate::fault::{Access, FaultCause, FaultLane, FaultSpace};
 use crate::memory::MemoryMap;
 use crate::wave::Surroundings;
 
-use coordinates::Cells;
+use coordinates::{Cells, Outside};
 use texels::Texels;
 
 pub use descriptor::{
     AddressMode, BorderColour, Compare, Descriptor, DescriptorProblem, Dimensions, IDENTITY, MipFilter,
     Reduction, Resource, Sampler, Select,
 };
+pub use extent::{Coordinate, ImageExtent};
 pub use surface::{BlockOrder, Layout, MAX_LEVELS, Surface, Tiling};
 
 /// A 32-bit value of each lane.
@@ -41,13 +43,15 @@ pub const MAX_RESULT: usize = 4;
 /// Why an access to an image is a fault.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ImageFault {
-    /// Texels are outside the allocations.
+    /// Texels are outside the allocations, or outside the image ([`ImageAccess::check`]).
     Memory {
         /// Kind of access.
         access: Access,
+        /// Global memory, or the image.
+        space: FaultSpace,
         /// Bytes of a texel.
         size: u32,
-        /// The refused lanes with the first address of each.
+        /// The refused lanes with the first address of each, or with the coordinate that is outside.
         lanes: Vec<FaultLane>,
     },
     /// A descriptor says something that the machine does not do.
@@ -65,9 +69,7 @@ impl ImageFault {
     #[must_use]
     pub fn cause(self, around: Surroundings<'_>) -> FaultCause {
         match self {
-            ImageFault::Memory { access, size, lanes } => {
-                around.refusal(access, FaultSpace::Global, size, lanes)
-            }
+            ImageFault::Memory { access, space, size, lanes } => around.refusal(access, space, size, lanes),
             ImageFault::Descriptor(problem) => FaultCause::Descriptor(problem),
         }
     }
@@ -105,7 +107,10 @@ impl Refused {
     }
 
     fn verdict(self, access: Access, size: u32) -> Result<(), ImageFault> {
-        if self.0.is_empty() { Ok(()) } else { Err(ImageFault::Memory { access, size, lanes: self.0 }) }
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        Err(ImageFault::Memory { access, space: FaultSpace::Global, size, lanes: self.0 })
     }
 }
 
@@ -115,18 +120,60 @@ impl<'a> ImageAccess<'a> {
         Cells::new(self.address, lane, self.op.short)
     }
 
-    /// Address of the texel that a lane without a sampler names; `None` if it is outside the image.
-    fn texel(&self, resource: &Resource, layout: &Layout, lane: usize) -> Option<u64> {
+    /// Address of the texel that a lane without a sampler names, or the coordinate that is outside
+    /// the image.
+    fn texel(&self, resource: &Resource, layout: &Layout, lane: usize) -> Result<u64, Outside> {
         let at = self.cells(lane).texel(self.op, resource)?;
-        Some(resource.base.wrapping_add(layout.offset(at.level, at.texel, at.sample)))
+        Ok(resource.base.wrapping_add(layout.offset(at.level, at.texel, at.sample)))
+    }
+
+    /// Kind of the access to memory; `None` if the operation accesses none.
+    #[must_use]
+    pub const fn kind(op: &ImageOp) -> Option<Access> {
+        match op.kind {
+            ImageKind::Size | ImageKind::Level => None,
+            ImageKind::Store { .. } => Some(Access::Store),
+            ImageKind::Atomic(..) => Some(Access::Atomic),
+            _ => Some(Access::Load),
+        }
+    }
+
+    /// The check of a strict run: whether all active lanes name texels inside the image. Accesses
+    /// through a sampler always do: its address modes say what a coordinate outside means.
+    ///
+    /// # Errors
+    /// The lanes outside. All leave the image in the coordinate that the first of them leaves it
+    /// in; addresses of lanes are values of that coordinate, as signed numbers. A descriptor that
+    /// the machine does not know is no error here: it is one when the operation runs.
+    pub fn check(&self) -> Result<(), ImageFault> {
+        let (Some(access), false) = (Self::kind(self.op), self.op.has_sampler()) else { return Ok(()) };
+        let Ok(resource) = Resource::decode(&self.resource) else { return Ok(()) };
+        let signed = |value: u32| {
+            let value = if self.op.short { i32::from(value as i16) } else { value as i32 };
+            i64::from(value) as u64
+        };
+        let mut first = None;
+        let mut lanes = Vec::new();
+        for lane in lanes_of(self.active) {
+            let Err(outside) = self.cells(lane).texel(self.op, &resource) else { continue };
+            if first.get_or_insert(outside).coordinate == outside.coordinate {
+                lanes.push(FaultLane { lane: lane as u8, address: signed(outside.value) });
+            }
+        }
+        let Some(Outside { coordinate, end, level, .. }) = first else { return Ok(()) };
+        let Resource { base, dimensions, format, .. } = resource;
+        let extent =
+            ImageExtent { coordinate, end, base, dimensions, level, size: resource.size(level), format };
+        let (space, size) = (FaultSpace::Image(extent), resource.surface.bytes);
+        Err(ImageFault::Memory { access, space, size, lanes })
     }
 
     /// A load, a sample, a gather, or a query. Writes the result in the active lanes of the rows:
-    /// [`ImageOp::result_cells`] of them.
+    /// [`ImageOp::result_cells`] of them. Returns the number of lanes outside the image.
     ///
     /// # Errors
     /// Refused accesses, or a field of a descriptor; then no row has changed.
-    pub fn read(&self, result: &mut [ImageRow]) -> Result<(), ImageFault> {
+    pub fn read(&self, result: &mut [ImageRow]) -> Result<u64, ImageFault> {
         let texels = Texels::new(self.map, Access::Load, false);
         self.read_with(&texels, |lane, values| {
             for (row, value) in result.iter_mut().zip(values) {
@@ -135,23 +182,27 @@ impl<'a> ImageAccess<'a> {
         })
     }
 
-    /// Calls `write` with the results of all active lanes, after all of them are known.
+    /// Calls `write` with the results of all active lanes, after all of them are known. Returns the
+    /// number of lanes outside the image.
     fn read_with(
         &self,
         texels: &Texels<'_>,
         mut write: impl FnMut(usize, [u32; MAX_RESULT]),
-    ) -> Result<(), ImageFault> {
+    ) -> Result<u64, ImageFault> {
         let resource = Resource::decode(&self.resource)?;
         let mut results = [[0; MAX_RESULT]; LANES];
-        let mut refused = Refused::default();
+        let (mut refused, mut outside) = (Refused::default(), 0);
         match self.op.kind {
             ImageKind::Load { data, .. } => {
                 let layout = resource.layout();
                 let bytes = resource.surface.bytes;
                 for lane in lanes_of(self.active) {
                     let words = match self.texel(&resource, &layout, lane) {
-                        None => [0; 4],
-                        Some(address) => match texels.read(address, bytes) {
+                        Err(_) => {
+                            outside += 1;
+                            [0; 4]
+                        }
+                        Ok(address) => match texels.read(address, bytes) {
                             Some(words) => words,
                             None => {
                                 refused.add(lane, address);
@@ -187,7 +238,7 @@ impl<'a> ImageAccess<'a> {
         }
         refused.verdict(Access::Load, resource.surface.bytes)?;
         lanes_of(self.active).for_each(|lane| write(lane, results[lane]));
-        Ok(())
+        Ok(outside)
     }
 
     /// The channels that the operation wants, one in a cell or two.
@@ -233,19 +284,23 @@ impl<'a> ImageAccess<'a> {
         result
     }
 
-    /// A store of the rows of data: [`ImageOp::source_cells`] of them.
+    /// A store of the rows of data: [`ImageOp::source_cells`] of them. Returns the number of lanes
+    /// outside the image.
     ///
     /// # Errors
     /// Refused accesses, or a field of a descriptor; then nothing is stored.
-    pub fn store(&self, data: &[ImageRow]) -> Result<(), ImageFault> {
+    pub fn store(&self, data: &[ImageRow]) -> Result<u64, ImageFault> {
         let resource = Resource::decode(&self.resource)?;
         let texels = Texels::new(self.map, Access::Store, false);
         let bytes = resource.surface.bytes;
         let mut hosts = [std::ptr::null_mut(); LANES];
-        let mut refused = Refused::default();
+        let (mut refused, mut outside) = (Refused::default(), 0);
         let layout = resource.layout();
         for lane in lanes_of(self.active) {
-            let Some(address) = self.texel(&resource, &layout, lane) else { continue };
+            let Ok(address) = self.texel(&resource, &layout, lane) else {
+                outside += 1;
+                continue;
+            };
             match texels.host(address, bytes) {
                 Some(host) => hosts[lane] = host,
                 None => refused.add(lane, address),
@@ -263,7 +318,7 @@ impl<'a> ImageAccess<'a> {
             // SAFETY: `host` has checked the bytes for stores; the map keeps them alive.
             unsafe { texels::write(hosts[lane], bytes, words) };
         }
-        Ok(())
+        Ok(outside)
     }
 
     /// The channels of a texel from the cells of data.
@@ -311,7 +366,7 @@ impl<'a> ImageAccess<'a> {
         let mut refused = Refused::default();
         let layout = resource.layout();
         for lane in lanes_of(self.active) {
-            addresses[lane] = self.texel(&resource, &layout, lane);
+            addresses[lane] = self.texel(&resource, &layout, lane).ok();
             if let Some(address) = addresses[lane]
                 && texels.host(address, bytes).is_none()
             {
@@ -346,7 +401,7 @@ impl<'a> ImageAccess<'a> {
             _ => {
                 let layout = resource.layout();
                 for lane in lanes_of(self.active) {
-                    if let Some(address) = self.texel(&resource, &layout, lane) {
+                    if let Ok(address) = self.texel(&resource, &layout, lane) {
                         f(lane, address, resource.surface.bytes);
                     }
                 }
