@@ -2,7 +2,7 @@
 
 use wavemill_ir::{ImageKind, ImageOp, Inst, LANES, LaneMask, Op, Operand};
 use wavemill_machine::Access;
-use wavemill_machine::image::{ImageAccess, ImageFault, ImageRow, MAX_RESULT};
+use wavemill_machine::image::{ImageAccess, ImageCache, ImageFault, ImageRow, MAX_RESULT};
 use wavemill_machine::registers::ROW_BYTES;
 
 use super::atomic::{Data, Perform, Place, Places, performer};
@@ -17,12 +17,18 @@ pub(super) struct Site {
     op: ImageOp,
     /// The operation of an atomic.
     perform: Option<Perform>,
+    /// The descriptors of the last execution.
+    cache: ImageCache,
 }
 
 impl Site {
+    fn new(op: &ImageOp, perform: Option<Perform>) -> Site {
+        Site { op: *op, perform, cache: ImageCache::default() }
+    }
+
     /// The data of the check before an access.
     pub(super) fn of_check(op: &ImageOp) -> Site {
-        Site { op: *op, perform: None }
+        Site::new(op, None)
     }
 }
 
@@ -38,7 +44,7 @@ pub(super) fn compiled(inst: &Inst, op: &ImageOp) -> Option<(Site, Handler)> {
         ImageKind::Atomic(atomic, width) => (Some(performer(atomic, width)), self::atomic),
         _ => (None, read),
     };
-    Some((Site { op: *op, perform }, run))
+    Some((Site::new(op, perform), run))
 }
 
 /// Rows of a source.
@@ -70,6 +76,7 @@ unsafe fn with_access<R>(
     ctx: *mut Ctx,
     op: *mut HostOp,
     image: &ImageOp,
+    cache: &ImageCache,
     f: impl FnOnce(&ImageAccess<'_>) -> R,
 ) -> R {
     // SAFETY: the contract of handlers; the map outlives the run.
@@ -81,6 +88,7 @@ unsafe fn with_access<R>(
             sampler: if image.has_sampler() { words::<4>(ctx, op, 2) } else { [0; 4] },
             address: rows(ctx, op, 0, image.address_cells()),
             active: lane_mask(ctx, op),
+            cache,
         })
     }
 }
@@ -106,9 +114,9 @@ unsafe fn read(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; the site lives as long as the code that points to it. The
     // result is written after all sources are read.
     unsafe {
-        let image = &(*(*op).own.image).op;
+        let Site { op: image, cache, .. } = &*(*op).own.image;
         let mut result = [[0; LANES]; MAX_RESULT];
-        match with_access(ctx, op, image, |access| access.read(&mut result)) {
+        match with_access(ctx, op, image, cache, |access| access.read(&mut result)) {
             Ok(outside) => (*ctx).out_of_range.image += outside,
             Err(refused) => return fault(ctx, op, refused),
         }
@@ -124,10 +132,10 @@ unsafe fn read(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
 unsafe fn store(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
-        let image = &(*(*op).own.image).op;
+        let Site { op: image, cache, .. } = &*(*op).own.image;
         (*ctx).unordered_store = true;
         let data = rows(ctx, op, 3, image.source_cells());
-        match with_access(ctx, op, image, |access| access.store(data)) {
+        match with_access(ctx, op, image, cache, |access| access.store(data)) {
             Ok(outside) => {
                 (*ctx).out_of_range.image += outside;
                 HostOp::next(op)
@@ -141,8 +149,8 @@ unsafe fn store(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
 unsafe fn check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
-        let image = &(*(*op).own.image).op;
-        match with_access(ctx, op, image, |access| access.check()) {
+        let Site { op: image, cache, .. } = &*(*op).own.image;
+        match with_access(ctx, op, image, cache, |access| access.check()) {
             Ok(()) => HostOp::next(op),
             Err(refused) => fault(ctx, op, refused),
         }
@@ -157,9 +165,8 @@ pub(super) fn check_handler() -> Handler {
 unsafe fn atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above; the machine has checked the addresses for atomics.
     unsafe {
-        let site = &*(*op).own.image;
-        let image = &site.op;
-        let found = with_access(ctx, op, image, |access| access.atomic_addresses());
+        let Site { op: image, perform, cache } = &*(*op).own.image;
+        let found = with_access(ctx, op, image, cache, |access| access.atomic_addresses());
         let addresses = match found {
             Ok(addresses) => addresses,
             Err(refused) => return fault(ctx, op, refused),
@@ -176,7 +183,7 @@ unsafe fn atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         let mask = lane_mask(ctx, op);
         let inside = |lane: usize| addresses[lane].is_some();
         for_lanes(mask, |lane| (*ctx).out_of_range.image += u64::from(!inside(lane)));
-        if let Some(perform) = site.perform {
+        if let Some(perform) = perform {
             let data = Data { source: 3, follows: width.dwords().into() };
             perform(ctx, op, data, Places::Each(&places), mask);
         }
@@ -193,7 +200,7 @@ pub(super) unsafe fn for_texels(
 ) -> u32 {
     // SAFETY: the contract of handlers.
     unsafe {
-        with_access(ctx, op, image, |access| {
+        with_access(ctx, op, image, &ImageCache::default(), |access| {
             access.for_texels(f);
             access.texel_bytes()
         })

@@ -1,7 +1,7 @@
 //! Accesses to images.
 
 use wavemill_ir::{ImageKind, ImageOp, Inst, LANES};
-use wavemill_machine::image::{ImageAccess, ImageFault, ImageRow, MAX_RESULT};
+use wavemill_machine::image::{ImageAccess, ImageCache, ImageFault, ImageRow, MAX_RESULT};
 use wavemill_machine::{Access, FaultCause};
 
 use crate::host::Place;
@@ -31,6 +31,7 @@ impl State<'_> {
             sampler: self.image_words(inst, 2),
             address: &self.image_rows(inst, 0, op.address_cells()),
             active: self.mask(inst),
+            cache: &ImageCache::default(),
         };
         f(&access).map_err(|fault| fault.cause(self.around))
     }
