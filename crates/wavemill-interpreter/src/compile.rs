@@ -448,6 +448,9 @@ impl<'a> Compiler<'a> {
         if let Op::BufferLoadTexel(access, _) | Op::BufferStoreTexel(access, _) = inst.op {
             h.own = Texel::own(access);
         }
+        if let Op::Image(image) = inst.op {
+            h.own = Own { image: self.image_site(image::Site::of_check(&image)) };
+        }
         self.ops.push(h);
         Ok(())
     }
@@ -625,11 +628,15 @@ impl<'a> Compiler<'a> {
     fn image(&mut self, inst: &Inst, op: &ImageOp) -> Result<(), Unsupported> {
         let (site, run) = image::compiled(inst, op).ok_or(Unsupported)?;
         let mut h = self.plain(inst, run);
-        self.images.push(Box::new(site));
-        let site = self.images.last().map_or(std::ptr::null(), |site| &raw const **site);
-        h.own = Own { image: site };
+        h.own = Own { image: self.image_site(site) };
         self.ops.push(h);
         Ok(())
+    }
+
+    /// Stores the data that an access to an image points to.
+    fn image_site(&mut self, site: image::Site) -> *const image::Site {
+        self.images.push(Box::new(site));
+        self.images.last().map_or(std::ptr::null(), |site| &raw const **site)
     }
 
     /// A move of `n` rows from or to a bank, indexed from `base`.

@@ -1,9 +1,9 @@
 //! Accesses to images. The machine computes texels and filters; here are the registers.
 
 use wavemill_ir::{ImageKind, ImageOp, Inst, LANES, LaneMask, Op, Operand};
-use wavemill_machine::image::{ImageAccess, ImageFault, ImageRow, MAX_RESULT};
+use wavemill_machine::Access;
+use wavemill_machine::image::{ImageAccess, ImageCache, ImageFault, ImageRow, MAX_RESULT};
 use wavemill_machine::registers::ROW_BYTES;
-use wavemill_machine::{Access, FaultSpace};
 
 use super::atomic::{Data, Perform, Place, Places, performer};
 use super::body::lane_mask;
@@ -17,6 +17,19 @@ pub(super) struct Site {
     op: ImageOp,
     /// The operation of an atomic.
     perform: Option<Perform>,
+    /// The descriptors of the last execution.
+    cache: ImageCache,
+}
+
+impl Site {
+    fn new(op: &ImageOp, perform: Option<Perform>) -> Site {
+        Site { op: *op, perform, cache: ImageCache::default() }
+    }
+
+    /// The data of the check before an access.
+    pub(super) fn of_check(op: &ImageOp) -> Site {
+        Site::new(op, None)
+    }
 }
 
 /// The site and the handler of an access; `None` if it is not supported.
@@ -31,7 +44,7 @@ pub(super) fn compiled(inst: &Inst, op: &ImageOp) -> Option<(Site, Handler)> {
         ImageKind::Atomic(atomic, width) => (Some(performer(atomic, width)), self::atomic),
         _ => (None, read),
     };
-    Some((Site { op: *op, perform }, run))
+    Some((Site::new(op, perform), run))
 }
 
 /// Rows of a source.
@@ -63,6 +76,7 @@ unsafe fn with_access<R>(
     ctx: *mut Ctx,
     op: *mut HostOp,
     image: &ImageOp,
+    cache: &ImageCache,
     f: impl FnOnce(&ImageAccess<'_>) -> R,
 ) -> R {
     // SAFETY: the contract of handlers; the map outlives the run.
@@ -74,6 +88,7 @@ unsafe fn with_access<R>(
             sampler: if image.has_sampler() { words::<4>(ctx, op, 2) } else { [0; 4] },
             address: rows(ctx, op, 0, image.address_cells()),
             active: lane_mask(ctx, op),
+            cache,
         })
     }
 }
@@ -86,9 +101,9 @@ unsafe fn fault(ctx: *mut Ctx, op: *mut HostOp, fault: ImageFault) -> *mut HostO
         let pc = (*op).pc;
         match fault {
             ImageFault::Descriptor(problem) => leave(ctx, Exit::Descriptor { pc, problem }),
-            ImageFault::Memory { access, size, lanes } => {
+            ImageFault::Memory { access, space, size, lanes } => {
                 (*ctx).refused = lanes.iter().map(|lane| (lane.lane, lane.address)).collect();
-                leave(ctx, Exit::Memory { pc, access, space: FaultSpace::Global, size })
+                leave(ctx, Exit::Memory { pc, access, space, size })
             }
         }
     }
@@ -99,10 +114,11 @@ unsafe fn read(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers; the site lives as long as the code that points to it. The
     // result is written after all sources are read.
     unsafe {
-        let image = &(*(*op).own.image).op;
+        let Site { op: image, cache, .. } = &*(*op).own.image;
         let mut result = [[0; LANES]; MAX_RESULT];
-        if let Err(refused) = with_access(ctx, op, image, |access| access.read(&mut result)) {
-            return fault(ctx, op, refused);
+        match with_access(ctx, op, image, cache, |access| access.read(&mut result)) {
+            Ok(outside) => (*ctx).out_of_range.image += outside,
+            Err(refused) => return fault(ctx, op, refused),
         }
         let mask = lane_mask(ctx, op);
         for (n, values) in result.iter().take(image.result_cells().into()).enumerate() {
@@ -116,22 +132,41 @@ unsafe fn read(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
 unsafe fn store(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
-        let image = &(*(*op).own.image).op;
+        let Site { op: image, cache, .. } = &*(*op).own.image;
         (*ctx).unordered_store = true;
         let data = rows(ctx, op, 3, image.source_cells());
-        match with_access(ctx, op, image, |access| access.store(data)) {
+        match with_access(ctx, op, image, cache, |access| access.store(data)) {
+            Ok(outside) => {
+                (*ctx).out_of_range.image += outside;
+                HostOp::next(op)
+            }
+            Err(refused) => fault(ctx, op, refused),
+        }
+    }
+}
+
+/// The check of a strict run before an access.
+unsafe fn check(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: as above.
+    unsafe {
+        let Site { op: image, cache, .. } = &*(*op).own.image;
+        match with_access(ctx, op, image, cache, |access| access.check()) {
             Ok(()) => HostOp::next(op),
             Err(refused) => fault(ctx, op, refused),
         }
     }
 }
 
+/// The handler of the check; it needs the site of the access.
+pub(super) fn check_handler() -> Handler {
+    check
+}
+
 unsafe fn atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above; the machine has checked the addresses for atomics.
     unsafe {
-        let site = &*(*op).own.image;
-        let image = &site.op;
-        let found = with_access(ctx, op, image, |access| access.atomic_addresses());
+        let Site { op: image, perform, cache } = &*(*op).own.image;
+        let found = with_access(ctx, op, image, cache, |access| access.atomic_addresses());
         let addresses = match found {
             Ok(addresses) => addresses,
             Err(refused) => return fault(ctx, op, refused),
@@ -146,7 +181,9 @@ unsafe fn atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
             }
         }
         let mask = lane_mask(ctx, op);
-        if let Some(perform) = site.perform {
+        let inside = |lane: usize| addresses[lane].is_some();
+        for_lanes(mask, |lane| (*ctx).out_of_range.image += u64::from(!inside(lane)));
+        if let Some(perform) = perform {
             let data = Data { source: 3, follows: width.dwords().into() };
             perform(ctx, op, data, Places::Each(&places), mask);
         }
@@ -163,7 +200,7 @@ pub(super) unsafe fn for_texels(
 ) -> u32 {
     // SAFETY: the contract of handlers.
     unsafe {
-        with_access(ctx, op, image, |access| {
+        with_access(ctx, op, image, &ImageCache::default(), |access| {
             access.for_texels(f);
             access.texel_bytes()
         })
@@ -172,11 +209,8 @@ pub(super) unsafe fn for_texels(
 
 /// Kind of memory access of an operation; `None` if it accesses no memory.
 pub(super) fn access_kind(op: Op) -> Option<Access> {
-    let Op::Image(image) = op else { return None };
-    match image.kind {
-        ImageKind::Size | ImageKind::Level => None,
-        ImageKind::Store { .. } => Some(Access::Store),
-        ImageKind::Atomic(..) => Some(Access::Atomic),
-        _ => Some(Access::Load),
+    match op {
+        Op::Image(image) => ImageAccess::kind(&image),
+        _ => None,
     }
 }

@@ -10,7 +10,7 @@ use super::body::lane_mask;
 use super::control::leave;
 use super::hostop::{Ctx, Exit, Handler, HostOp};
 use super::mem::for_lanes;
-use super::{atomic, buffer, graphics, smem};
+use super::{atomic, buffer, graphics, image, smem};
 use wavemill_machine::LDS_APERTURE;
 use wavemill_machine::{Access, FaultSpace, Strict};
 
@@ -135,6 +135,8 @@ pub(super) fn handler(op: Op, strict: Strict) -> Option<(Handler, u64)> {
         Op::ScalarBufferAtomic(_, width) if strict.buffers => {
             (smem::buffer_check, whole(4 * u32::from(width.dwords()), Access::Atomic))
         }
+        // The resource decides on everything.
+        Op::Image(op) if strict.images && !op.has_sampler() => (image::check_handler(), 0),
         _ => return None,
     })
 }

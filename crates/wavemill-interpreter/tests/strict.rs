@@ -60,7 +60,7 @@ fn store(offset: i32) -> Inst {
 #[test]
 fn lds_is_checked_before_anything_takes_effect() {
     let memory = GuestMemory::default();
-    let lds = Strict { lds: true, buffers: false };
+    let lds = Strict { lds: true, ..Strict::default() };
     for runner in runners() {
         // The second of two loads leaves the range in the last lane.
         let pair = [load(4, 0), load(5, 4)];
@@ -88,7 +88,7 @@ fn lds_is_checked_before_anything_takes_effect() {
         let found = fault(&inside, &setup, &memory, runner, lds);
         assert_eq!(refused(&found), None);
         assert_eq!(found.snapshot.rows[0][4][63], 0x5000 + 63);
-        for strict in [Strict::default(), Strict { lds: false, buffers: true }] {
+        for strict in [Strict::default(), Strict { buffers: true, ..Strict::default() }] {
             let found = fault(&pair, &setup, &memory, runner, strict);
             assert_eq!(refused(&found), None);
             assert_eq!((found.snapshot.rows[0][5][62], found.snapshot.rows[0][5][63]), (0, 0));
@@ -108,7 +108,7 @@ fn lds_is_checked_before_anything_takes_effect() {
 #[test]
 fn addresses_that_the_instruction_makes_itself() {
     let memory = GuestMemory::default();
-    let lds = Strict { lds: true, buffers: false };
+    let lds = Strict { lds: true, ..Strict::default() };
     for runner in runners() {
         let temp = Row::temp(0);
         let address = inst(Op::Int(IntOp::Add), temp, &[v(1), Operand::Const(4)], Attrs::default());
@@ -151,7 +151,7 @@ fn addresses_that_the_instruction_makes_itself() {
 #[test]
 fn flat_accesses_that_lead_to_lds() {
     let memory = GuestMemory::default();
-    let lds = Strict { lds: true, buffers: false };
+    let lds = Strict { lds: true, ..Strict::default() };
     let high = (wavemill_machine::LDS_APERTURE >> 32) as u32;
     for runner in runners() {
         let mut setup = lanes_from(4);
@@ -176,7 +176,7 @@ fn flat_accesses_that_lead_to_lds() {
 fn buffer_resources() {
     let memory = GuestMemory::default();
     let buffer = memory.allocate("buffer", 1024, 256).unwrap();
-    let buffers = Strict { lds: false, buffers: true };
+    let buffers = Strict { buffers: true, ..Strict::default() };
     for runner in runners() {
         let setup = |stride: u32, records: u32| Setup {
             cells: vec![
@@ -196,7 +196,13 @@ fn buffer_resources() {
         let range = FaultSpace::Buffer(BufferRange::Bytes(256));
         assert_eq!(found, Some((Access::Load, range, 4, vec![(63, 256)])), "{runner}");
         assert_eq!(
-            refused(&fault(&wide, &setup(0, 256), &memory, runner, Strict { lds: true, buffers: false })),
+            refused(&fault(
+                &wide,
+                &setup(0, 256),
+                &memory,
+                runner,
+                Strict { lds: true, ..Strict::default() }
+            )),
             None
         );
         // The scalar offset is part of the check (rocm-systems pull request 10928), and the report
@@ -241,5 +247,5 @@ fn buffer_resources() {
 #[test]
 fn nothing_is_strict_unless_somebody_says_so() {
     assert_eq!(RunOptions::default().strict, Strict::default());
-    assert_eq!(Strict::ALL, Strict { lds: true, buffers: true });
+    assert_eq!(Strict::ALL, Strict { lds: true, buffers: true, images: true });
 }

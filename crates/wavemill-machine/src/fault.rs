@@ -2,7 +2,7 @@
 
 use wavemill_ir::{FaultKind, LANES, Row, Uni};
 
-use crate::image::DescriptorProblem;
+use crate::image::{DescriptorProblem, ImageExtent};
 use crate::memory::Nearest;
 use crate::observe::Finding;
 use crate::registers::Registers;
@@ -24,7 +24,8 @@ pub struct FaultLane {
     /// Lane number, 0..64; 0 for a scalar access.
     pub lane: u8,
     /// Guest address. For private memory and data shares, the offset, negative in two's complement before
-    /// the start; for a buffer range, the byte or record.
+    /// the start; for a buffer range, the byte or record; for an image, the coordinate, a signed number
+    /// of 64 bits.
     pub address: u64,
 }
 
@@ -52,6 +53,9 @@ pub enum FaultSpace {
     /// A buffer whose resource states its range. A fault only under
     /// [`Strict::buffers`](crate::Strict::buffers).
     Buffer(BufferRange),
+    /// An image whose resource states its size. A fault only under
+    /// [`Strict::images`](crate::Strict::images).
+    Image(ImageExtent),
 }
 
 /// The range of a buffer, according to its resource.
@@ -74,7 +78,8 @@ pub enum FaultCause {
         access: Access,
         /// The memory that it addressed.
         space: FaultSpace,
-        /// Bytes per lane; for an access through a buffer resource, bytes of the refused component.
+        /// Bytes per lane; for an access through a buffer resource, bytes of the refused component; for
+        /// an image, bytes of a texel.
         size: u32,
         /// Refused lanes, in ascending order; at least one.
         lanes: Vec<FaultLane>,
@@ -181,11 +186,14 @@ pub struct Strict {
     /// (Vega ISA 7.2, 8.1.5). Some programs do this on purpose: lanes with nothing to load get an
     /// offset out of range.
     pub buffers: bool,
+    /// Loads, stores and atomics outside the extent of an image. Samples have no outside: the
+    /// address mode of the sampler says which texel counts.
+    pub images: bool,
 }
 
 impl Strict {
     /// All of them.
-    pub const ALL: Strict = Strict { lds: true, buffers: true };
+    pub const ALL: Strict = Strict { lds: true, buffers: true, images: true };
 }
 
 /// A guest fault.

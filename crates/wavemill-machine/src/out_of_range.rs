@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-/// Accesses outside LDS or the range of a buffer resource, counted for each lane. Strict runs stop
+/// Accesses outside LDS, the range of a buffer resource or an image, counted for each lane. Strict runs stop
 /// at the first one ([`Strict`](crate::Strict)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct OutOfRange {
@@ -13,6 +13,9 @@ pub struct OutOfRange {
     /// Accesses through buffer resources that are at least partly out of range: that part reads 0,
     /// or does nothing.
     pub buffer: u64,
+    /// Loads, stores and atomics outside the extent of an image: a load reads a texel of zeros, and
+    /// the others do nothing.
+    pub image: u64,
 }
 
 impl OutOfRange {
@@ -28,5 +31,6 @@ impl AddAssign for OutOfRange {
         self.lds += other.lds;
         self.lds_granule += other.lds_granule;
         self.buffer += other.buffer;
+        self.image += other.image;
     }
 }

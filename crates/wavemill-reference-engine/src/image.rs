@@ -1,7 +1,7 @@
 //! Accesses to images.
 
 use wavemill_ir::{ImageKind, ImageOp, Inst, LANES};
-use wavemill_machine::image::{ImageAccess, ImageFault, ImageRow, MAX_RESULT};
+use wavemill_machine::image::{ImageAccess, ImageCache, ImageFault, ImageRow, MAX_RESULT};
 use wavemill_machine::{Access, FaultCause};
 
 use crate::host::Place;
@@ -18,7 +18,7 @@ impl State<'_> {
     }
 
     /// Calls `f` with the access of an operation.
-    fn with_image<R>(
+    pub(crate) fn with_image<R>(
         &self,
         inst: &Inst,
         op: &ImageOp,
@@ -31,6 +31,7 @@ impl State<'_> {
             sampler: self.image_words(inst, 2),
             address: &self.image_rows(inst, 0, op.address_cells()),
             active: self.mask(inst),
+            cache: &ImageCache::default(),
         };
         f(&access).map_err(|fault| fault.cause(self.around))
     }
@@ -40,7 +41,9 @@ impl State<'_> {
         match op.kind {
             ImageKind::Store { .. } => {
                 let data = self.image_rows(inst, 3, op.source_cells());
-                self.with_image(inst, op, |access| access.store(&data))
+                let outside = self.with_image(inst, op, |access| access.store(&data))?;
+                self.out_of_range.image += outside;
+                Ok(())
             }
             ImageKind::Atomic(atomic, width) => {
                 let addresses = self.with_image(inst, op, |access| access.atomic_addresses())?;
@@ -50,6 +53,8 @@ impl State<'_> {
                 };
                 let active = self.mask(inst);
                 let lanes = (0..LANES).filter(|lane| active >> lane & 1 != 0);
+                let outside = lanes.clone().filter(|lane| addresses[*lane].is_none());
+                self.out_of_range.image += outside.count() as u64;
                 let places: Places<'_> =
                     lanes.map(|lane| (lane, place(addresses[lane]).unwrap_or(Place::NOWHERE))).collect();
                 // The second datum follows the first one.
@@ -61,7 +66,8 @@ impl State<'_> {
             }
             _ => {
                 let mut result = [[0; LANES]; MAX_RESULT];
-                self.with_image(inst, op, |access| access.read(&mut result))?;
+                let outside = self.with_image(inst, op, |access| access.read(&mut result))?;
+                self.out_of_range.image += outside;
                 let mask = self.mask(inst);
                 for (n, row) in (0..op.result_cells()).zip(&result) {
                     self.set_row(inst.dst[0], n, row, mask);

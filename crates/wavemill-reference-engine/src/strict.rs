@@ -30,7 +30,7 @@ impl State<'_> {
     }
 
     fn check(&self, inst: &Inst) -> Result<(), FaultCause> {
-        let Strict { lds, buffers } = self.strict;
+        let Strict { lds, buffers, images } = self.strict;
         match inst.op {
             Op::Load(space, ty) if lds => self.check_lds(inst, space, ty.bytes(), Access::Load),
             Op::Store(space, ty) if lds => self.check_lds(inst, space, ty.bytes(), Access::Store),
@@ -75,6 +75,7 @@ impl State<'_> {
             Op::ScalarBufferAtomic(_, width) if buffers => {
                 self.check_scalar(inst, 4 * u32::from(width.dwords()), 1, Access::Atomic)
             }
+            Op::Image(image) if images => self.with_image(inst, &image, |access| access.check()),
             _ => Ok(()),
         }
     }

@@ -11,7 +11,7 @@ use wavemill_machine::image::{
     AddressMode, BorderColour, Compare, Dimensions, IDENTITY, MipFilter, Reduction, Resource, Sampler,
     Surface, Tiling,
 };
-use wavemill_machine::{CellPair, RegisterCounts};
+use wavemill_machine::{CellPair, RegisterCounts, Strict};
 use wavemill_oracle::SplitMix64;
 
 use crate::common::Bench;
@@ -72,7 +72,7 @@ fn operation(random: &mut SplitMix64) -> ImageOp {
     }
 }
 
-fn resource(random: &mut SplitMix64, base: u64) -> [u32; 8] {
+fn resource(random: &mut SplitMix64, base: u64, has_sampler: bool) -> [u32; 8] {
     let (data, number) = random.pick(&[(1, 0), (4, 4), (4, 7), (10, 0), (10, 9), (11, 4), (5, 1), (16, 0)]);
     // The format comes from the words, so that numbers of formats are tested, too.
     let mut words = [0u32; 8];
@@ -87,19 +87,37 @@ fn resource(random: &mut SplitMix64, base: u64) -> [u32; 8] {
         Dimensions::Cube,
         Dimensions::D1Array,
         Dimensions::D2Array,
+        Dimensions::Samples,
+        Dimensions::SamplesArray,
     ]);
-    let levels = random.pick(&[1, 1, 3]);
+    // Some images have an arrangement that cannot hold them, and some with samples are sampled: both
+    // are faults.
+    let is_wrong = random.one_in(12);
+    let dimensions = match dimensions {
+        samples if samples.has_samples() && has_sampler && !is_wrong => Dimensions::D2,
+        dimensions => dimensions,
+    };
+    let has_samples = dimensions.has_samples();
+    let tiling = match dimensions {
+        _ if is_wrong => random.index(4),
+        _ if has_samples => 3 + random.index(2),
+        Dimensions::D1 | Dimensions::D1Array => 0,
+        Dimensions::D3 => random.pick(&[0, 3]),
+        _ => random.index(4),
+    };
+    let levels = if has_samples { 1 } else { random.pick(&[1, 1, 3]) };
     let surface = Surface {
-        tiling: Tiling::ALL[random.index(4)].2,
+        tiling: Tiling::ALL[tiling].2,
         width: 1 + random.below(9) as u32,
         height: if dimensions.axes() == 1 { 1 } else { 1 + random.below(4) as u32 },
         depth: match dimensions {
             Dimensions::Cube => 6,
-            Dimensions::D1 | Dimensions::D2 => 1,
+            Dimensions::D1 | Dimensions::D2 | Dimensions::Samples => 1,
             _ => 1 + random.below(3) as u32,
         },
         is_volume: dimensions == Dimensions::D3,
         levels,
+        samples_log2: if has_samples { random.below(4) as u32 } else { 0 },
         ..plain.surface
     };
     let surface = Surface { pitch: surface.least_pitch(), ..surface };
@@ -145,12 +163,13 @@ fn bench(seed: u64) -> Bench {
     let op = operation(&mut random);
     let present = |present: bool, operand: Operand| if present { operand } else { Operand::None };
     let result = present(op.result_cells() > 0, Row(random.below(16) as u16).into());
+    let address = random.below(14) as u16;
     let is_atomic = matches!(op.kind, ImageKind::Atomic(..));
     let inst = Inst {
         op: Op::Image(op),
         dst: [if is_atomic && random.one_in(2) { Operand::None } else { result }, Operand::None],
         src: [
-            Row(random.below(14) as u16).into(),
+            Row(address).into(),
             RESOURCE.into(),
             present(op.has_sampler(), SAMPLER.into()),
             present(op.source_cells() > 0, Row(random.below(14) as u16).into()),
@@ -170,20 +189,35 @@ fn bench(seed: u64) -> Bench {
     };
     verify(&block).expect("the access is well formed");
     bench.block = Arc::new(block);
-    let words = resource(&mut random, bench.buffer);
+    let words = resource(&mut random, bench.buffer, op.has_sampler());
     bench.cells[8..16].copy_from_slice(&words);
     // Sometimes a bit is wrong.
     if random.one_in(12) {
         bench.cells[8 + random.index(8)] ^= 1 << random.below(32);
     }
     bench.cells[16..20].copy_from_slice(&sampler(&mut random));
+    if random.one_in(2) {
+        bench.strict = Strict { lds: random.one_in(2), buffers: random.one_in(2), images: true };
+    }
+    // Half of the strict runs have coordinates that are inside most images.
+    let is_near = bench.strict.images && random.one_in(2);
     for lane in 0..64 {
         for row in &mut bench.rows[..20] {
             row[lane] = match random.below(4) {
+                _ if is_near && !op.has_sampler() => 0,
                 0 | 1 if op.has_sampler() => (random.below(640) as f32 / 64.0 - 1.0).to_bits(),
                 0..3 => random.below(9) as u32,
                 _ => row[lane],
             };
+        }
+    }
+    // Most of them have some lanes outside, in the coordinate in one of four cells.
+    if is_near && !op.has_sampler() {
+        let cell = usize::from(address) + random.pick(&[0, 1, 2, 2, 2, 3]);
+        let value = 1 + random.below(12) as u32;
+        let value = if random.one_in(4) { value << 16 } else { value };
+        for lane in (0..64).filter(|_| random.one_in(3)) {
+            bench.rows[cell][lane] = value;
         }
     }
     bench
@@ -193,14 +227,32 @@ fn bench(seed: u64) -> Bench {
 fn random_accesses_are_the_same_on_both_engines() {
     let count = if std::env::var("WAVEMILL_TESTS").as_deref() == Ok("all") { 40_000 } else { 4_000 };
     let mut exits = BTreeMap::<String, usize>::new();
+    let mut plain = 0;
+    // Runs that end, and faults, by the coordinate outside the image.
+    let mut strict = BTreeMap::<String, usize>::new();
     let mut failed = Vec::new();
     for seed in 0..count {
-        match bench(seed).compare() {
-            Ok(exit) => *exits.entry(exit.chars().take(24).collect()).or_default() += 1,
+        let bench = bench(seed);
+        plain += usize::from(!bench.strict.images);
+        match bench.compare() {
+            Ok(exit) => {
+                let coordinate = exit.split_once("coordinate: ").and_then(|(_, rest)| rest.split(',').next());
+                if bench.strict.images && (exit == "End" || coordinate.is_some()) {
+                    *strict.entry(coordinate.unwrap_or("inside").to_owned()).or_default() += 1;
+                }
+                assert!(bench.strict.images || coordinate.is_none(), "access {seed}: {exit}");
+                if !bench.strict.images {
+                    *exits.entry(exit.chars().take(24).collect()).or_default() += 1;
+                }
+            }
             Err(difference) => failed.push(format!("access {seed}: {difference}")),
         }
     }
     assert!(failed.is_empty(), "{} differ:\n{}", failed.len(), failed[..failed.len().min(8)].join("\n"));
     // Most accesses run.
-    assert!(exits.get("End").copied().unwrap_or(0) > count as usize / 2, "{exits:#?}");
+    assert!(exits.get("End").copied().unwrap_or(0) > plain / 2, "{exits:#?}");
+    // Strict runs end for every reason.
+    let rare = ["inside", "X", "Y", "Z", "Slice", "Face", "Sample", "Level"]
+        .map(|name| (name, strict.get(name).copied().unwrap_or(0)));
+    assert!(rare.iter().all(|(_, n)| *n >= count as usize / 1000), "{rare:?}");
 }

@@ -4,6 +4,7 @@ pub use crate::report::{ArgumentSegment, FaultReport, FullReport, Jump, SegmentA
 pub use crate::source::{InlinedCall, SourceLocation};
 pub use crate::stall::{FullStallReport, StallReport};
 pub use crate::unfinished::{FullUnfinished, StopCause, Unfinished, UnfinishedWave};
+pub use wavemill_machine::image::{Coordinate, ImageExtent};
 pub use wavemill_machine::{
     Access, BufferRange, Fault, FaultCause, FaultLane, FaultSpace, Nearest, Neighbour, Neighbours,
     RaisedLane, Spin, SyncWait, WaveResources, WaveSnapshot,

@@ -142,7 +142,7 @@ fn source() -> Vec<Case> {
 
 /// LDS has 1024 bytes; the accesses of lanes 60 to 63 begin after it.
 fn lds() -> Vec<Case> {
-    let strict = |case: Case| Case { strict: Strict { lds: true, buffers: false }, ..case };
+    let strict = |case: Case| Case { strict: Strict { lds: true, ..Strict::default() }, ..case };
     let start = 1024 - 4 * 60;
     let kernels = [
         "ds_read_b32",
@@ -169,7 +169,7 @@ fn ranges() -> Vec<Case> {
     let ranged = |kernel: &'static str, records: u32| {
         let mut case = access(kernel, kernel, 0, 4, ALL);
         case.args[4] = ("records", U32(records));
-        case.strict = Strict { lds: false, buffers: true };
+        case.strict = Strict { buffers: true, ..Strict::default() };
         case
     };
     vec![

@@ -167,7 +167,7 @@ fn statistics_count_what_is_out_of_range() {
         let text = run(&folder, 0, "half", "3", &["--stats", "--message-format", "json"]);
         let stats =
             objects(&text).into_iter().find(|message| message["kind"] == "stats").expect("statistics");
-        assert_eq!(stats["out_of_range"], json!({ "lds": 0, "lds_granule": 0, "buffer": 96 }));
+        assert_eq!(stats["out_of_range"], json!({ "lds": 0, "lds_granule": 0, "buffer": 96, "image": 0 }));
         let text = run(&folder, 0, "reverse", "3", &["--stats"]);
         assert!(text.contains("\nout of range  384 accesses beyond LDS\n"), "{text}");
     }

@@ -143,3 +143,106 @@ fn a_bad_descriptor_is_a_fault_that_names_the_field() {
     assert!(message.contains(line), "{message}");
     assert!(message.contains("image_sample_lz"), "{message}");
 }
+
+/// Reads the texel (x, y) of an image and stores it in another image: one work-item a texel. The
+/// column of the load has an offset.
+const COPY: &str = "
+	s_load_dwordx4 s[4:7], s[0:1], 0x0
+	s_load_dword s2, s[0:1], 0x10
+	s_waitcnt lgkmcnt(0)
+	s_load_dwordx8 s[8:15], s[4:5], 0x0
+	s_load_dwordx8 s[16:23], s[6:7], 0x0
+	v_mov_b32 v2, v0
+	v_mov_b32 v3, v1
+	v_add_u32 v0, s2, v0
+	s_waitcnt lgkmcnt(0)
+	image_load v[4:7], v[0:1], s[8:15] dmask:0xf unorm
+	s_waitcnt vmcnt(0)
+	image_store v[4:7], v[2:3], s[16:23] dmask:0xf unorm
+	s_endpgm
+";
+
+/// [`COPY`] in the frame of [`SOURCE`].
+fn copying(name: &str) -> Folder {
+    let folder = folder(name);
+    let (head, rest) = SOURCE.split_once("k:\n").unwrap();
+    let (_, tail) = rest.split_once("s_endpgm\n").unwrap();
+    let argument = "{.name: offset, .type_name: int, .offset: 16, .size: 4, .value_kind: by_value}";
+    let tail: String =
+        tail.lines()
+            .map(|line| {
+                if line.contains("sampler_t") { format!("      - {argument}\n") } else { format!("{line}\n") }
+            })
+            .collect();
+    folder.file("k.s", format!("{head}k:\n{COPY}{tail}"));
+    folder
+}
+
+/// Loads, stores and atomics outside an image are faults under `--strict`, on both engines.
+#[test]
+fn strict_runs_stay_inside_images() {
+    let folder = copying("images_strict");
+    let run = |code, args: &[&str]| {
+        let interpreted = said(&folder, code, &[&RUN[..], args].concat());
+        let checked = said(&folder, code, &[&RUN[..], args, &["--engine", "reference"]].concat());
+        assert_eq!(interpreted, checked);
+        interpreted
+    };
+    let (from, to) = ("from:image2d=@in.png", "to:image2d[rgba8,8x8]");
+    let mut all = String::new();
+    for (name, args) in [
+        ("load_right", [from, to, "offset:i32=3"]),
+        ("load_left", [from, to, "offset:i32=-2"]),
+        ("load_of_floats", ["from:image2d[r32f,4x8]", to, "offset:i32=-4"]),
+        ("store_below", [from, "to:image2d[rgba8ui,8x5,4kb_s]", "offset:i32=0"]),
+    ] {
+        // Without the check, nothing is said.
+        let silent = run(0, &args);
+        assert!(!silent.contains("warning") && !silent.contains("error"), "{silent}");
+        assert_eq!(silent, run(0, &[&args[..], &["--strict=lds,buffers"]].concat()));
+        let report = run(4, &[&args[..], &["--strict"]].concat());
+        assert_eq!(report, run(4, &[&args[..], &["--strict=images"]].concat()));
+        all += &format!("# {name}\n{}\n\n", report.trim_end());
+    }
+    insta::assert_snapshot!("strict_images", all);
+    // Inside, strict runs are the same; so are samples outside.
+    let inside = ["--strict", "--expect", "to[1,2]=[10,20,245,255]"];
+    let inside = expect(&folder, 0, &[&RUN[..], &[from, to, "offset=0"], &inside].concat());
+    assert_eq!(out(&inside), "to[1,2]: 4 elements as expected\n");
+    folder.file("k.s", SOURCE);
+    run(0, &["from:image2d[r8,2x2]", to, "s:sampler[clamp]", "--strict"]);
+}
+
+/// The statistics count what is outside, in lanes, as the report as data does.
+#[test]
+fn texels_outside_are_counted() {
+    let folder = copying("images_counted");
+    let args = ["from:image2d=@in.png", "to:image2d[rgba8,8x5]", "offset=3"];
+    let json = ["--stats", "--message-format", "json"];
+    for engine in ["interpreter", "reference"] {
+        let line = [&RUN[..], &args, &json, &["--engine", engine]].concat();
+        let text = crate::common::err(&expect(&folder, 0, &line));
+        let messages = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let stats = messages.into_iter().find(|message| message["kind"] == "stats").unwrap();
+        // Three columns of eight rows are loaded outside, and three rows of eight columns stored.
+        let counts = serde_json::json!({ "lds": 0, "lds_granule": 0, "buffer": 0, "image": 48 });
+        assert_eq!(stats["out_of_range"], counts, "{engine}");
+    }
+    let text = said(&folder, 0, &[&RUN[..], &args, &["--stats"]].concat());
+    assert!(text.contains("\nout of range  48 accesses outside an image\n"), "{text}");
+    let line = [&RUN[..], &args, &["--strict", "--message-format", "json"]].concat();
+    let text = crate::common::err(&expect(&folder, 4, &line));
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    let fault = &last["fault"];
+    let image = serde_json::json!({
+        "coordinate": "x",
+        "end": 8,
+        "address": fault["memory"]["holds"]["address"],
+        "level": 0,
+        "size": [8, 8, 1],
+        "format": "8_8_8_8.unorm",
+    });
+    assert_eq!((&fault["space"], &fault["image"]), (&serde_json::json!("image"), &image));
+    assert_eq!(fault["lanes"][1], serde_json::json!({ "lane": 6, "coordinate": 9 }));
+    assert_eq!(fault["lanes"].as_array().unwrap().len(), 24);
+}

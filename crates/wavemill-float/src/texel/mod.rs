@@ -61,6 +61,22 @@ const fn power(n: i32) -> f64 {
     f64::from_bits(((1023 + n) as u64) << 52)
 }
 
+/// An unsigned normalised integer. Both sides of the quotient are exact, so it is the nearest f32.
+const fn unorm(bits: u32, largest: u32) -> u32 {
+    (bits as f32 / largest as f32).to_bits()
+}
+
+/// The unsigned normalised integers of 8 bits.
+static UNORM8: [u32; 256] = {
+    let mut all = [0; 256];
+    let mut n = 0;
+    while n < all.len() {
+        all[n] = unorm(n as u32, 255);
+        n += 1;
+    }
+    all
+};
+
 /// The bits of a channel as a signed integer.
 const fn signed(bits: u32, width: u32) -> i32 {
     (bits << (32 - width)) as i32 >> (32 - width)
@@ -84,8 +100,7 @@ fn component(number: TexelNumber, bits: u32, width: u32) -> u32 {
     match number {
         TexelNumber::Uint => bits,
         TexelNumber::Sint => value as u32,
-        // Both sides of a quotient are exact, so it is the nearest f32.
-        TexelNumber::Unorm => (bits as f32 / largest as f32).to_bits(),
+        TexelNumber::Unorm => unorm(bits, largest),
         // A signed channel of one bit has no positive numbers.
         TexelNumber::Snorm => (value as f32 / (largest >> 1).max(1) as f32).max(-1.0).to_bits(),
         TexelNumber::Uscaled => (bits as f32).to_bits(),
@@ -168,7 +183,21 @@ fn pack_shared(components: [u32; 3]) -> u32 {
 /// The components of a texel: f32 values or integers. `words` has its bytes, lowest first; bytes
 /// beyond the texel are ignored. Components that the format lacks are 0, and W is 1.
 #[must_use]
+#[inline]
 pub fn unpack(format: TexelFormat, words: [u32; 4]) -> [u32; 4] {
+    // The formats of most images.
+    match (format.data, format.number) {
+        (DataFormat::D8_8_8_8, TexelNumber::Unorm) => {
+            words[0].to_le_bytes().map(|byte| UNORM8[usize::from(byte)])
+        }
+        (DataFormat::D32, _) => [words[0], 0, 0, format.one()],
+        (DataFormat::D32_32_32_32, _) => words,
+        _ => unpack_channels(format, words),
+    }
+}
+
+/// The same, channel by channel.
+fn unpack_channels(format: TexelFormat, words: [u32; 4]) -> [u32; 4] {
     let mut components = [0, 0, 0, format.one()];
     if format.data == DataFormat::D5_9_9_9 {
         components[..3].copy_from_slice(&unpack_shared(words[0]));

@@ -12,6 +12,7 @@ mod decode;
 mod effects;
 mod encoding;
 mod fields;
+mod image;
 mod inst;
 mod instructions;
 mod matrix;
@@ -28,6 +29,7 @@ pub use code_builder::{CodeBuilder, CodeError, Label};
 pub use decode::{DecodeError, decode};
 pub use effects::{RegisterFile, RegisterSet, Registers};
 pub use encoding::{Encoding, Field, FieldId, SRC_DPP, SRC_LITERAL, SRC_SDWA, Space};
+pub use image::{ImageAddress, LevelOfDetail};
 pub use inst::Inst;
 pub use instructions::{Instructions, instructions};
 pub use matrix::{

@@ -1,40 +1,32 @@
 //! MIMG instructions (Vega ISA 12.16, addresses in 8.2 to 8.4).
 //!
-//! Every sample and gather is the same operation with other flags, which the mnemonic names:
-//! `_c` compares, `_cl` limits the level, `_l`, `_b`, `_lz`, `_d` and `_cd` say where the level comes
-//! from, `_o` has texel offsets.
+//! Every sample and gather is the same operation with other flags ([`ImageAddress`]).
 
 use wavemill_ir::{
     AtomicOp, Attrs, ImageData, ImageGather, ImageKind, ImageLevel, ImageOp, IntOp, Op as IrOp, Operand,
     Width,
 };
-use wavemill_isa::gcn::{Flag, Inst, MemOp, Role};
+use wavemill_isa::gcn::{Flag, ImageAddress, Inst, LevelOfDetail, MemOp, Role, Row};
 
 use super::lifter::{Lifted, Lifter};
 use super::memory::atomic_op;
 
-/// The flags of a sample or a gather, from the part of the mnemonic after its name.
-fn flags(mut op: ImageOp, suffixes: &str) -> Option<(ImageOp, ImageLevel)> {
-    let mut level = ImageLevel::Quad;
-    for suffix in suffixes.split('_').filter(|suffix| !suffix.is_empty()) {
-        match suffix {
-            "c" => op.compare = true,
-            "cl" => op.clamp = true,
-            "o" => op.offset = true,
-            "l" => level = ImageLevel::Given,
-            "b" => level = ImageLevel::Bias,
-            "lz" => level = ImageLevel::Zero,
-            "d" => level = ImageLevel::Gradients { coarse: false },
-            "cd" => level = ImageLevel::Gradients { coarse: true },
-            _ => return None,
-        }
+/// Where the level of detail comes from.
+fn level(level: LevelOfDetail) -> ImageLevel {
+    match level {
+        LevelOfDetail::Quad => ImageLevel::Quad,
+        LevelOfDetail::Bias => ImageLevel::Bias,
+        LevelOfDetail::Given => ImageLevel::Given,
+        LevelOfDetail::Zero => ImageLevel::Zero,
+        LevelOfDetail::Gradients => ImageLevel::Gradients { coarse: false },
+        LevelOfDetail::CoarseGradients => ImageLevel::Gradients { coarse: true },
     }
-    Some((op, level))
 }
 
-/// What an instruction does, from its mnemonic. `atomic` is the operation of an atomic.
-fn operation(mnemonic: &str, channels: u8, atomic: Option<AtomicOp>) -> Option<ImageOp> {
-    let name = mnemonic.strip_prefix("image_")?;
+/// What an instruction does. `atomic` is the operation of an atomic.
+fn operation(row: &Row, channels: u8, atomic: Option<AtomicOp>) -> Option<ImageOp> {
+    let name = row.name().strip_prefix("image_")?;
+    let address = row.image_address()?;
     let plain = |kind| Some(ImageOp::new(kind, channels));
     if let Some(atomic) = atomic {
         // DMASK counts the registers of the data.
@@ -63,10 +55,13 @@ fn operation(mnemonic: &str, channels: u8, atomic: Option<AtomicOp>) -> Option<I
         let (data, mip) = of_data(rest)?;
         return plain(ImageKind::Store { data, mip });
     }
-    let start = ImageOp::new(ImageKind::Size, channels);
-    if let Some(rest) = name.strip_prefix("sample") {
-        let (op, level) = flags(start, rest)?;
-        return Some(ImageOp { kind: ImageKind::Sample(level), ..op });
+    let sampled = |kind| {
+        let ImageAddress { offset, compare, clamp, .. } = address;
+        Some(ImageOp { offset, compare, clamp, ..ImageOp::new(kind, channels) })
+    };
+    let level = level(address.level);
+    if name.starts_with("sample") {
+        return sampled(ImageKind::Sample(level));
     }
     let gathers = [
         ("gather8h_pck", ImageGather::PackedRow(8)),
@@ -74,11 +69,8 @@ fn operation(mnemonic: &str, channels: u8, atomic: Option<AtomicOp>) -> Option<I
         ("gather4h", ImageGather::Row),
         ("gather4", ImageGather::Square),
     ];
-    for (start_of_name, shape) in gathers {
-        if let Some(rest) = name.strip_prefix(start_of_name) {
-            let (op, level) = flags(start, rest)?;
-            return Some(ImageOp { kind: ImageKind::Gather(level, shape), ..op });
-        }
+    if let Some((_, shape)) = gathers.into_iter().find(|(gather, _)| name.starts_with(gather)) {
+        return sampled(ImageKind::Gather(level, shape));
     }
     match name {
         "get_resinfo" => plain(ImageKind::Size),
@@ -92,7 +84,7 @@ impl Lifter {
         let modifiers = inst.modifiers();
         let is_atomic = inst.row().memory.iter().any(|access| access.op == MemOp::Atomic);
         let atomic = if is_atomic { atomic_op(inst.op()) } else { None };
-        let Some(op) = operation(inst.row().name(), modifiers.dmask, atomic) else {
+        let Some(op) = operation(inst.row(), modifiers.dmask, atomic) else {
             return Lifted::Unsupported;
         };
         let op = ImageOp {
@@ -134,12 +126,12 @@ mod tests {
         for row in Op::ALL.iter().map(|op| op.row()).filter(|row| row.format == Format::Mimg) {
             let atomic = row.memory.iter().any(|access| access.op == MemOp::Atomic);
             let channels = if row.name().contains("cmpswap") { 3 } else { 1 };
-            let op = operation(row.name(), channels, if atomic { atomic_op(row.op) } else { None });
+            let op = operation(row, channels, if atomic { atomic_op(row.op) } else { None });
             assert!(op.is_some_and(|op| op.is_defined()), "{}", row.name());
             count += 1;
         }
         assert_eq!(count, 92);
-        let op = operation("image_sample_c_cd_cl_o", 15, None).unwrap();
+        let op = operation(Op::ImageSampleCCdClO.row(), 15, None).unwrap();
         assert_eq!(op.to_string(), "sample.coarse.compare.clamp.offset.rgba");
         assert_eq!(op.address_cells(), 12);
     }

@@ -4,18 +4,26 @@
 use wavemill_float::f32_from_f16;
 use wavemill_ir::{ImageLevel, ImageOp};
 
-use super::ImageRow;
-use super::descriptor::{Dimensions, Resource};
+use super::descriptor::Dimensions;
+use super::extent::Coordinate;
+use super::{Image, ImageRow};
 
-/// The cells of a lane's address, read one after the other.
+/// The rows of an address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cells<'a> {
     rows: &'a [ImageRow],
-    lane: usize,
     /// Coordinates are halves of cells.
     short: bool,
-    /// Halves that have been read.
-    at: usize,
+}
+
+/// Where a part of an address is: halves of cells before it.
+type Half = u8;
+
+/// Assigns cells or halves to the parts of an address, one after the other.
+struct Cursor {
+    at: Half,
+    /// Halves of a coordinate.
+    step: Half,
 }
 
 /// A texel that an access without a sampler names.
@@ -27,6 +35,18 @@ pub(super) struct TexelAt {
     pub sample: u32,
 }
 
+/// The coordinate of an access without a sampler that is outside the image.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Outside {
+    pub coordinate: Coordinate,
+    /// Its value as the address has it.
+    pub value: u32,
+    /// The first value outside.
+    pub end: u32,
+    /// The level of the view.
+    pub level: u32,
+}
+
 /// What an access with a sampler reads from its address.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SampleAt {
@@ -34,8 +54,6 @@ pub(super) struct SampleAt {
     pub offset: [i32; 3],
     pub bias: f32,
     pub reference: f32,
-    /// Derivatives of the coordinates to the right and downwards.
-    pub gradients: [[f32; 3]; 2],
     /// Coordinates; the third one is the depth, the slice or the face.
     pub at: [f32; 3],
     /// The level of detail that the address has.
@@ -44,108 +62,220 @@ pub(super) struct SampleAt {
     pub clamp: f32,
 }
 
-impl<'a> Cells<'a> {
-    pub(super) fn new(rows: &'a [ImageRow], lane: usize, short: bool) -> Cells<'a> {
-        Cells { rows, lane, short, at: 0 }
+/// Where the parts of an address without a sampler are. The first coordinate is at its start.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TexelParts {
+    axes: usize,
+    step: Half,
+    slice: Option<Half>,
+    sample: Option<Half>,
+    level: Option<Half>,
+}
+
+/// Where the parts of an address with a sampler are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SampleParts {
+    axes: usize,
+    step: Half,
+    offset: Option<Half>,
+    bias: Option<Half>,
+    reference: Option<Half>,
+    gradients: Option<[Half; 2]>,
+    coordinates: Half,
+    slice: Option<Half>,
+    level: Option<Half>,
+    clamp: Option<Half>,
+}
+
+impl Cursor {
+    fn new(op: &ImageOp) -> Cursor {
+        Cursor { at: 0, step: if op.short { 1 } else { 2 } }
     }
 
-    fn half(&self) -> u32 {
-        let cell = self.rows.get(self.at / 2).map_or(0, |row| row[self.lane]);
-        cell >> (16 * (self.at % 2)) & 0xffff
+    /// This many coordinates.
+    fn take(&mut self, count: usize) -> Half {
+        let at = self.at;
+        self.at += count as Half * self.step;
+        at
     }
 
-    /// The next whole cell.
-    fn cell(&mut self) -> u32 {
+    /// A coordinate, if there is one.
+    fn take_if(&mut self, there: bool) -> Option<Half> {
+        there.then(|| self.take(1))
+    }
+
+    /// Skips the rest of a cell.
+    fn align(&mut self) {
         self.at = self.at.next_multiple_of(2);
-        let cell = self.rows.get(self.at / 2).map_or(0, |row| row[self.lane]);
-        self.at += 2;
-        cell
     }
 
-    /// The next integer.
-    pub(super) fn next(&mut self) -> u32 {
-        if !self.short {
-            return self.cell();
-        }
-        let half = self.half();
-        self.at += 1;
-        half
+    /// A whole cell, if there is one.
+    fn cell_if(&mut self, there: bool) -> Option<Half> {
+        there.then(|| {
+            self.align();
+            self.at += 2;
+            self.at - 2
+        })
     }
 
-    /// The next float.
-    fn next_float(&mut self) -> f32 {
-        if !self.short {
-            return f32::from_bits(self.cell());
-        }
-        let half = self.half();
-        self.at += 1;
-        f32::from_bits(f32_from_f16(half))
-    }
-
-    /// The texel that the address of an access without a sampler names; `None` if it is outside
-    /// the image.
-    pub(super) fn texel(mut self, op: &ImageOp, resource: &Resource) -> Option<TexelAt> {
-        let dimensions = resource.dimensions;
-        let mut at = [0; 3];
-        for part in &mut at[..dimensions.axes()] {
-            *part = self.next();
-        }
-        let is_cube = dimensions == Dimensions::Cube;
+    /// The slice or the face, and whether the image has any.
+    fn slice(&mut self, op: &ImageOp, dimensions: Dimensions) -> Option<Half> {
         // The number of a face is part of the address of a cube.
-        if is_cube || op.array && dimensions != Dimensions::D3 {
-            let slice = self.next();
-            at[2] = if dimensions.has_slices() { slice } else { 0 };
+        let there = dimensions == Dimensions::Cube || op.array && dimensions != Dimensions::D3;
+        self.take_if(there).filter(|_| dimensions.has_slices())
+    }
+}
+
+impl TexelParts {
+    pub(super) fn of(op: &ImageOp, dimensions: Dimensions) -> TexelParts {
+        let mut cursor = Cursor::new(op);
+        let axes = dimensions.axes();
+        cursor.take(axes);
+        TexelParts {
+            axes,
+            step: cursor.step,
+            slice: cursor.slice(op, dimensions),
+            sample: cursor.take_if(dimensions.has_samples()),
+            level: cursor.take_if(op.has_mip()),
         }
-        let sample = if dimensions.has_samples() { self.next() } else { 0 };
-        let level = if op.has_mip() { self.next() } else { 0 };
-        if level > resource.levels.1 - resource.levels.0 {
-            return None;
+    }
+}
+
+impl SampleParts {
+    pub(super) fn of(op: &ImageOp, dimensions: Dimensions) -> SampleParts {
+        let mut cursor = Cursor::new(op);
+        let axes = dimensions.axes();
+        let offset = cursor.cell_if(op.offset);
+        // A short bias has a cell of its own.
+        let bias = cursor.take_if(op.level() == Some(ImageLevel::Bias));
+        cursor.align();
+        let reference = cursor.cell_if(op.compare);
+        let gradients = matches!(op.level(), Some(ImageLevel::Gradients { .. })).then(|| {
+            [0, 1].map(|_| {
+                let gradient = cursor.take(axes);
+                // The derivatives of a direction have cells of their own.
+                cursor.align();
+                gradient
+            })
+        });
+        SampleParts {
+            axes,
+            step: cursor.step,
+            offset,
+            bias,
+            reference,
+            gradients,
+            coordinates: cursor.take(axes),
+            slice: cursor.slice(op, dimensions),
+            level: cursor.take_if(op.level() == Some(ImageLevel::Given)),
+            clamp: cursor.take_if(op.clamp),
         }
-        let size = resource.size(level);
-        let inside = at.iter().zip(size).all(|(part, size)| *part < size);
-        if !inside || sample >> resource.surface.samples_log2 != 0 {
-            return None;
+    }
+}
+
+impl<'a> Cells<'a> {
+    pub(super) fn new(rows: &'a [ImageRow], short: bool) -> Cells<'a> {
+        Cells { rows, short }
+    }
+
+    /// A whole cell of a lane.
+    fn cell(&self, at: Half, lane: usize) -> u32 {
+        self.rows.get(usize::from(at / 2)).map_or(0, |row| row[lane])
+    }
+
+    /// An integer of a lane.
+    fn integer(&self, at: Half, lane: usize) -> u32 {
+        let cell = self.cell(at, lane);
+        if self.short { cell >> (16 * (at % 2)) & 0xffff } else { cell }
+    }
+
+    /// A float of a lane.
+    fn float(&self, at: Half, lane: usize) -> f32 {
+        let bits = self.integer(at, lane);
+        f32::from_bits(if self.short { f32_from_f16(bits) } else { bits })
+    }
+
+    /// The first integer of a lane.
+    pub(super) fn first(&self, lane: usize) -> u32 {
+        self.integer(0, lane)
+    }
+
+    /// The texel that a lane's address without a sampler names, or the coordinate that is outside
+    /// the image.
+    #[inline(always)]
+    pub(super) fn texel(&self, parts: &TexelParts, lane: usize, image: &Image) -> Result<TexelAt, Outside> {
+        let mut at = [self.integer(0, lane), 0, 0];
+        if parts.axes > 1 {
+            at[1] = self.integer(parts.step, lane);
+        }
+        if parts.axes > 2 {
+            at[2] = self.integer(2 * parts.step, lane);
+        }
+        let read = |part: Option<Half>| part.map_or(0, |part| self.integer(part, lane));
+        if parts.slice.is_some() {
+            at[2] = read(parts.slice);
+        }
+        let (sample, level) = (read(parts.sample), read(parts.level));
+        let resource = &image.resource;
+        let levels = resource.levels.1 - resource.levels.0 + 1;
+        if level >= levels {
+            return Err(Outside { coordinate: Coordinate::Level, value: level, end: levels, level: 0 });
+        }
+        let size = image.size(level);
+        let third = Coordinate::third(resource.dimensions);
+        for (n, coordinate) in [Coordinate::X, Coordinate::Y, third].into_iter().enumerate() {
+            if at[n] >= size[n] {
+                return Err(Outside { coordinate, value: at[n], end: size[n], level });
+            }
+        }
+        let samples = 1 << resource.surface.samples_log2;
+        if sample >= samples {
+            return Err(Outside { coordinate: Coordinate::Sample, value: sample, end: samples, level });
         }
         at[2] += resource.slices.0;
-        Some(TexelAt { level: resource.levels.0 + level, texel: at, sample })
+        Ok(TexelAt { level: resource.levels.0 + level, texel: at, sample })
+    }
+
+    /// The coordinates of an access with a sampler, without slice and face.
+    pub(super) fn coordinates(&self, parts: &SampleParts, lane: usize) -> [f32; 3] {
+        self.floats(parts, parts.coordinates, lane)
+    }
+
+    /// The derivatives of the coordinates to the right and downwards.
+    pub(super) fn gradients(&self, parts: &SampleParts, lane: usize) -> [[f32; 3]; 2] {
+        parts.gradients.map_or([[0.0; 3]; 2], |both| both.map(|first| self.floats(parts, first, lane)))
+    }
+
+    /// A float for each axis.
+    fn floats(&self, parts: &SampleParts, first: Half, lane: usize) -> [f32; 3] {
+        let mut all = [self.float(first, lane), 0.0, 0.0];
+        if parts.axes > 1 {
+            all[1] = self.float(first + parts.step, lane);
+        }
+        if parts.axes > 2 {
+            all[2] = self.float(first + 2 * parts.step, lane);
+        }
+        all
     }
 
     /// What an access with a sampler reads from its address.
-    pub(super) fn sample(mut self, op: &ImageOp, dimensions: Dimensions) -> SampleAt {
-        let mut result = SampleAt::default();
-        if op.offset {
-            let cell = self.cell();
-            result.offset = [0, 8, 16].map(|shift| ((cell >> shift << 26) as i32) >> 26);
+    pub(super) fn sample(&self, parts: &SampleParts, lane: usize) -> SampleAt {
+        let float = |part: Option<Half>| part.map_or(0.0, |part| self.float(part, lane));
+        let mut at = self.coordinates(parts, lane);
+        if parts.slice.is_some() {
+            at[2] = float(parts.slice);
         }
-        if op.level() == Some(ImageLevel::Bias) {
-            // A short bias has a cell of its own.
-            result.bias = self.next_float();
-            self.at = self.at.next_multiple_of(2);
+        let offset = parts.offset.map_or([0; 3], |part| {
+            let cell = self.cell(part, lane);
+            [0, 8, 16].map(|shift| ((cell >> shift << 26) as i32) >> 26)
+        });
+        SampleAt {
+            offset,
+            bias: float(parts.bias),
+            reference: parts.reference.map_or(0.0, |part| f32::from_bits(self.cell(part, lane))),
+            at,
+            level: float(parts.level),
+            clamp: float(parts.clamp),
         }
-        if op.compare {
-            result.reference = f32::from_bits(self.cell());
-        }
-        let axes = dimensions.axes();
-        if let Some(ImageLevel::Gradients { .. }) = op.level() {
-            for gradient in &mut result.gradients {
-                gradient[..axes].iter_mut().for_each(|part| *part = self.next_float());
-                // The derivatives of a direction have cells of their own.
-                self.at = self.at.next_multiple_of(2);
-            }
-        }
-        for part in &mut result.at[..axes] {
-            *part = self.next_float();
-        }
-        if dimensions == Dimensions::Cube || op.array && dimensions != Dimensions::D3 {
-            let slice = self.next_float();
-            result.at[2] = if dimensions.has_slices() { slice } else { 0.0 };
-        }
-        if op.level() == Some(ImageLevel::Given) {
-            result.level = self.next_float();
-        }
-        if op.clamp {
-            result.clamp = self.next_float();
-        }
-        result
     }
 }

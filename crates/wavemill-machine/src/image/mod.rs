@@ -3,18 +3,22 @@
 //! Engines gather the rows of an operation and call [`ImageAccess`], lane by lane inside. So all
 //! engines have the same texels, filters and faults.
 //!
-//! - `words`: descriptors as bits; `descriptor`: what they say.
+//! - `words`: descriptors as bits; `descriptor`: what they say; `decoded`: what follows from them.
 //! - `surface`: addresses of texels.
-//! - `coordinates`: the cells of an address.
+//! - `coordinates`: the cells of an address; `extent`: what they leave.
 //! - `texels`: checked memory.
 //! - `sample`: levels of detail, address modes, filters.
 
 mod coordinates;
+mod decoded;
 mod descriptor;
+mod extent;
 mod sample;
 mod surface;
 mod texels;
 mod words;
+
+use std::sync::Arc;
 
 use wavemill_float::texel;
 use wavemill_ir::{ImageData, ImageKind, ImageOp, LANES};
@@ -23,13 +27,16 @@ use crate::fault::{Access, FaultCause, FaultLane, FaultSpace};
 use crate::memory::MemoryMap;
 use crate::wave::Surroundings;
 
-use coordinates::Cells;
+use coordinates::{Cells, Outside, TexelParts};
+use decoded::Image;
 use texels::Texels;
 
+pub use decoded::ImageCache;
 pub use descriptor::{
     AddressMode, BorderColour, Compare, Descriptor, DescriptorProblem, Dimensions, IDENTITY, MipFilter,
     Reduction, Resource, Sampler, Select,
 };
+pub use extent::{Coordinate, ImageExtent};
 pub use surface::{BlockOrder, Layout, MAX_LEVELS, Surface, Tiling};
 
 /// A 32-bit value of each lane.
@@ -41,13 +48,15 @@ pub const MAX_RESULT: usize = 4;
 /// Why an access to an image is a fault.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ImageFault {
-    /// Texels are outside the allocations.
+    /// Texels are outside the allocations, or outside the image ([`ImageAccess::check`]).
     Memory {
         /// Kind of access.
         access: Access,
+        /// Global memory, or the image.
+        space: FaultSpace,
         /// Bytes of a texel.
         size: u32,
-        /// The refused lanes with the first address of each.
+        /// The refused lanes with the first address of each, or with the coordinate that is outside.
         lanes: Vec<FaultLane>,
     },
     /// A descriptor says something that the machine does not do.
@@ -65,9 +74,7 @@ impl ImageFault {
     #[must_use]
     pub fn cause(self, around: Surroundings<'_>) -> FaultCause {
         match self {
-            ImageFault::Memory { access, size, lanes } => {
-                around.refusal(access, FaultSpace::Global, size, lanes)
-            }
+            ImageFault::Memory { access, space, size, lanes } => around.refusal(access, space, size, lanes),
             ImageFault::Descriptor(problem) => FaultCause::Descriptor(problem),
         }
     }
@@ -88,11 +95,17 @@ pub struct ImageAccess<'a> {
     pub address: &'a [ImageRow],
     /// The lanes that access the image.
     pub active: u64,
+    /// The descriptors of the last execution.
+    pub cache: &'a ImageCache,
 }
 
 /// The numbers of the lanes in a mask, in ascending order.
-fn lanes_of(mask: u64) -> impl Iterator<Item = usize> {
-    (0..LANES).filter(move |lane| mask >> lane & 1 != 0)
+fn lanes_of(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (lane < LANES).then_some(lane)
+    })
 }
 
 /// Lanes whose access is refused.
@@ -105,79 +118,122 @@ impl Refused {
     }
 
     fn verdict(self, access: Access, size: u32) -> Result<(), ImageFault> {
-        if self.0.is_empty() { Ok(()) } else { Err(ImageFault::Memory { access, size, lanes: self.0 }) }
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        Err(ImageFault::Memory { access, space: FaultSpace::Global, size, lanes: self.0 })
     }
 }
 
 impl<'a> ImageAccess<'a> {
-    /// The cells of a lane's address.
-    fn cells(&self, lane: usize) -> Cells<'a> {
-        Cells::new(self.address, lane, self.op.short)
+    fn cells(&self) -> Cells<'a> {
+        Cells::new(self.address, self.op.short)
     }
 
-    /// Address of the texel that a lane without a sampler names; `None` if it is outside the image.
-    fn texel(&self, resource: &Resource, layout: &Layout, lane: usize) -> Option<u64> {
-        let at = self.cells(lane).texel(self.op, resource)?;
-        Some(resource.base.wrapping_add(layout.offset(at.level, at.texel, at.sample)))
+    /// The image that the resource describes.
+    fn image(&self) -> Result<Arc<Image>, DescriptorProblem> {
+        self.cache.image(&self.resource)
+    }
+
+    /// Calls `f` for each active lane with the address of the texel that the lane names, without a
+    /// sampler, or with the coordinate that is outside the image.
+    #[inline(always)]
+    fn for_addresses(&self, image: &Image, mut f: impl FnMut(usize, Result<u64, Outside>)) {
+        let (cells, parts) = (self.cells(), TexelParts::of(self.op, image.resource.dimensions));
+        for lane in lanes_of(self.active) {
+            let at = cells.texel(&parts, lane, image);
+            f(lane, at.map(|at| image.address(at.level, at.texel, at.sample)));
+        }
+    }
+
+    /// Kind of the access to memory; `None` if the operation accesses none.
+    #[must_use]
+    pub const fn kind(op: &ImageOp) -> Option<Access> {
+        match op.kind {
+            ImageKind::Size | ImageKind::Level => None,
+            ImageKind::Store { .. } => Some(Access::Store),
+            ImageKind::Atomic(..) => Some(Access::Atomic),
+            _ => Some(Access::Load),
+        }
+    }
+
+    /// The check of a strict run: whether all active lanes name texels inside the image. Accesses
+    /// through a sampler always do: its address modes say what a coordinate outside means.
+    ///
+    /// # Errors
+    /// The lanes outside. All leave the image in the coordinate that the first of them leaves it
+    /// in; addresses of lanes are values of that coordinate, as signed numbers. A descriptor that
+    /// the machine does not know is no error here: it is one when the operation runs.
+    pub fn check(&self) -> Result<(), ImageFault> {
+        let (Some(access), false) = (Self::kind(self.op), self.op.has_sampler()) else { return Ok(()) };
+        let Ok(image) = self.image() else { return Ok(()) };
+        let signed = |value: u32| {
+            let value = if self.op.short { i32::from(value as i16) } else { value as i32 };
+            i64::from(value) as u64
+        };
+        let mut first = None;
+        let mut lanes = Vec::new();
+        self.for_addresses(&image, |lane, address| {
+            if let Err(outside) = address
+                && first.get_or_insert(outside).coordinate == outside.coordinate
+            {
+                lanes.push(FaultLane { lane: lane as u8, address: signed(outside.value) });
+            }
+        });
+        let Some(Outside { coordinate, end, level, .. }) = first else { return Ok(()) };
+        let Resource { base, dimensions, format, surface, .. } = image.resource;
+        let extent =
+            ImageExtent { coordinate, end, base, dimensions, level, size: image.size(level), format };
+        let (space, size) = (FaultSpace::Image(extent), surface.bytes);
+        Err(ImageFault::Memory { access, space, size, lanes })
     }
 
     /// A load, a sample, a gather, or a query. Writes the result in the active lanes of the rows:
-    /// [`ImageOp::result_cells`] of them.
+    /// [`ImageOp::result_cells`] of them. Returns the number of lanes outside the image.
     ///
     /// # Errors
-    /// Refused accesses, or a field of a descriptor; then no row has changed.
-    pub fn read(&self, result: &mut [ImageRow]) -> Result<(), ImageFault> {
+    /// Refused accesses, or a field of a descriptor; then the contents of the rows mean nothing.
+    pub fn read(&self, result: &mut [ImageRow; MAX_RESULT]) -> Result<u64, ImageFault> {
         let texels = Texels::new(self.map, Access::Load, false);
-        self.read_with(&texels, |lane, values| {
+        let image = self.image()?;
+        let bytes = image.resource.surface.bytes;
+        let (mut refused, mut outside) = (Refused::default(), 0);
+        let mut write = |lane: usize, values: [u32; MAX_RESULT]| {
             for (row, value) in result.iter_mut().zip(values) {
                 row[lane] = value;
             }
-        })
-    }
-
-    /// Calls `write` with the results of all active lanes, after all of them are known.
-    fn read_with(
-        &self,
-        texels: &Texels<'_>,
-        mut write: impl FnMut(usize, [u32; MAX_RESULT]),
-    ) -> Result<(), ImageFault> {
-        let resource = Resource::decode(&self.resource)?;
-        let mut results = [[0; MAX_RESULT]; LANES];
-        let mut refused = Refused::default();
+        };
         match self.op.kind {
-            ImageKind::Load { data, .. } => {
-                let layout = resource.layout();
-                let bytes = resource.surface.bytes;
-                for lane in lanes_of(self.active) {
-                    let words = match self.texel(&resource, &layout, lane) {
-                        None => [0; 4],
-                        Some(address) => match texels.read(address, bytes) {
-                            Some(words) => words,
-                            None => {
-                                refused.add(lane, address);
-                                continue;
-                            }
-                        },
-                    };
-                    results[lane] = match data {
-                        // A load outside the image reads channels that are 0, even if a channel is
-                        // not in memory.
-                        ImageData::Converted => self.chosen(&resource, texel::unpack(resource.format, words)),
-                        ImageData::Raw => self.packed(words),
-                        ImageData::RawSigned => self.packed(extended(words, bytes)),
-                    };
-                }
-            }
+            ImageKind::Load { data, .. } => self.for_addresses(&image, |lane, address| {
+                let words = match address {
+                    Err(_) => {
+                        outside += 1;
+                        [0; 4]
+                    }
+                    Ok(address) => match texels.read(address, bytes) {
+                        Some(words) => words,
+                        None => return refused.add(lane, address),
+                    },
+                };
+                let values = match data {
+                    // A load outside the image reads channels that are 0, even if a channel is not in
+                    // memory.
+                    ImageData::Converted => self.chosen(&image, texel::unpack(image.resource.format, words)),
+                    ImageData::Raw => self.packed(words),
+                    ImageData::RawSigned => self.packed(extended(words, bytes)),
+                };
+                write(lane, values);
+            }),
             ImageKind::Size => {
                 for lane in lanes_of(self.active) {
-                    results[lane] = self.elements(sizes(&resource, self.cells(lane).next()));
+                    write(lane, self.elements(sizes(&image, self.cells().first(lane))));
                 }
             }
             ImageKind::Sample(_) | ImageKind::Gather(..) | ImageKind::Level => {
-                let unit = sample::Unit::new(self, &resource, texels)?;
+                let unit = sample::Unit::new(self, &image, &texels)?;
                 for lane in lanes_of(self.active) {
                     match unit.lane(lane) {
-                        Ok(values) => results[lane] = values,
+                        Ok(values) => write(lane, values),
                         Err(sample::Miss::Refused(address)) => refused.add(lane, address),
                         Err(sample::Miss::Problem(problem)) => return Err(problem.into()),
                     }
@@ -185,13 +241,15 @@ impl<'a> ImageAccess<'a> {
             }
             ImageKind::Store { .. } | ImageKind::Atomic(..) => {}
         }
-        refused.verdict(Access::Load, resource.surface.bytes)?;
-        lanes_of(self.active).for_each(|lane| write(lane, results[lane]));
-        Ok(())
+        refused.verdict(Access::Load, bytes)?;
+        Ok(outside)
     }
 
     /// The channels that the operation wants, one in a cell or two.
     fn elements(&self, values: [u32; 4]) -> [u32; MAX_RESULT] {
+        if self.op.channels == 15 && !self.op.half {
+            return values;
+        }
         let mut result = [0; MAX_RESULT];
         let channels = if self.op.channels & 15 == 0 { 1 } else { self.op.channels };
         let chosen = (0..4).filter(|n| channels >> n & 1 != 0).map(|n| values[n]);
@@ -205,21 +263,12 @@ impl<'a> ImageAccess<'a> {
         result
     }
 
-    /// The components that the resource selects from the channels of a texel.
-    fn selected(resource: &Resource, channels: [u32; 4]) -> [u32; 4] {
-        resource.select.map(|select| match select {
-            Select::Zero => 0,
-            Select::One => resource.format.one(),
-            Select::Channel(n) => channels[usize::from(n) & 3],
-        })
-    }
-
     /// The result of a texel with these channels.
-    fn chosen(&self, resource: &Resource, channels: [u32; 4]) -> [u32; MAX_RESULT] {
-        let number = resource.format.number;
-        let components = Self::selected(resource, channels);
+    fn chosen(&self, image: &Image, channels: [u32; 4]) -> [u32; MAX_RESULT] {
+        let format = image.resource.format;
+        let components = image.selected(channels, format.one());
         self.elements(if self.op.half {
-            components.map(|component| texel::to_half(number, component).into())
+            components.map(|component| texel::to_half(format.number, component).into())
         } else {
             components
         })
@@ -233,37 +282,38 @@ impl<'a> ImageAccess<'a> {
         result
     }
 
-    /// A store of the rows of data: [`ImageOp::source_cells`] of them.
+    /// A store of the rows of data: [`ImageOp::source_cells`] of them. Returns the number of lanes
+    /// outside the image.
     ///
     /// # Errors
     /// Refused accesses, or a field of a descriptor; then nothing is stored.
-    pub fn store(&self, data: &[ImageRow]) -> Result<(), ImageFault> {
-        let resource = Resource::decode(&self.resource)?;
+    pub fn store(&self, data: &[ImageRow]) -> Result<u64, ImageFault> {
+        let image = self.image()?;
+        let resource = &image.resource;
         let texels = Texels::new(self.map, Access::Store, false);
         let bytes = resource.surface.bytes;
         let mut hosts = [std::ptr::null_mut(); LANES];
-        let mut refused = Refused::default();
-        let layout = resource.layout();
-        for lane in lanes_of(self.active) {
-            let Some(address) = self.texel(&resource, &layout, lane) else { continue };
-            match texels.host(address, bytes) {
+        let (mut refused, mut outside) = (Refused::default(), 0);
+        self.for_addresses(&image, |lane, address| match address {
+            Err(_) => outside += 1,
+            Ok(address) => match texels.host(address, bytes) {
                 Some(host) => hosts[lane] = host,
                 None => refused.add(lane, address),
-            }
-        }
+            },
+        });
         refused.verdict(Access::Store, bytes)?;
         for lane in lanes_of(self.active).filter(|lane| !hosts[*lane].is_null()) {
             let cell = |n: usize| data.get(n).map_or(0, |row| row[lane]);
             let words = match self.op.kind {
                 ImageKind::Store { data: ImageData::Converted, .. } => {
-                    texel::pack(resource.format, self.channels(&resource, cell))
+                    texel::pack(resource.format, self.channels(resource, cell))
                 }
                 _ => [0, 1, 2, 3].map(cell),
             };
             // SAFETY: `host` has checked the bytes for stores; the map keeps them alive.
             unsafe { texels::write(hosts[lane], bytes, words) };
         }
-        Ok(())
+        Ok(outside)
     }
 
     /// The channels of a texel from the cells of data.
@@ -292,8 +342,8 @@ impl<'a> ImageAccess<'a> {
     /// # Errors
     /// Refused accesses, texels of another size than the operation's, or a field of a descriptor.
     pub fn atomic_addresses(&self) -> Result<[Option<u64>; LANES], ImageFault> {
-        let resource = Resource::decode(&self.resource)?;
-        let bytes = resource.surface.bytes;
+        let image = self.image()?;
+        let bytes = image.resource.surface.bytes;
         let wanted = match self.op.kind {
             ImageKind::Atomic(_, width) => 4 * u32::from(width.dwords()),
             _ => bytes,
@@ -309,15 +359,14 @@ impl<'a> ImageAccess<'a> {
         let texels = Texels::new(self.map, Access::Atomic, false);
         let mut addresses = [None; LANES];
         let mut refused = Refused::default();
-        let layout = resource.layout();
-        for lane in lanes_of(self.active) {
-            addresses[lane] = self.texel(&resource, &layout, lane);
-            if let Some(address) = addresses[lane]
+        self.for_addresses(&image, |lane, address| {
+            addresses[lane] = address.ok();
+            if let Ok(address) = address
                 && texels.host(address, bytes).is_none()
             {
                 refused.add(lane, address);
             }
-        }
+        });
         refused.verdict(Access::Atomic, bytes)?;
         Ok(addresses)
     }
@@ -325,32 +374,29 @@ impl<'a> ImageAccess<'a> {
     /// Bytes of a texel; 0 if the resource describes none.
     #[must_use]
     pub fn texel_bytes(&self) -> u32 {
-        Resource::decode(&self.resource).map_or(0, |resource| resource.surface.bytes)
+        self.image().map_or(0, |image| image.resource.surface.bytes)
     }
 
     /// Calls `f` for each texel that the operation accesses: lane, address, bytes. If it is a fault,
     /// texels may be missing.
     pub fn for_texels(&self, mut f: impl FnMut(usize, u64, u32)) {
-        let Ok(resource) = Resource::decode(&self.resource) else { return };
+        let Ok(image) = self.image() else { return };
         match self.op.kind {
             ImageKind::Size | ImageKind::Level => {}
             ImageKind::Sample(_) | ImageKind::Gather(..) => {
                 let texels = Texels::new(self.map, Access::Load, true);
-                let Ok(unit) = sample::Unit::new(self, &resource, &texels) else { return };
+                let Ok(unit) = sample::Unit::new(self, &image, &texels) else { return };
                 for lane in lanes_of(self.active) {
                     // A fault is reported when the operation runs.
                     let _ = unit.lane(lane);
                     texels.take_touched().into_iter().for_each(|(address, bytes)| f(lane, address, bytes));
                 }
             }
-            _ => {
-                let layout = resource.layout();
-                for lane in lanes_of(self.active) {
-                    if let Some(address) = self.texel(&resource, &layout, lane) {
-                        f(lane, address, resource.surface.bytes);
-                    }
+            _ => self.for_addresses(&image, |lane, address| {
+                if let Ok(address) = address {
+                    f(lane, address, image.resource.surface.bytes);
                 }
-            }
+            }),
         }
     }
 }
@@ -367,8 +413,8 @@ fn extended(mut words: [u32; 4], bytes: u32) -> [u32; 4] {
 
 /// Width, height, depth or slices, and number of levels, for a level of the view. A level that the
 /// view lacks has no size.
-fn sizes(resource: &Resource, level: u32) -> [u32; 4] {
-    let levels = resource.levels.1 - resource.levels.0 + 1;
-    let [width, height, depth] = if level < levels { resource.size(level) } else { [0; 3] };
+fn sizes(image: &Image, level: u32) -> [u32; 4] {
+    let levels = image.resource.levels.1 - image.resource.levels.0 + 1;
+    let [width, height, depth] = image.size(level);
     [width, height, depth, levels]
 }

@@ -15,11 +15,11 @@
 use wavemill_float::texel;
 use wavemill_ir::{ImageGather, ImageKind, ImageLevel, TexelNumber};
 
-use super::coordinates::SampleAt;
+use super::coordinates::{Cells, SampleAt, SampleParts};
+use super::decoded::Image;
 use super::descriptor::{
     AddressMode, BorderColour, DescriptorProblem, Dimensions, MipFilter, Reduction, Resource, Sampler,
 };
-use super::surface::Layout;
 use super::texels::Texels;
 use super::{ImageAccess, MAX_RESULT};
 
@@ -48,8 +48,67 @@ pub(super) enum Miss {
 /// The channels of a texel.
 type Channels = [u32; 4];
 
-/// A texel of a filter with its weight.
-type Weighted = (u64, Channels);
+/// The texels of a filter as one.
+#[derive(Clone, Copy, Debug)]
+struct Filter {
+    reduction: Reduction,
+    texels: u32,
+    weight: u64,
+    /// The first texel.
+    first: Channels,
+    /// Weighted sums of the channels.
+    sums: [f64; 4],
+    /// The smallest or the largest channels.
+    best: [f32; 4],
+}
+
+impl Filter {
+    fn new(reduction: Reduction) -> Filter {
+        Filter { reduction, texels: 0, weight: 0, first: [0; 4], sums: [0.0; 4], best: [0.0; 4] }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, weight: u64, channels: Channels) {
+        let values = channels.map(f32::from_bits);
+        let is_first = self.texels == 0;
+        self.texels += 1;
+        self.weight += weight;
+        if is_first {
+            self.first = channels;
+            self.best = values;
+            // The sign of a zero stays.
+            self.sums = values.map(|value| weight as f64 * f64::from(value));
+            return;
+        }
+        match self.reduction {
+            Reduction::Blend => {
+                for (sum, value) in self.sums.iter_mut().zip(values) {
+                    *sum += weight as f64 * f64::from(value);
+                }
+            }
+            Reduction::Min => self.pick(values, |value, best| value < best),
+            Reduction::Max => self.pick(values, |value, best| value > best),
+        }
+    }
+
+    fn pick(&mut self, values: [f32; 4], wins: impl Fn(f32, f32) -> bool) {
+        for (best, value) in self.best.iter_mut().zip(values) {
+            *best = if wins(value, *best) { value } else { *best };
+        }
+    }
+
+    fn result(&self) -> Channels {
+        if self.texels == 1 {
+            return self.first;
+        }
+        let total = self.weight as f64;
+        let values = match self.reduction {
+            Reduction::Blend => self.sums.map(|sum| (sum / total) as f32),
+            Reduction::Min | Reduction::Max => self.best,
+        };
+        values.map(|value| if value.is_nan() { NAN } else { value.to_bits() })
+    }
+}
 
 /// Where a sample is on an axis: two neighbours, and the weight of the second one.
 #[derive(Clone, Copy, Debug)]
@@ -61,10 +120,12 @@ struct Along {
 impl Along {
     const NOWHERE: Along = Along { index: [0; 2], weight: 0 };
 
-    /// The neighbours that have a weight.
-    fn parts(self) -> impl Iterator<Item = (i64, u64)> {
-        let Along { index: [a, b], weight } = self;
-        [(a, (UNIT - weight) as u64), (b, weight as u64)].into_iter().filter(|(_, weight)| *weight > 0)
+    /// The neighbours that have a weight: the first one, and mostly the second one. An index of an
+    /// array of both, and the weight.
+    fn parts(self) -> impl Iterator<Item = (usize, u64)> {
+        let weight = self.weight as u64;
+        let count = if weight == 0 { 1 } else { 2 };
+        [UNIT as u64 - weight, weight].into_iter().enumerate().take(count)
     }
 }
 
@@ -79,14 +140,33 @@ struct Detail {
     level: i32,
 }
 
+impl Detail {
+    /// The first level, neither magnified nor minified.
+    const NONE: Detail = Detail { raw: 0, limited: 0, level: 0 };
+}
+
 /// A sampling unit for one operation.
 pub(super) struct Unit<'a> {
     access: &'a ImageAccess<'a>,
-    resource: &'a Resource,
+    image: &'a Image,
     texels: &'a Texels<'a>,
     sampler: Sampler,
-    layout: Layout,
+    cells: Cells<'a>,
+    parts: SampleParts,
     unnormalised: bool,
+    /// The address mode of each axis decides which texel an index names. It does not on the face of
+    /// a cube that continues on other faces.
+    is_by_axis: bool,
+    /// No level of detail changes the result: there are no levels and filters to choose from.
+    needs_no_detail: bool,
+}
+
+/// The nearest integer, ties to even; a NaN is 0, and the conversion saturates.
+#[inline(always)]
+fn nearest(x: f64) -> i64 {
+    // Adding and subtracting this number rounds a smaller one to an integer.
+    const ROUNDS: f64 = (3u64 << 51) as f64;
+    if x.abs() < (1u64 << 51) as f64 { (x + ROUNDS - ROUNDS) as i64 } else { x.round_ties_even() as i64 }
 }
 
 /// A number in 1/256; a NaN is 0.
@@ -176,11 +256,11 @@ fn around_the_edge(face: u32, [x, y]: [i64; 2], size: u32) -> (u32, [u32; 2]) {
 impl<'a> Unit<'a> {
     pub(super) fn new(
         access: &'a ImageAccess<'a>,
-        resource: &'a Resource,
+        image: &'a Image,
         texels: &'a Texels<'a>,
     ) -> Result<Unit<'a>, DescriptorProblem> {
-        let sampler = Sampler::decode(&access.sampler)?;
-        let dimensions = resource.dimensions;
+        let sampler = access.cache.sampler(&access.sampler)?;
+        let Resource { dimensions, levels, .. } = image.resource;
         let wrong = |problem| Err(Resource::wrong_type(&access.resource, problem));
         if dimensions.has_samples() {
             return wrong("a sampler does not read images with several samples; a load does");
@@ -188,15 +268,26 @@ impl<'a> Unit<'a> {
         if matches!(access.op.kind, ImageKind::Gather(..)) && dimensions.axes() != 2 {
             return wrong("a gather reads images of two dimensions, arrays of them, and cubes");
         }
-        let unnormalised = access.op.unnormalised || sampler.unnormalised;
-        Ok(Unit { access, resource, texels, sampler, layout: resource.layout(), unnormalised })
+        Ok(Unit {
+            access,
+            image,
+            texels,
+            cells: access.cells(),
+            parts: SampleParts::of(access.op, dimensions),
+            unnormalised: access.op.unnormalised || sampler.unnormalised,
+            is_by_axis: dimensions != Dimensions::Cube || sampler.faces_apart,
+            needs_no_detail: access.op.kind != ImageKind::Level
+                && levels.0 == levels.1
+                && sampler.bilinear[0] == sampler.bilinear[1],
+            sampler,
+        })
     }
 
     /// The result of a lane.
     pub(super) fn lane(&self, lane: usize) -> Result<[u32; MAX_RESULT], Miss> {
         let op = self.access.op;
-        let at = self.access.cells(lane).sample(op, self.resource.dimensions);
-        let detail = self.detail(lane, &at);
+        let at = self.cells.sample(&self.parts, lane);
+        let detail = if self.needs_no_detail { Detail::NONE } else { self.detail(lane, &at) };
         match op.kind {
             ImageKind::Level => {
                 let float = |parts: i32| (parts as f32 / UNIT as f32).to_bits();
@@ -210,12 +301,11 @@ impl<'a> Unit<'a> {
 
     /// Coordinates of a lane of a quad, in texels of the first level.
     fn in_texels(&self, lane: usize) -> [f64; 3] {
-        let at = self.access.cells(lane).sample(self.access.op, self.resource.dimensions).at;
-        self.scaled(at)
+        self.scaled(self.cells.coordinates(&self.parts, lane))
     }
 
     fn scaled(&self, at: [f32; 3]) -> [f64; 3] {
-        let (size, axes) = (self.resource.size(0), self.resource.dimensions.axes());
+        let (size, axes) = (self.image.size(0), self.image.resource.dimensions.axes());
         std::array::from_fn(
             |axis| {
                 if axis < axes { f64::from(at[axis]) * f64::from(size[axis]) } else { 0.0 }
@@ -244,10 +334,8 @@ impl<'a> Unit<'a> {
             ImageLevel::Given => parts(at.level),
             ImageLevel::Quad => of_quad(),
             ImageLevel::Bias => of_quad().saturating_add(parts(at.bias)),
-            ImageLevel::Gradients { coarse: false } => of_gradients(at.gradients),
-            ImageLevel::Gradients { coarse: true } => {
-                let first = self.access.cells(quad).sample(self.access.op, self.resource.dimensions);
-                of_gradients(first.gradients)
+            ImageLevel::Gradients { coarse } => {
+                of_gradients(self.cells.gradients(&self.parts, if coarse { quad } else { lane }))
             }
         };
         // Level 0 that the instruction requests is not moved.
@@ -260,8 +348,8 @@ impl<'a> Unit<'a> {
             _ => 0,
         };
         let limited = raw.saturating_add(rounding).max(least).min(most);
-        let (first, last) = self.resource.levels;
-        let finest = self.resource.min_level - first as i32 * UNIT as i32;
+        let (first, last) = self.image.resource.levels;
+        let finest = self.image.resource.min_level - first as i32 * UNIT as i32;
         let level = limited.max(finest).clamp(0, (last - first) as i32 * UNIT as i32);
         Detail { raw, limited, level }
     }
@@ -282,9 +370,9 @@ impl<'a> Unit<'a> {
     fn along(&self, axis: usize, coordinate: f32, size: u32, linear: bool, offset: i32) -> Along {
         let texels = if self.unnormalised { 1.0 } else { f64::from(size) };
         let exact = f64::from(coordinate) * texels * UNIT as f64;
-        let rounded = if self.sampler.truncates { exact.floor() } else { exact.round_ties_even() };
-        // The conversion saturates, and a NaN becomes 0.
-        let mut at = (rounded as i64).clamp(-FARTHEST, FARTHEST);
+        // The conversions saturate, and a NaN becomes 0.
+        let rounded = if self.sampler.truncates { exact.floor() as i64 } else { nearest(exact) };
+        let mut at = rounded.clamp(-FARTHEST, FARTHEST);
         let end = i64::from(size) * UNIT;
         match self.mode(axis) {
             AddressMode::ClampHalfBorder => at = at.clamp(0, end),
@@ -312,7 +400,7 @@ impl<'a> Unit<'a> {
 
     /// A coordinate on a face: faces begin at 0 and at 1.
     fn on_face(&self, at: f32) -> f32 {
-        if self.resource.dimensions == Dimensions::Cube && !self.unnormalised && at >= 1.0 {
+        if self.image.resource.dimensions == Dimensions::Cube && !self.unnormalised && at >= 1.0 {
             at - 1.0
         } else {
             at
@@ -321,68 +409,82 @@ impl<'a> Unit<'a> {
 
     /// Slice of the view and face that the third coordinate names.
     fn slice(&self, third: f32) -> (u32, u32) {
-        let nearest = third.round_ties_even();
+        if !self.image.resource.dimensions.has_slices() {
+            return (0, 0);
+        }
         // The conversion saturates, and a NaN becomes 0.
-        let id = nearest as u32;
-        let slices = self.resource.slices.1;
-        match self.resource.dimensions {
+        let id = third.round_ties_even() as u32;
+        let slices = self.image.resource.slices.1;
+        match self.image.resource.dimensions {
             Dimensions::Cube => {
                 let slice = (id / 8).min((slices / 6).saturating_sub(1));
                 (6 * slice, (id % 8).min(5))
             }
-            dimensions if dimensions.has_slices() => (id.min(slices - 1), 0),
-            _ => (0, 0),
+            _ => (id.min(slices - 1), 0),
         }
     }
 
     /// The channels of the border colour.
     fn border(&self) -> Result<Channels, Miss> {
-        let one = self.resource.format.one();
+        let one = self.image.resource.format.one();
         let colour = match self.sampler.border {
             BorderColour::TransparentBlack => [0; 4],
             BorderColour::OpaqueBlack => [0, 0, 0, one],
             BorderColour::White => [one; 4],
             BorderColour::Table => return Err(Miss::Problem(Sampler::no_table(&self.access.sampler))),
         };
-        Ok(self.resource.border.map(|channel| colour[usize::from(channel) & 3]))
+        Ok(self.image.resource.border.map(|channel| colour[usize::from(channel) & 3]))
     }
 
-    /// The words of a texel of a level; indices are those of the address modes.
-    fn words(
+    /// The texel that an index on an axis names; `None` is the border.
+    #[inline(always)]
+    fn resolve(&self, axis: usize, index: i64, size: [u32; 3]) -> Option<u32> {
+        if axis >= self.image.resource.dimensions.axes() {
+            return Some(0);
+        }
+        resolve(self.mode(axis), index, size[axis])
+    }
+
+    /// The texel of a level with these indices, and its face; `None` is the border.
+    fn texel_at(&self, level: u32, at: [i64; 3], face: u32) -> Option<([u32; 3], u32)> {
+        let size = self.image.size(level);
+        if !self.is_by_axis {
+            let (to, [x, y]) = around_the_edge(face, [at[0], at[1]], size[0]);
+            return Some(([x, y.min(size[1] - 1), 0], to));
+        }
+        let [x, y, z] = [0, 1, 2].map(|axis| self.resolve(axis, at[axis], size));
+        Some(([x?, y?, z?], face))
+    }
+
+    /// The words of a texel of a level and of a slice of the view.
+    #[inline(always)]
+    fn words(&self, level: u32, [x, y, z]: [u32; 3], slice: u32) -> Result<[u32; 4], Miss> {
+        let resource = &self.image.resource;
+        let third = if resource.dimensions.axes() > 2 { z } else { resource.slices.0 + slice };
+        let address = self.image.address(resource.levels.0 + level, [x, y, third], 0);
+        self.texels.read(address, resource.surface.bytes).ok_or(Miss::Refused(address))
+    }
+
+    /// The channels of a texel, or the result of its comparison; indices are those of the address
+    /// modes.
+    fn texel(
         &self,
         level: u32,
-        [x, y, z]: [i64; 3],
+        at: [i64; 3],
         (slice, face): (u32, u32),
-    ) -> Result<Option<[u32; 4]>, Miss> {
-        let resource = self.resource;
-        let [width, height, depth] = resource.size(level);
-        let (mut layer, mut face) = (resource.slices.0 + slice, face);
-        let axes = resource.dimensions.axes();
-        let texel = if resource.dimensions == Dimensions::Cube && !self.sampler.faces_apart {
-            let (to, texel) = around_the_edge(face, [x, y], width);
-            face = to;
-            Some([texel[0], texel[1].min(height - 1), 0])
-        } else {
-            let x = resolve(self.mode(0), x, width);
-            let y = if axes > 1 { resolve(self.mode(1), y, height) } else { Some(0) };
-            let z = if axes > 2 { resolve(self.mode(2), z, depth) } else { Some(0) };
-            match (x, y, z) {
-                (Some(x), Some(y), Some(z)) => Some([x, y, z]),
-                _ => None,
-            }
-        };
-        let Some([x, y, z]) = texel else { return Ok(None) };
-        layer += face;
-        let third = if axes > 2 { z } else { layer };
-        let offset = self.layout.offset(resource.levels.0 + level, [x, y, third], 0);
-        let address = resource.base.wrapping_add(offset);
-        self.texels.read(address, resource.surface.bytes).map(Some).ok_or(Miss::Refused(address))
+        reference: f32,
+    ) -> Result<Channels, Miss> {
+        let found = self.texel_at(level, at, face).map(|(texel, face)| (texel, slice + face));
+        self.channels(level, found, reference)
     }
 
-    /// The channels of a texel, or the result of its comparison.
-    fn texel(&self, level: u32, at: [i64; 3], slice: (u32, u32), reference: f32) -> Result<Channels, Miss> {
-        let channels = match self.words(level, at, slice)? {
-            Some(words) => texel::unpack(self.resource.format, words),
+    /// The channels of a texel of a slice, or of the border, or the result of their comparison.
+    #[inline(always)]
+    fn channels(&self, level: u32, texel: Option<([u32; 3], u32)>, reference: f32) -> Result<Channels, Miss> {
+        let channels = match texel {
+            Some((texel, slice)) => {
+                texel::unpack(self.image.resource.format, self.words(level, texel, slice)?)
+            }
             None => self.border()?,
         };
         if !self.access.op.compare {
@@ -394,7 +496,7 @@ impl<'a> Unit<'a> {
 
     /// Whether components are integers, which have no weights.
     fn is_integer(&self) -> bool {
-        self.resource.format.number.is_integer() && !self.access.op.compare
+        self.image.resource.format.number.is_integer() && !self.access.op.compare
     }
 
     /// Adds the texels of a level with their weights.
@@ -404,10 +506,10 @@ impl<'a> Unit<'a> {
         level: u32,
         weight: u64,
         minified: bool,
-        into: &mut Vec<Weighted>,
+        into: &mut Filter,
     ) -> Result<(), Miss> {
-        let size = self.resource.size(level);
-        let axes = self.resource.dimensions.axes();
+        let size = self.image.size(level);
+        let axes = self.image.resource.dimensions.axes();
         let bilinear = self.sampler.bilinear[usize::from(minified)] && !self.is_integer();
         let mut along = [Along::NOWHERE; 3];
         for (axis, place) in along.iter_mut().enumerate().take(axes) {
@@ -417,12 +519,31 @@ impl<'a> Unit<'a> {
             };
             *place = self.along(axis, self.on_face(at.at[axis]), size[axis], linear, at.offset[axis]);
         }
-        let slice = self.slice(at.at[2]);
-        for (z, wz) in along[2].parts() {
-            for (y, wy) in along[1].parts() {
-                for (x, wx) in along[0].parts() {
-                    let channels = self.texel(level, [x, y, z], slice, at.reference)?;
-                    into.push((weight * wx * wy * wz, channels));
+        let (slice, face) = self.slice(at.at[2]);
+        let [x, y, z] = along;
+        if !self.is_by_axis {
+            for (nz, wz) in z.parts() {
+                for (ny, wy) in y.parts() {
+                    for (nx, wx) in x.parts() {
+                        let index = [x.index[nx], y.index[ny], z.index[nz]];
+                        let channels = self.texel(level, index, (slice, face), at.reference)?;
+                        into.add(weight * wx * wy * wz, channels);
+                    }
+                }
+            }
+            return Ok(());
+        }
+        // Each neighbour on an axis belongs to several texels.
+        let named = |axis: usize, along: Along| along.index.map(|index| self.resolve(axis, index, size));
+        let (xs, ys, zs) = (named(0, x), named(1, y), named(2, z));
+        for (nz, wz) in z.parts() {
+            for (ny, wy) in y.parts() {
+                for (nx, wx) in x.parts() {
+                    let texel = match (xs[nx], ys[ny], zs[nz]) {
+                        (Some(x), Some(y), Some(z)) => Some(([x, y, z], slice + face)),
+                        _ => None,
+                    };
+                    into.add(weight * wx * wy * wz, self.channels(level, texel, at.reference)?);
                 }
             }
         }
@@ -431,56 +552,27 @@ impl<'a> Unit<'a> {
 
     fn sample(&self, at: &SampleAt, detail: &Detail) -> Result<[u32; MAX_RESULT], Miss> {
         let minified = detail.limited > 0;
-        let mut all = Vec::with_capacity(8);
+        let mut filter = Filter::new(self.sampler.reduction);
         let level = self.nearest_level(detail);
         let (index, part) = ((level >> UNIT_BITS) as u32, u64::from(level as u32 % UNIT as u32));
         if part == 0 || self.is_integer() {
-            self.level(at, index, 1, minified, &mut all)?;
+            self.level(at, index, 1, minified, &mut filter)?;
         } else {
-            self.level(at, index, UNIT as u64 - part, minified, &mut all)?;
-            self.level(at, index + 1, part, minified, &mut all)?;
+            self.level(at, index, UNIT as u64 - part, minified, &mut filter)?;
+            self.level(at, index + 1, part, minified, &mut filter)?;
         }
-        Ok(self.finish(self.reduced(&all)))
-    }
-
-    /// The texels of a filter as one.
-    fn reduced(&self, all: &[Weighted]) -> Channels {
-        if let [(_, only)] = all {
-            return *only;
-        }
-        let total: u64 = all.iter().map(|(weight, _)| weight).sum();
-        std::array::from_fn(|n| {
-            let values = || all.iter().map(|(weight, channels)| (*weight, f32::from_bits(channels[n])));
-            let pick = |first_wins: fn(f32, f32) -> bool| {
-                values().map(|(_, v)| v).reduce(|best, v| if first_wins(v, best) { v } else { best })
-            };
-            let value = match self.sampler.reduction {
-                Reduction::Blend => {
-                    let sum: f64 = values().map(|(weight, value)| weight as f64 * f64::from(value)).sum();
-                    (sum / total as f64) as f32
-                }
-                Reduction::Min => pick(|v, best| v < best).unwrap_or(0.0),
-                Reduction::Max => pick(|v, best| v > best).unwrap_or(0.0),
-            };
-            if value.is_nan() { NAN } else { value.to_bits() }
-        })
+        Ok(self.finish(filter.result()))
     }
 
     /// The number format of the components of the result.
     fn number(&self) -> TexelNumber {
-        if self.access.op.compare { TexelNumber::Float } else { self.resource.format.number }
+        if self.access.op.compare { TexelNumber::Float } else { self.image.resource.format.number }
     }
 
     /// The components that the resource selects.
     fn selected(&self, channels: Channels) -> Channels {
-        if !self.access.op.compare {
-            return ImageAccess::selected(self.resource, channels);
-        }
-        self.resource.select.map(|select| match select {
-            super::Select::Zero => 0,
-            super::Select::One => ONE,
-            super::Select::Channel(n) => channels[usize::from(n) & 3],
-        })
+        let one = if self.access.op.compare { ONE } else { self.image.resource.format.one() };
+        self.image.selected(channels, one)
     }
 
     fn finish(&self, channels: Channels) -> [u32; MAX_RESULT] {
@@ -492,8 +584,9 @@ impl<'a> Unit<'a> {
     fn gather(&self, at: &SampleAt, detail: &Detail, shape: ImageGather) -> Result<[u32; MAX_RESULT], Miss> {
         let op = self.access.op;
         let level = (self.nearest_level(detail) + UNIT as i32 / 2) >> UNIT_BITS;
-        let level = (level as u32).min(self.resource.levels.1 - self.resource.levels.0);
-        let size = self.resource.size(level);
+        let (first, last) = self.image.resource.levels;
+        let level = (level as u32).min(last - first);
+        let size = self.image.size(level);
         let square = shape == ImageGather::Square;
         let [x, y] = [0, 1].map(|axis| {
             self.along(axis, self.on_face(at.at[axis]), size[axis], square, at.offset[axis]).index
@@ -525,14 +618,17 @@ impl<'a> Unit<'a> {
         &self,
         level: u32,
         [x, y]: [i64; 2],
-        slice: (u32, u32),
+        (slice, face): (u32, u32),
         count: u8,
     ) -> Result<[u32; MAX_RESULT], Miss> {
-        let bytes = self.resource.surface.bytes as usize;
+        let bytes = self.image.resource.surface.bytes as usize;
         let room = 4 * usize::from(self.access.op.data_cells()).min(4);
         let mut packed = [0; 16];
         for n in 0..usize::from(count) {
-            let words = self.words(level, [x + n as i64, y, 0], slice)?.unwrap_or([0; 4]);
+            let words = match self.texel_at(level, [x + n as i64, y, 0], face) {
+                Some((texel, face)) => self.words(level, texel, slice + face)?,
+                None => [0; 4],
+            };
             let texel = words.into_iter().flat_map(u32::to_le_bytes).take(bytes);
             for (at, byte) in (n * bytes..room).zip(texel) {
                 packed[at] = byte;

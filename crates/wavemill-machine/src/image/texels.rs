@@ -42,11 +42,19 @@ impl<'a> Texels<'a> {
     }
 
     /// Host memory of a texel, if one allocation contains it and allows the access.
+    #[inline(always)]
     pub(super) fn host(&self, address: u64, bytes: u32) -> Option<*mut u8> {
         let (start, end, host) = self.window.get();
         if address >= start && address < end && end - address >= bytes.into() {
             return Some(host.wrapping_add((address - start) as usize));
         }
+        self.find(address, bytes)
+    }
+
+    /// The same for a texel outside the memory that was accessed last.
+    #[cold]
+    #[inline(never)]
+    fn find(&self, address: u64, bytes: u32) -> Option<*mut u8> {
         let allocation = self.map.find(address)?;
         let range = allocation.allowed(address, self.access)?;
         if range.end - address < bytes.into() {
@@ -67,6 +75,7 @@ impl<'a> Texels<'a> {
             match bytes {
                 1 => words[0] = raw::load_u8(p).into(),
                 2 => words[0] = raw::load_u16(p).into(),
+                4 => words[0] = raw::load_u32(p),
                 _ => raw::load_dwords(p, &mut words[..(bytes / 4).min(4) as usize]),
             }
         }

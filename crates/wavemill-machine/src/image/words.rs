@@ -197,15 +197,14 @@ impl Resource {
         let mut words = [0; 8];
         let Surface { tiling, width, height, depth, levels, samples_log2, pitch, .. } = self.surface;
         let number_of = TYPES.into_iter().find(|(_, d)| *d == self.dimensions).map_or(0, |(code, _)| code);
-        let data = (0..64).find(|code| DataFormat::from_code(*code) == Some(self.format.data));
-        let number = (0..16).find(|code| TexelNumber::from_code(*code) == Some(self.format.number));
+        let TexelFormat { data, number } = self.format;
         let view = if self.dimensions.has_samples() { (0, samples_log2) } else { self.levels };
         let order = BORDER_ORDERS.iter().position(|order| *order == self.border).unwrap_or(0);
         let mut put = |field: Field, value: u64| field.put(&mut words, value);
         put(BASE, self.base >> 8);
         put(MIN_LOD, self.min_level as u64);
-        put(DATA_FORMAT, data.unwrap_or(0).into());
-        put(NUM_FORMAT, number.unwrap_or(0).into());
+        put(DATA_FORMAT, data.code().into());
+        put(NUM_FORMAT, number.code().into());
         put(WIDTH, u64::from(width) - 1);
         put(HEIGHT, u64::from(height) - 1);
         for (field, select) in DST_SEL.into_iter().zip(self.select) {

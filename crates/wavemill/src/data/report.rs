@@ -3,8 +3,9 @@
 use serde::{Serialize, Serializer};
 
 use crate::fault::{
-    ArgumentSegment, BufferRange, FaultCause, FaultReport, FaultSpace, InlinedCall, Jump, Neighbour,
-    Neighbours, SegmentAccess, SourceLocation, StackOverflow, StallReport, Unfinished, UnfinishedWave,
+    ArgumentSegment, BufferRange, FaultCause, FaultReport, FaultSpace, ImageExtent, InlinedCall, Jump,
+    Neighbour, Neighbours, SegmentAccess, SourceLocation, StackOverflow, StallReport, Unfinished,
+    UnfinishedWave,
 };
 use crate::observe::access_name;
 use crate::registers::WaveRegisters;
@@ -42,7 +43,7 @@ fn source(at: &Option<SourceLocation>) -> Option<Source<'_>> {
 }
 
 /// The memory that an access went to. Anything other than global memory, private memory, a data
-/// share or a buffer is `other`.
+/// share, a buffer or an image is `other`.
 fn space(space: FaultSpace) -> &'static str {
     match space {
         FaultSpace::Global => "global",
@@ -51,6 +52,7 @@ fn space(space: FaultSpace) -> &'static str {
         FaultSpace::Gds => "gds",
         FaultSpace::Buffer(BufferRange::Bytes(_)) => "buffer",
         FaultSpace::Buffer(BufferRange::Records(_)) => "buffer records",
+        FaultSpace::Image(_) => "image",
         _ => "other",
     }
 }
@@ -110,6 +112,30 @@ enum Lane {
         lane: u8,
         offset: i64,
     },
+    /// The coordinate of an image that is outside.
+    Coordinate {
+        lane: u8,
+        coordinate: i64,
+    },
+}
+
+/// The image that an access left.
+#[derive(Serialize)]
+struct Image {
+    coordinate: &'static str,
+    end: u32,
+    address: Hex,
+    level: u32,
+    size: [u32; 3],
+    format: String,
+}
+
+impl Image {
+    fn of(extent: &ImageExtent) -> Self {
+        let ImageExtent { coordinate, end, base, level, size, format, .. } = *extent;
+        let (coordinate, format) = (coordinate.name(), format.to_string());
+        Image { coordinate, end, address: Hex(base), level, size, format }
+    }
 }
 
 #[derive(Serialize)]
@@ -241,6 +267,7 @@ struct FaultData<'a> {
     space: Option<&'static str>,
     bytes: Option<u32>,
     lanes: Vec<Lane>,
+    image: Option<Image>,
     memory: Option<Memory<'a>>,
     arguments: Option<Arguments<'a>>,
     stack: Option<Stack>,
@@ -263,12 +290,19 @@ impl Serialize for FaultReport {
             FaultCause::BadJump { target } => Some(Hex(*target)),
             _ => None,
         };
+        let image = match &fault.cause {
+            FaultCause::Memory { space: FaultSpace::Image(extent), .. } => Some(Image::of(extent)),
+            _ => None,
+        };
         let lane = |lane: &crate::fault::FaultLane| match &fault.cause {
             FaultCause::Memory { space: FaultSpace::Scratch | FaultSpace::Lds, .. } => {
                 Lane::Signed { lane: lane.lane, offset: lane.address as i64 }
             }
             FaultCause::Memory { space: FaultSpace::Buffer(_) | FaultSpace::Gds, .. } => {
                 Lane::Offset { lane: lane.lane, offset: lane.address }
+            }
+            FaultCause::Memory { space: FaultSpace::Image(_), .. } => {
+                Lane::Coordinate { lane: lane.lane, coordinate: lane.address as i64 }
             }
             _ => Lane::Address { lane: lane.lane, address: Hex(lane.address) },
         };
@@ -296,6 +330,7 @@ impl Serialize for FaultReport {
             space: place,
             bytes,
             lanes: self.refused().iter().map(lane).chain(self.raised().iter().map(raised)).collect(),
+            image,
             memory: self.neighbours.as_ref().map(Memory::of),
             arguments: self.arguments.as_ref().map(Arguments::of),
             stack: self.stack.as_ref().map(Stack::of),

@@ -118,6 +118,7 @@ struct OutOfRangeData {
     lds: u64,
     lds_granule: u64,
     buffer: u64,
+    image: u64,
 }
 
 #[derive(Serialize)]
@@ -247,6 +248,7 @@ impl Serialize for LaunchStats {
                 lds: run.out_of_range.lds,
                 lds_granule: run.out_of_range.lds_granule,
                 buffer: run.out_of_range.buffer,
+                image: run.out_of_range.image,
             },
             mix: self.mix.as_ref().map(Mix::of),
             fidelity: self.fidelity.as_ref().map(fidelity),

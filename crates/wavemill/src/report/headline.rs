@@ -140,6 +140,17 @@ impl FaultReport {
                 let have = Count(have, unit);
                 return write!(f, " at {unit} {first} of a buffer of {have}: {silence}");
             }
+            FaultSpace::Image(extent) => {
+                write!(f, " at {} {signed} of ", extent.coordinate.name())?;
+                if extent.level > 0 {
+                    write!(f, "level {} of ", extent.level)?;
+                }
+                match self.neighbours.as_ref().and_then(|near| near.holds.as_ref()) {
+                    Some(holds) => write!(f, "the image in `{}`", Printable(&holds.name))?,
+                    None => f.write_str("an image")?,
+                }
+                return write!(f, " ({extent}): {silence}");
+            }
             other => return write!(f, " at {first:#x} of {other:?}"),
         }
         match refused.nearest {

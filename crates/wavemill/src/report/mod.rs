@@ -67,7 +67,8 @@ pub struct FaultReport {
     /// The branch that led to the PC, if the instruction there is illegal and a branch led to it.
     pub jump: Option<Jump>,
     /// Allocations around the address in global memory that was accessed (the first one, if there
-    /// are several) or branched to, unless the address is null or in an aperture.
+    /// are several) or branched to, unless the address is null or in an aperture. For an access
+    /// outside an image, the allocation that the image is in.
     pub neighbours: Option<Neighbours>,
     /// The kernel argument segment, if the access left it or tried to write to it.
     pub arguments: Option<ArgumentSegment>,
@@ -185,6 +186,9 @@ impl FaultReport {
             }
             FaultCause::Memory { space: FaultSpace::Global, lanes, nearest, .. } => {
                 (None, lanes.first().map(|lane| lane.address).filter(|_| is_somewhere(nearest)))
+            }
+            FaultCause::Memory { space: FaultSpace::Image(extent), .. } => {
+                (None, Some(extent.base).filter(|base| map.find(*base).is_some()))
             }
             // An LDS address is an offset, and no allocation holds it.
             FaultCause::MisalignedAtomic { lanes, .. } => {

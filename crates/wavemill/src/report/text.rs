@@ -252,8 +252,13 @@ impl FaultReport {
     /// there is one.
     fn memory(&self, f: &mut dyn fmt::Write, length: Length) -> fmt::Result {
         let Some(neighbours) = &self.neighbours else { return Ok(()) };
+        let mut holds = "contains it as";
         let address = match &self.fault.cause {
             FaultCause::BadJump { target } => *target,
+            FaultCause::Memory { space: FaultSpace::Image(extent), .. } => {
+                holds = "contains the image from";
+                extent.base
+            }
             FaultCause::Memory { lanes, .. } | FaultCause::MisalignedAtomic { lanes, .. } => {
                 lanes.first().map_or(0, |lane| lane.address)
             }
@@ -262,7 +267,7 @@ impl FaultReport {
         let bytes = |n| Count(n, "byte");
         let relation = |one: &Neighbour| match address {
             at if at < one.start => format!("begins {} above", Distance(one.start - at)),
-            at if at < one.end() => format!("contains it as byte {}", at - one.start),
+            at if at < one.end() => format!("{holds} byte {}", at - one.start),
             at => format!("ends {} below", Distance(at - one.end())),
         };
         let alone = length != Length::Full && neighbours.holds.is_some();

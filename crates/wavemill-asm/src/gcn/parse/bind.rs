@@ -3,7 +3,7 @@
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{
     Access, BuildError, DstUnused, Elem, Encoding, FieldId, Flag, Form, Inst, Modifiers, Op, Operand,
-    OperandSpec, Role, SdwaSel, Special,
+    OperandSpec, Role, Row, SdwaSel, Special,
 };
 
 use super::super::family::{BRANCH, HALF, literal};
@@ -245,7 +245,7 @@ impl Attempt<'_> {
                 if self.form.encoding == Encoding::Mimg
                     && spec.role == Role::Vaddr
                     && !(first % 2 != 0 && *dwords > 1 && self.target.has_unified_vgprs())
-                    && names_address(self.form.op.row().mnemonic(self.target), spec.ty.dwords(), *dwords) =>
+                    && names_address(self.form.op.row(), spec.ty.dwords(), *dwords) =>
             {
                 Operand::Vgpr { first: *first, dwords: spec.ty.dwords() }
             }
@@ -384,10 +384,8 @@ impl Attempt<'_> {
 /// Whether a text may name this many VGPRs as the address of an image instruction, which has `least`
 /// at least. How many it has depends on the descriptor, and compilers name them all. As in LLVM, up
 /// to 8 also stand for 5 to 7.
-fn names_address(mnemonic: &str, least: u8, named: u8) -> bool {
-    let has = |suffix| mnemonic.split('_').skip(2).any(|part| part == suffix);
-    let gradients = has("d") || has("cd");
-    let further = if gradients { 7 } else { 2 } + u8::from(has("cl") || has("l"));
-    let most = (least + further).max(4);
+fn names_address(row: &Row, least: u8, named: u8) -> bool {
+    // LLVM accepts four registers for every address.
+    let most = row.image_address().map_or(4, |address| address.most_registers().max(4));
     (least..=most).contains(&named) || named == 8 && (5..8).contains(&most)
 }

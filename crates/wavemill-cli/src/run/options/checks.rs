@@ -25,9 +25,10 @@ const POISON: u32 = 0xfffa_fffa;
 pub(crate) struct CheckArgs {
     /// Report accesses that the chip drops or answers with 0
     ///
-    /// `lds`, the default, reports accesses beyond the LDS of a workgroup. `buffers` reports accesses beyond the range of a
-    /// buffer resource, which some programs intend. Both: lds,buffers.
-    #[arg(long, value_name = "RULES", num_args = 0..=1, require_equals = true, default_missing_value = "lds", value_parser = strict, help_heading = CHECKS)]
+    /// `lds` reports accesses beyond the LDS of a workgroup. `images` reports loads, stores and atomics outside an image.
+    /// `buffers` reports accesses beyond the range of a buffer resource, which some programs intend. The default is
+    /// lds,images. All: lds,images,buffers.
+    #[arg(long, value_name = "RULES", num_args = 0..=1, require_equals = true, default_missing_value = STRICT_DEFAULT, value_parser = strict, help_heading = CHECKS)]
     pub strict: Option<Strict>,
     /// Stop at floating-point exceptions, such as invalid,div0, and report instruction and lanes
     ///
@@ -74,9 +75,9 @@ enum PoisonText {
 }
 
 /// Accesses that are faults although the chip ignores them: `true`, or rules such as
-/// `"lds,buffers"`.
+/// `"lds,images"`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(untagged, expecting = "expected true, or rules such as \"lds,buffers\"")]
+#[serde(untagged, expecting = "expected true, or rules such as \"lds,images\"")]
 enum StrictText {
     Flag(bool),
     Rules(String),
@@ -92,7 +93,7 @@ pub(super) const GROUP: Group = Group {
                     if args.checks.strict.is_none() {
                         args.checks.strict = match text {
                             StrictText::Flag(false) => None,
-                            StrictText::Flag(true) => Some(STRICT[0].1),
+                            StrictText::Flag(true) => Some(strict(STRICT_DEFAULT).map_err(Failure::usage)?),
                             StrictText::Rules(rules) => Some(strict(rules).map_err(Failure::usage)?),
                         };
                     }
@@ -196,24 +197,34 @@ fn poison(text: &str) -> Result<u32, Failure> {
     })
 }
 
-/// The rules of `--strict`, by their names.
-const STRICT: [(&str, Strict); 2] =
-    [("lds", Strict { lds: true, buffers: false }), ("buffers", Strict { lds: false, buffers: true })];
+/// A rule of `--strict`: its name, and its field.
+type Rule = (&'static str, fn(&mut Strict) -> &mut bool);
+
+/// The rules of `--strict`.
+const STRICT: [Rule; 3] = [
+    ("lds", |strict| &mut strict.lds),
+    ("images", |strict| &mut strict.images),
+    ("buffers", |strict| &mut strict.buffers),
+];
+
+/// The rules of `--strict` without a value: those that no program breaks on purpose.
+const STRICT_DEFAULT: &str = "lds,images";
 
 /// Parses the rules of `--strict`, for clap.
 fn strict(text: &str) -> Result<Strict, String> {
-    text.split(',').try_fold(Strict::default(), |all, name| {
+    text.split(',').try_fold(Strict::default(), |mut all, name| {
         let (_, rule) = STRICT.iter().find(|(known, _)| *known == name.trim()).ok_or_else(|| {
             let names = STRICT.map(|(name, _)| name).join(", ");
             format!("there is no rule `{name}`; expected any of {names}", name = name.shown())
         })?;
-        Ok(Strict { lds: all.lds | rule.lds, buffers: all.buffers | rule.buffers })
+        *rule(&mut all) = true;
+        Ok(all)
     })
 }
 
 /// The rules as `--strict` accepts them; empty if there are none.
-fn strict_text(strict: Strict) -> String {
-    let has = |rule: Strict| (rule.lds && strict.lds) || (rule.buffers && strict.buffers);
-    let names: Vec<&str> = STRICT.iter().filter(|(_, rule)| has(*rule)).map(|(name, _)| *name).collect();
+fn strict_text(mut strict: Strict) -> String {
+    let names: Vec<&str> =
+        STRICT.iter().filter(|(_, rule)| *rule(&mut strict)).map(|(name, _)| *name).collect();
     names.join(",")
 }

@@ -61,12 +61,13 @@ fn head(stats: &LaunchStats, times: &[Duration]) -> String {
     )
 }
 
-/// Accesses that left LDS or the range of a buffer resource; empty if there were none.
+/// Accesses that left LDS, the range of a buffer resource or an image; empty if there were none.
 fn out_of_range(counts: &OutOfRange) -> String {
     let kinds = [
         (counts.lds, "beyond LDS"),
         (counts.lds_granule, "beyond the workgroup's LDS, in the rest of its last granule (modelled)"),
         (counts.buffer, "beyond the range of a buffer resource"),
+        (counts.image, "outside an image"),
     ];
     let mut label = "out of range";
     let mut text = String::new();

@@ -1,0 +1,88 @@
+//! Descriptors with what is computed once from them. Engines keep the last ones of an access,
+//! because most executions of an instruction have the same.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use super::descriptor::{DescriptorProblem, IDENTITY, Resource, Sampler, Select};
+use super::surface::{Layout, MAX_LEVELS};
+
+/// An image.
+#[derive(Debug)]
+pub(super) struct Image {
+    pub resource: Resource,
+    pub layout: Layout,
+    /// Whether components are the channels in their own order.
+    is_identity: bool,
+    /// Sizes of the levels of the view.
+    sizes: [[u32; 3]; MAX_LEVELS as usize],
+}
+
+impl Image {
+    fn new(resource: Resource) -> Image {
+        let mut sizes = [[0; 3]; MAX_LEVELS as usize];
+        for (level, size) in (0..=resource.levels.1 - resource.levels.0).zip(&mut sizes) {
+            *size = resource.size(level);
+        }
+        Image { layout: resource.layout(), is_identity: resource.select == IDENTITY, sizes, resource }
+    }
+
+    /// Size of a level of the view; zeros for a level that it lacks.
+    pub(super) fn size(&self, level: u32) -> [u32; 3] {
+        self.sizes.get(level as usize).copied().unwrap_or_default()
+    }
+
+    /// Address of a sample of a texel. The level counts from that of the memory, and the third
+    /// coordinate is the slice in memory.
+    #[inline(always)]
+    pub(super) fn address(&self, level: u32, texel: [u32; 3], sample: u32) -> u64 {
+        self.resource.base.wrapping_add(self.layout.offset(level, texel, sample))
+    }
+
+    /// The components that the resource selects from the channels of a texel; `one` is the
+    /// component 1.
+    #[inline(always)]
+    pub(super) fn selected(&self, channels: [u32; 4], one: u32) -> [u32; 4] {
+        if self.is_identity {
+            return channels;
+        }
+        self.resource.select.map(|select| match select {
+            Select::Zero => 0,
+            Select::One => one,
+            Select::Channel(n) => channels[usize::from(n) & 3],
+        })
+    }
+}
+
+/// The last descriptors of an access.
+#[derive(Debug, Default)]
+pub struct ImageCache {
+    image: RefCell<Option<([u32; 8], Arc<Image>)>>,
+    sampler: RefCell<Option<([u32; 4], Sampler)>>,
+}
+
+impl ImageCache {
+    /// The image that a resource describes.
+    pub(super) fn image(&self, words: &[u32; 8]) -> Result<Arc<Image>, DescriptorProblem> {
+        if let Some((known, image)) = &*self.image.borrow()
+            && known == words
+        {
+            return Ok(image.clone());
+        }
+        let image = Arc::new(Image::new(Resource::decode(words)?));
+        *self.image.borrow_mut() = Some((*words, image.clone()));
+        Ok(image)
+    }
+
+    /// The sampler with these words.
+    pub(super) fn sampler(&self, words: &[u32; 4]) -> Result<Sampler, DescriptorProblem> {
+        if let Some((known, sampler)) = &*self.sampler.borrow()
+            && known == words
+        {
+            return Ok(*sampler);
+        }
+        let sampler = Sampler::decode(words)?;
+        *self.sampler.borrow_mut() = Some((*words, sampler));
+        Ok(sampler)
+    }
+}
