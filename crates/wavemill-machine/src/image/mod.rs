@@ -8,11 +8,15 @@
 //! - `coordinates`: the cells of an address.
 //! - `texels`: checked memory.
 //! - `sample`: levels of detail, address modes, filters.
+//! - `levels`: contents of mip levels from those of a finer one.
+//! - `texel_buffer`: rows of texels for buffer instructions.
 
 mod coordinates;
 mod descriptor;
+mod levels;
 mod sample;
 mod surface;
+mod texel_buffer;
 mod texels;
 mod words;
 
@@ -30,7 +34,9 @@ pub use descriptor::{
     AddressMode, BorderColour, Compare, Descriptor, DescriptorProblem, Dimensions, IDENTITY, MipFilter,
     Reduction, Resource, Sampler, Select,
 };
+pub use levels::averaged;
 pub use surface::{BlockOrder, Layout, MAX_LEVELS, Surface, Tiling};
+pub use texel_buffer::TexelBuffer;
 
 /// A 32-bit value of each lane.
 pub type ImageRow = [u32; LANES];

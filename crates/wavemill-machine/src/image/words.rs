@@ -197,26 +197,18 @@ impl Resource {
         let mut words = [0; 8];
         let Surface { tiling, width, height, depth, levels, samples_log2, pitch, .. } = self.surface;
         let number_of = TYPES.into_iter().find(|(_, d)| *d == self.dimensions).map_or(0, |(code, _)| code);
-        let data = (0..64).find(|code| DataFormat::from_code(*code) == Some(self.format.data));
-        let number = (0..16).find(|code| TexelNumber::from_code(*code) == Some(self.format.number));
+        let (data, number) = format_codes(self.format);
         let view = if self.dimensions.has_samples() { (0, samples_log2) } else { self.levels };
         let order = BORDER_ORDERS.iter().position(|order| *order == self.border).unwrap_or(0);
         let mut put = |field: Field, value: u64| field.put(&mut words, value);
         put(BASE, self.base >> 8);
         put(MIN_LOD, self.min_level as u64);
-        put(DATA_FORMAT, data.unwrap_or(0).into());
-        put(NUM_FORMAT, number.unwrap_or(0).into());
+        put(DATA_FORMAT, data.into());
+        put(NUM_FORMAT, number.into());
         put(WIDTH, u64::from(width) - 1);
         put(HEIGHT, u64::from(height) - 1);
         for (field, select) in DST_SEL.into_iter().zip(self.select) {
-            put(
-                field,
-                match select {
-                    Select::Zero => 0,
-                    Select::One => 1,
-                    Select::Channel(n) => 4 + u64::from(n),
-                },
-            );
+            put(field, select_code(select).into());
         }
         put(BASE_LEVEL, view.0.into());
         put(LAST_LEVEL, view.1.into());
@@ -228,6 +220,22 @@ impl Resource {
         put(BASE_ARRAY, self.slices.0.into());
         put(MAX_MIP, u64::from(if self.dimensions.has_samples() { samples_log2 } else { levels - 1 }));
         words
+    }
+}
+
+/// The numbers of a data format and of its number format in resources of images and of buffers.
+pub(super) fn format_codes(format: TexelFormat) -> (u32, u32) {
+    let data = (0..64).find(|code| DataFormat::from_code(*code) == Some(format.data));
+    let number = (0..16).find(|code| TexelNumber::from_code(*code) == Some(format.number));
+    (data.unwrap_or(0), number.unwrap_or(0))
+}
+
+/// The number of a selection in resources of images and of buffers.
+pub(super) fn select_code(select: Select) -> u32 {
+    match select {
+        Select::Zero => 0,
+        Select::One => 1,
+        Select::Channel(n) => 4 + u32::from(n),
     }
 }
 
