@@ -223,27 +223,22 @@ impl ImageDesc {
     }
 
     fn why_not_levels(&self) -> Option<String> {
-        let most = self.most_levels();
+        let halved = self.dimensions.axes();
+        let most = self.size[..halved].iter().max().map_or(1, |n| n.max(&1).ilog2() + 1);
         if self.levels == 0 || self.levels > most {
-            let [width, height, depth] = self.size;
+            let size = self.size[..halved].iter().map(u32::to_string).collect::<Vec<_>>().join(" x ");
+            let last = most - 1;
             return Some(format!(
-                "{} mip levels; expected 1 to {most}, because level {} of {width} x {height} x {depth} has one texel",
+                "it has {} mip levels; expected 1 to {most}, because level {last} of {size} has one texel",
                 self.levels,
-                most - 1
             ));
         }
         None
     }
 
-    /// The most mip levels that the size allows.
-    fn most_levels(&self) -> u32 {
-        let halved = if self.dimensions == Dimensions::D3 { 3 } else { 2 };
-        self.size[..halved].iter().max().map_or(1, |n| n.max(&1).ilog2() + 1)
-    }
-
     fn why_not_samples(&self) -> Option<String> {
         if ![1, 2, 4, 8, 16].contains(&self.samples) {
-            return Some(format!("{} samples a texel; expected 1, 2, 4, 8 or 16", self.samples));
+            return Some(format!("a texel has {} samples; expected 1, 2, 4, 8 or 16", self.samples));
         }
         let problem = match (self.samples > 1, self.dimensions.has_samples()) {
             (true, true) if self.levels > 1 => "an image with several samples has one level",
@@ -612,11 +607,11 @@ mod tests {
             ),
             (
                 ImageDesc { levels: 4, ..desc },
-                "4 mip levels; expected 1 to 3, because level 2 of 4 x 4 x 1 has one texel",
+                "it has 4 mip levels; expected 1 to 3, because level 2 of 4 x 4 has one texel",
             ),
-            (ImageDesc { levels: 0, ..desc }, "0 mip levels; expected 1 to 3"),
+            (ImageDesc { levels: 0, ..desc }, "it has 0 mip levels; expected 1 to 3"),
             (ImageDesc { levels: 2, tiling: Tiling::ALL[1].2, ..desc }, "blocks of 256 bytes"),
-            (ImageDesc { samples: 3, ..desc }, "3 samples a texel; expected 1, 2, 4, 8 or 16"),
+            (ImageDesc { samples: 3, ..desc }, "a texel has 3 samples; expected 1, 2, 4, 8 or 16"),
             (ImageDesc { samples: 4, ..desc }, "only images of two dimensions"),
             (ImageDesc { dimensions: Dimensions::Samples, ..desc }, "has 2, 4, 8 or 16"),
             (

@@ -126,9 +126,28 @@ impl Special {
         }
         match TYPES.iter().find(|one| one.name == ty) {
             Some(ty) => image(ty, inside).map(|spec| Some(Special::Image(spec))),
+            None if ty.starts_with("image") => Err(no_type(ty)),
             None => Ok(None),
         }
     }
+}
+
+/// The failure for a type that looks like one of images.
+fn no_type(ty: &str) -> Failure {
+    let names = TYPES.iter().map(|ty| ty.name);
+    // A type of OpenCL C, with or without its end.
+    let spelled = declared(ty).is_some() || declared(&format!("{ty}_t")).is_some();
+    let hint = if spelled {
+        let of = template("name", Some(&format!("{}_t", ty.trim_end_matches("_t"))));
+        format!("; did you mean {of}?")
+    } else {
+        closest(ty, names.clone()).map_or(String::new(), |near| format!("; did you mean `{near}`?"))
+    };
+    Failure::usage(format!(
+        "there is no type `{}`; types of images are {}{hint}",
+        ty.shown(),
+        names.collect::<Vec<_>>().join(", ")
+    ))
 }
 
 fn parts(inside: Option<&str>) -> impl Iterator<Item = &str> {
@@ -232,7 +251,7 @@ fn sized(ty: &Type, text: &str, parts: &[u32]) -> Result<[u32; 3], Failure> {
         (Dimensions::D3 | Dimensions::D2Array | Dimensions::Cube, [w, h, d]) => [*w, *h, *d],
         _ => {
             return Err(Failure::usage(format!(
-                "`{}` is not the size of an {}; expected {}, such as {}",
+                "`{}` is not a size of {}; expected {}, such as {}",
                 text.shown(),
                 ty.name,
                 ty.size.0,
@@ -453,7 +472,7 @@ fn check_type(parameter: &Known, spec: &ImageSpec) -> Result<(), Failure> {
     }
     let with = |samples: bool| if samples { " with several samples" } else { "" };
     Err(Failure::usage(format!(
-        "parameter `{name}` is `{type_name}` in the source, but the argument is an {}{}; expected {}",
+        "parameter `{name}` is `{type_name}` in the source, but the argument is {}{}; expected {}",
         spec.ty.name,
         with(has_samples),
         template(&parameter.name, Some(type_name)),
@@ -496,7 +515,7 @@ fn elements(desc: &ImageDesc, shape: &Shape, fill: &Fill) -> Result<Elements, Fa
     let all = desc.texels() * u64::from(desc.format.channels());
     fill.elements(element, all).map_err(|failure| match (given, desc.levels) {
         (Some(_), 2..) => failure.help(format!(
-            "Contents are the numbers of all mip levels, the first one first ({all}), or those of the first one              ({first})."
+            "Contents are the {all} numbers of all mip levels, the first level first, or the {first} of the first level."
         )),
         _ => failure,
     })
@@ -626,7 +645,10 @@ mod tests {
             ("x:image2d[4x4,5x5]", "`5x5`: the image already has a size"),
             ("x:image2d[r8,rg8]", "`rg8`: the image already has a format"),
             ("x:image2d[mips=2,mips=3]", "`mips=3`: the image already has a number of mip levels"),
-            ("x:image1d_buffer[4x4]", "expected WIDTH, such as 1024"),
+            ("x:image1d_buffer[4x4]", "`4x4` is not a size of image1d_buffer; expected WIDTH, such as 1024"),
+            ("x:image2d_t[r8,4x4]", "did you mean name:image2d[rgba8,64x64]=zeros?"),
+            ("x:image2d_msaa[r8,4x4]", "did you mean name:image2d[rgba8,64x64,samples=4]=zeros?"),
+            ("x:image2b", "types of images are image1d, image2d"),
         ] {
             let message = parse(text).unwrap_err();
             assert!(message.contains(part), "{message}");
