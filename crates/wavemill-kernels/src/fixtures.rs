@@ -92,8 +92,20 @@ pub fn fixture_at(target: Target, level: Level, object: &str) -> io::Result<Cow<
 /// # Errors
 /// Fails if its file cannot be read; the message has the path.
 pub fn hip_fixture(target: Target, level: Level, object: &str) -> io::Result<Vec<u8>> {
-    let path = path_of(target, level, &format!("hip/{object}"));
-    std::fs::read(&path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    read(&path_of(target, level, &format!("hip/{object}")))
+}
+
+/// The code object of that name for a target, which `kernels/images/build.sh` compiles from an
+/// OpenCL C source with images. Only gfx906 and gfx90a have image instructions.
+///
+/// # Errors
+/// Fails if its file cannot be read; the message has the path.
+pub fn image_fixture(target: Target, object: &str) -> io::Result<Vec<u8>> {
+    read(&path_of(target, Level::O2, &format!("images/{object}")))
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    std::fs::read(path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
 /// The path of an object's file.

@@ -14,7 +14,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 const TOOL_ABSENT: i32 = 3;
 
 /// The scripts, the objects that they compare, and the packages that they need.
-const SCRIPTS: [(&str, &str, &[&str], &str); 3] = [
+const SCRIPTS: [(&str, &str, &[&str], &str); 4] = [
     (
         "committed_objects_match_their_sources",
         "kernels/build.sh",
@@ -24,6 +24,12 @@ const SCRIPTS: [(&str, &str, &[&str], &str); 3] = [
     (
         "committed_hip_objects_match_their_sources",
         "kernels/hip/build.sh",
+        &["--check"],
+        "clang-22, lld-22, llvm-22 and rocm-device-libs",
+    ),
+    (
+        "committed_objects_with_images_match_their_sources",
+        "kernels/images/build.sh",
         &["--check"],
         "clang-22, lld-22, llvm-22 and rocm-device-libs",
     ),

@@ -36,6 +36,24 @@ pub enum Error {
     /// No image has the requested description.
     #[error("there is no such image: {0}")]
     Image(String),
+    /// Bytes that are not in the image.
+    #[error("{size} bytes at byte {offset} are not in the image, which has {total} bytes")]
+    ImageRange {
+        /// The first byte.
+        offset: u64,
+        /// Number of bytes.
+        size: usize,
+        /// Bytes of the image, without gaps.
+        total: u64,
+    },
+    /// Contents of another size than the first mip level.
+    #[error("expected the {expected} bytes of the first mip level, found {found} bytes")]
+    ImageLevel {
+        /// Bytes of the level, without gaps.
+        expected: u64,
+        /// Bytes of the contents.
+        found: usize,
+    },
     /// A file lacks the requested kernel, or has several matches.
     #[error(transparent)]
     Find(Box<FindError>),

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Format, Op};
 use wavemill_machine::image::{
-    self as machine, BorderColour, Compare, IDENTITY, Layout, MipFilter, Reduction, Resource, Select, Surface,
+    self as machine, BorderColour, Compare, IDENTITY, Layout, Reduction, Resource, Select, Surface,
+    TexelBuffer,
 };
 
 pub use wavemill_ir::{DataFormat, TexelFormat, TexelNumber};
-pub use wavemill_machine::image::{AddressMode, BlockOrder, Dimensions, Tiling};
+pub use wavemill_machine::image::{AddressMode, BlockOrder, Dimensions, MipFilter, Tiling};
 
 use crate::buffer::Buffer;
 use crate::guest::DeviceInner;
@@ -42,6 +43,7 @@ mod order {
     pub(super) const RGBA: (u32, [Select; 4]) = (8, IDENTITY);
     pub(super) const BGRA: (u32, [Select; 4]) = (9, [Channel(2), Channel(1), Channel(0), Channel(3)]);
     pub(super) const SRGBA: (u32, [Select; 4]) = (14, IDENTITY);
+    pub(super) const DEPTH: (u32, [Select; 4]) = (18, [Channel(0), Zero, Zero, Zero]);
 }
 
 macro_rules! formats {
@@ -99,6 +101,8 @@ formats! {
     "rgb565" D5_6_5 Unorm RGB 6;
     "rgb555" D1_5_5_5 Unorm RGB 5;
     "rgb101010" D2_10_10_10 Unorm RGB 7;
+    "depth16" D16 Unorm DEPTH 3;
+    "depth32f" D32 Float DEPTH 15;
 }
 
 impl ImageFormat {
@@ -121,8 +125,7 @@ impl ImageFormat {
         if channels.iter().all(|(_, bits)| bits % 8 == 0) { channels.len() as u32 } else { 1 }
     }
 
-    /// The stored number of the component red, if red, green and blue are stored apart; the order
-    /// may be turned around.
+    /// Whether a texel is four stored numbers in the order blue, green, red, alpha.
     #[must_use]
     pub fn is_turned(self) -> bool {
         self.select[0] == Select::Channel(2) && self.channels() == 4
@@ -132,7 +135,8 @@ impl ImageFormat {
 /// The size, format and arrangement of an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ImageDesc {
-    /// Its dimensions; several samples are not possible.
+    /// Its dimensions: [`Dimensions::Samples`] or [`Dimensions::SamplesArray`] with several samples
+    /// only.
     pub dimensions: Dimensions,
     /// The format of texels.
     pub format: ImageFormat,
@@ -140,12 +144,37 @@ pub struct ImageDesc {
     pub size: [u32; 3],
     /// How texels are arranged in memory.
     pub tiling: Tiling,
+    /// Mip levels. Each is half as large as the one before, rounded down, and at least 1.
+    pub levels: u32,
+    /// Samples of a texel: 1, 2, 4, 8 or 16.
+    pub samples: u32,
+    /// Whether kernels access it with buffer instructions, as an `image1d_buffer_t` of OpenCL: one
+    /// row of texels without gaps.
+    pub is_buffer: bool,
 }
 
 /// The largest width and height of an image, and the largest depth.
 const LARGEST: [u32; 3] = [1 << 14, 1 << 14, 1 << 13];
 
+/// The most texels of an image that is a buffer: what AMD's OpenCL allows.
+const MOST_IN_BUFFER: u32 = 1 << 27;
+
 impl ImageDesc {
+    /// A linear image of one level with one sample a texel. Size: width, height, and depth or
+    /// number of slices; 1 where there is no such dimension.
+    #[must_use]
+    pub fn new(dimensions: Dimensions, format: ImageFormat, size: [u32; 3]) -> ImageDesc {
+        ImageDesc {
+            dimensions,
+            format,
+            size,
+            tiling: Tiling::Linear,
+            levels: 1,
+            samples: 1,
+            is_buffer: false,
+        }
+    }
+
     fn surface(&self) -> Surface {
         let [width, height, depth] = self.size;
         let surface = Surface {
@@ -155,34 +184,82 @@ impl ImageDesc {
             height,
             depth,
             is_volume: self.dimensions == Dimensions::D3,
-            levels: 1,
-            samples_log2: 0,
+            levels: self.levels,
+            samples_log2: self.samples.trailing_zeros(),
             pitch: 0,
         };
-        Surface { pitch: surface.least_pitch(), ..surface }
+        // A texel buffer has no gaps.
+        Surface { pitch: if self.is_buffer { width } else { surface.least_pitch() }, ..surface }
     }
 
     /// Why no image has this description; `None` if one can be made.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
-        let too_large = (0..3).find(|n| self.size[*n] == 0 || self.size[*n] > LARGEST[*n]);
+        let largest = if self.is_buffer { [MOST_IN_BUFFER, 1, 1] } else { LARGEST };
+        let too_large = (0..3).find(|n| self.size[*n] == 0 || self.size[*n] > largest[*n]);
         if let Some(axis) = too_large {
             let what = ["width", "height", "depth"][axis];
-            return Some(format!("the {what} is {}; expected 1 to {}", self.size[axis], LARGEST[axis]));
+            return Some(format!("the {what} is {}; expected 1 to {}", self.size[axis], largest[axis]));
         }
         let unused = match self.dimensions {
             Dimensions::D1 => self.size[1] != 1 || self.size[2] != 1,
             Dimensions::D1Array => self.size[1] != 1,
-            Dimensions::D2 => self.size[2] != 1,
+            Dimensions::D2 | Dimensions::Samples => self.size[2] != 1,
             Dimensions::Cube => self.size[0] != self.size[1] || !self.size[2].is_multiple_of(6),
             _ => false,
         };
         if unused {
             return Some("the size has other dimensions than the image".to_owned());
         }
+        if let Some(problem) = self.why_not_levels().or_else(|| self.why_not_samples()) {
+            return Some(problem);
+        }
+        if self.is_buffer {
+            return self.why_no_buffer();
+        }
         // The machine knows which arrangements fit.
         let words = self.resource(0).encode();
         Resource::decode(&words).err().map(|problem| problem.to_string())
+    }
+
+    fn why_not_levels(&self) -> Option<String> {
+        let halved = self.dimensions.axes();
+        let most = self.size[..halved].iter().max().map_or(1, |n| n.max(&1).ilog2() + 1);
+        if self.levels == 0 || self.levels > most {
+            let size = self.size[..halved].iter().map(u32::to_string).collect::<Vec<_>>().join(" x ");
+            let last = most - 1;
+            return Some(format!(
+                "it has {} mip levels; expected 1 to {most}, because level {last} of {size} has one texel",
+                self.levels,
+            ));
+        }
+        None
+    }
+
+    fn why_not_samples(&self) -> Option<String> {
+        if ![1, 2, 4, 8, 16].contains(&self.samples) {
+            return Some(format!("a texel has {} samples; expected 1, 2, 4, 8 or 16", self.samples));
+        }
+        let problem = match (self.samples > 1, self.dimensions.has_samples()) {
+            (true, true) if self.levels > 1 => "an image with several samples has one level",
+            (true, false) => "only images of two dimensions and arrays of them have several samples",
+            (false, true) => "an image with several samples has 2, 4, 8 or 16",
+            _ => return None,
+        };
+        Some(problem.to_owned())
+    }
+
+    fn why_no_buffer(&self) -> Option<String> {
+        let texel = self.format.texel;
+        let problem =
+            if self.dimensions != Dimensions::D1 || self.tiling != Tiling::Linear || self.levels != 1 {
+                "an image that is a buffer has one dimension, one level, and is linear".to_owned()
+            } else if !DataFormat::OF_BUFFERS.contains(&texel.data) || texel.number == TexelNumber::Srgb {
+                format!("buffers have no texels of the format {}", self.format.name)
+            } else {
+                return None;
+            };
+        Some(problem)
     }
 
     fn resource(&self, base: u64) -> Resource {
@@ -197,20 +274,70 @@ impl ImageDesc {
             },
             dimensions: self.dimensions,
             surface,
-            levels: (0, 0),
+            levels: (0, self.levels - 1),
             slices: (0, if self.dimensions.has_slices() { surface.depth } else { 1 }),
             min_level: 0,
         }
     }
 
-    /// Texels of the image.
+    /// The words of the resource: of an image, or of a buffer and zeros.
+    fn words(&self, base: u64) -> [u32; 8] {
+        if !self.is_buffer {
+            return self.resource(base).encode();
+        }
+        let (format, select) = (self.format.texel, self.format.select);
+        let words = TexelBuffer { base, format, select, texels: self.size[0] }.encode();
+        std::array::from_fn(|n| words.get(n).copied().unwrap_or(0))
+    }
+
+    /// Width, height, and depth or number of slices of a mip level.
+    #[must_use]
+    pub fn level_size(&self, level: u32) -> [u32; 3] {
+        self.surface().size(level)
+    }
+
+    /// Texels of a mip level, each as often as it has samples.
+    fn level_texels(&self, level: u32) -> u64 {
+        let texels: u64 = self.level_size(level).into_iter().map(u64::from).product();
+        texels * u64::from(self.samples)
+    }
+
+    /// Texels of all levels, each as often as it has samples.
     #[must_use]
     pub fn texels(&self) -> u64 {
-        self.size.iter().map(|n| u64::from(*n)).product()
+        (0..self.levels).map(|level| self.level_texels(level)).sum()
+    }
+
+    /// Bytes before a mip level in [`Image::read_bytes`] and [`Image::write_bytes`].
+    #[must_use]
+    pub fn level_offset(&self, level: u32) -> u64 {
+        let texels: u64 = (0..level).map(|finer| self.level_texels(finer)).sum();
+        texels * u64::from(self.format.texel.data.bytes())
+    }
+
+    /// The bytes of all levels from those of level 0, for [`Image::write_bytes`]. A texel of a
+    /// level is the mean of the texels that it covers of the level before. sRGB is averaged as
+    /// linear light; integers are rounded to the nearest, ties to even.
+    ///
+    /// # Errors
+    /// [`Error::ImageLevel`] if the bytes are not those of level 0.
+    pub fn with_averaged_levels(&self, first: Vec<u8>) -> Result<Vec<u8>> {
+        let (expected, found) = (self.level_offset(1), first.len());
+        if found as u64 != expected {
+            return Err(Error::ImageLevel { expected, found });
+        }
+        let (mut all, mut start) = (first, 0);
+        for level in 1..self.levels {
+            let [from, to] = [level - 1, level].map(|level| self.level_size(level));
+            let next = machine::averaged(self.format.texel, &all[start..], from, to);
+            start = all.len();
+            all.extend(next);
+        }
+        Ok(all)
     }
 }
 
-/// Whether a target has image instructions, and whether it has samplers with levels of detail.
+/// Whether a target has image instructions.
 fn has_images(target: Target) -> bool {
     Op::ALL.iter().any(|op| op.row().format == Format::Mimg && op.row().targets.contains(target))
 }
@@ -226,7 +353,7 @@ pub struct Image {
 
 impl Image {
     fn allocate(device: &Arc<DeviceInner>, name: &str, desc: &ImageDesc) -> Result<Image> {
-        if !has_images(device.target) {
+        if !desc.is_buffer && !has_images(device.target) {
             return Err(Error::Image(format!(
                 "{} has no image instructions; gfx900, gfx906, gfx908 and gfx90a have them",
                 device.target.name()
@@ -237,8 +364,8 @@ impl Image {
         }
         let layout = desc.surface().layout();
         let texels = Buffer::allocate(device, name, layout.bytes(), 1 << 16)?;
-        let resource = desc.resource(texels.address());
-        let words = device.abi.image_descriptor(&resource, desc.format.codes);
+        let resource = desc.words(texels.address());
+        let words = device.abi.image_descriptor(&resource, desc.format.codes, desc.size[0]);
         let descriptor = descriptor(device, &format!("{name} (descriptor)"), &words)?;
         Ok(Image { desc: *desc, layout: Arc::new(layout), texels, descriptor })
     }
@@ -265,42 +392,55 @@ impl Image {
         &self.texels
     }
 
-    /// Calls `f` for the pieces of guest memory that hold the bytes from `offset` on, counted in
-    /// rows without gaps: offset in guest memory, and range of the bytes.
+    /// Calls `f` for the pieces of guest memory that hold the bytes from `offset` on, counted
+    /// without gaps: offset in guest memory, and range of the bytes.
     fn pieces(
         &self,
         offset: u64,
         bytes: usize,
         mut f: impl FnMut(u64, std::ops::Range<usize>) -> Result<()>,
     ) -> Result<()> {
-        let texel = u64::from(self.desc.format.texel.data.bytes());
-        let [width, height, _] = self.desc.size.map(u64::from);
+        let desc = &self.desc;
+        let texel = u64::from(desc.format.texel.data.bytes());
+        let samples = u64::from(desc.samples);
+        // Where levels begin, and the end.
+        let starts: Vec<u64> = (0..=desc.levels).map(|level| desc.level_offset(level)).collect();
+        let total = starts[desc.levels as usize];
+        if offset.checked_add(bytes as u64).is_none_or(|end| end > total) {
+            return Err(Error::ImageRange { offset, size: bytes, total });
+        }
         let mut done = 0;
         while done < bytes {
             let at = offset + done as u64;
-            let (index, within) = (at / texel, at % texel);
+            // Levels have no gaps and at least a texel each, so this is the one that has the byte.
+            let level = starts.partition_point(|start| *start <= at) - 1;
+            let [width, height, _] = desc.level_size(level as u32).map(u64::from);
+            let (number, within) = ((at - starts[level]) / texel, (at - starts[level]) % texel);
+            let (index, sample) = (number / samples, (number % samples) as u32);
             let (x, row) = (index % width, index / width);
-            let whole = if self.desc.tiling == Tiling::Linear { width - x } else { 1 };
+            let whole = if desc.tiling == Tiling::Linear { width - x } else { 1 };
             let piece = ((whole * texel - within) as usize).min(bytes - done);
-            let place = [x, row % height, row / height].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-            f(self.layout.offset(0, place, 0) + within, done..done + piece)?;
+            // Coordinates are below the size, which has 32 bits.
+            let place = [x, row % height, row / height].map(|n| n as u32);
+            f(self.layout.offset(level as u32, place, sample) + within, done..done + piece)?;
             done += piece;
         }
         Ok(())
     }
 
-    /// Copies bytes into the image. Offsets count rows and slices without gaps.
+    /// Copies bytes into the image. Offsets count levels, slices, rows, texels and samples without
+    /// gaps, in this order.
     ///
     /// # Errors
-    /// [`Error::Memory`] if the image is shorter.
+    /// [`Error::ImageRange`] if the image is shorter.
     pub fn write_bytes(&self, offset: u64, from: &[u8]) -> Result<()> {
         self.pieces(offset, from.len(), |at, range| self.texels.write_bytes(at, &from[range]))
     }
 
-    /// Copies bytes out of the image. Offsets count rows and slices without gaps.
+    /// Copies bytes out of the image. Offsets count as for [`Image::write_bytes`].
     ///
     /// # Errors
-    /// [`Error::Memory`] if the image is shorter.
+    /// [`Error::ImageRange`] if the image is shorter.
     pub fn read_bytes(&self, offset: u64, into: &mut [u8]) -> Result<()> {
         self.pieces(offset, into.len(), |at, range| self.texels.read_bytes(at, &mut into[range]))
     }
@@ -315,12 +455,14 @@ pub struct SamplerDesc {
     pub linear: bool,
     /// Whether coordinates go from 0 to 1; otherwise, they count texels.
     pub normalised: bool,
+    /// The mip levels that a sample uses.
+    pub mip: MipFilter,
 }
 
 impl Default for SamplerDesc {
-    /// The nearest texel, coordinates that count texels, the texel at the edge.
+    /// The nearest texel of the nearest level, coordinates that count texels, the texel at the edge.
     fn default() -> Self {
-        SamplerDesc { address: AddressMode::Clamp, linear: false, normalised: false }
+        SamplerDesc { address: AddressMode::Clamp, linear: false, normalised: false, mip: MipFilter::Point }
     }
 }
 
@@ -343,7 +485,7 @@ impl Sampler {
             bias: 0,
             bilinear: [desc.linear; 2],
             linear_depth: None,
-            mip: MipFilter::None,
+            mip: desc.mip,
             rounds_first: false,
             border: BorderColour::TransparentBlack,
         };
@@ -393,42 +535,111 @@ mod tests {
 
     use super::*;
 
+    fn device(target: &str) -> Device {
+        Device::new(&TargetId::parse(target).unwrap()).unwrap()
+    }
+
+    fn format(name: &str) -> ImageFormat {
+        ImageFormat::from_name(name).unwrap()
+    }
+
     #[test]
     fn bytes_come_back_from_every_arrangement() {
-        let device = Device::new(&TargetId::parse("gfx906").unwrap()).unwrap();
-        for (_, _, tiling) in Tiling::ALL {
-            let format = ImageFormat::from_name("rgba8").unwrap();
-            let desc = ImageDesc { dimensions: Dimensions::D2Array, format, size: [13, 7, 2], tiling };
-            let image = device.image("image", &desc).unwrap();
-            let bytes: Vec<u8> = (0..desc.texels() * 4).map(|n| (n * 7 % 251) as u8).collect();
-            // In pieces that end within texels.
-            for (n, piece) in bytes.chunks(51).enumerate() {
-                image.write_bytes(51 * n as u64, piece).unwrap();
+        let device = device("gfx906");
+        for (_, name, tiling) in Tiling::ALL {
+            let plain =
+                ImageDesc { tiling, ..ImageDesc::new(Dimensions::D2Array, format("rgba8"), [13, 7, 2]) };
+            let blocks = tiling != Tiling::Linear;
+            let large = blocks && !name.starts_with("256b");
+            for desc in [
+                Some(plain),
+                (!blocks || large).then_some(ImageDesc { levels: 4, ..plain }),
+                large.then_some(ImageDesc { dimensions: Dimensions::SamplesArray, samples: 4, ..plain }),
+            ]
+            .into_iter()
+            .flatten()
+            {
+                let image = device.image("image", &desc).unwrap();
+                let total = desc.texels() * 4;
+                let bytes: Vec<u8> = (0..total).map(|n| (n * 7 % 251) as u8).collect();
+                // In pieces that end within texels.
+                for (n, piece) in bytes.chunks(51).enumerate() {
+                    image.write_bytes(51 * n as u64, piece).unwrap();
+                }
+                let mut back = vec![0; bytes.len()];
+                image.read_bytes(0, &mut back).unwrap();
+                assert!(back == bytes, "{desc:?}");
+                let error = image.write_bytes(total - 1, &[0; 2]).unwrap_err().to_string();
+                assert_eq!(
+                    error,
+                    format!("2 bytes at byte {} are not in the image, which has {total} bytes", total - 1)
+                );
             }
-            let mut back = vec![0; bytes.len()];
-            image.read_bytes(0, &mut back).unwrap();
-            assert!(back == bytes, "{tiling:?}");
-            assert!(image.write_bytes(bytes.len() as u64 + (1 << 20), &[0]).is_err());
         }
     }
 
     #[test]
+    fn levels_follow_each_other() {
+        let desc = ImageDesc { levels: 3, ..ImageDesc::new(Dimensions::D3, format("rg8"), [5, 4, 3]) };
+        let sizes: Vec<[u32; 3]> = (0..3).map(|level| desc.level_size(level)).collect();
+        assert_eq!(sizes, [[5, 4, 3], [2, 2, 1], [1, 1, 1]]);
+        assert_eq!([1, 2, 3].map(|level| desc.level_offset(level)), [120, 128, 130]);
+        let desc = ImageDesc { levels: 2, ..ImageDesc::new(Dimensions::D1, format("r8ui"), [4, 1, 1]) };
+        assert_eq!(desc.with_averaged_levels(vec![1, 3, 10, 20]).unwrap(), [1, 3, 10, 20, 2, 15]);
+        let error = desc.with_averaged_levels(vec![1]).unwrap_err().to_string();
+        assert_eq!(error, "expected the 4 bytes of the first mip level, found 1 bytes");
+    }
+
+    #[test]
     fn what_cannot_be_is_refused() {
-        let format = ImageFormat::from_name("r8").unwrap();
-        let desc = ImageDesc { dimensions: Dimensions::D2, format, size: [4, 4, 1], tiling: Tiling::Linear };
+        let desc = ImageDesc::new(Dimensions::D2, format("r8"), [4, 4, 1]);
         assert_eq!(desc.problem(), None);
+        let blocks = Tiling::ALL[3].2;
+        let buffer =
+            ImageDesc { is_buffer: true, ..ImageDesc::new(Dimensions::D1, format("r8"), [1 << 20, 1, 1]) };
+        assert_eq!(buffer.problem(), None);
         for (wrong, part) in [
             (ImageDesc { size: [0, 4, 1], ..desc }, "the width is 0; expected 1 to 16384"),
             (ImageDesc { size: [4, 4, 2], ..desc }, "other dimensions"),
             (
-                ImageDesc { dimensions: Dimensions::D1, size: [4, 1, 1], tiling: Tiling::ALL[3].2, ..desc },
+                ImageDesc { dimensions: Dimensions::D1, size: [4, 1, 1], tiling: blocks, ..desc },
                 "an image of one dimension is linear",
             ),
+            (
+                ImageDesc { levels: 4, ..desc },
+                "it has 4 mip levels; expected 1 to 3, because level 2 of 4 x 4 has one texel",
+            ),
+            (ImageDesc { levels: 0, ..desc }, "it has 0 mip levels; expected 1 to 3"),
+            (ImageDesc { levels: 2, tiling: Tiling::ALL[1].2, ..desc }, "blocks of 256 bytes"),
+            (ImageDesc { samples: 3, ..desc }, "a texel has 3 samples; expected 1, 2, 4, 8 or 16"),
+            (ImageDesc { samples: 4, ..desc }, "only images of two dimensions"),
+            (ImageDesc { dimensions: Dimensions::Samples, ..desc }, "has 2, 4, 8 or 16"),
+            (
+                ImageDesc { dimensions: Dimensions::Samples, samples: 4, ..desc },
+                "with several samples is not linear",
+            ),
+            (
+                ImageDesc { dimensions: Dimensions::Samples, samples: 4, levels: 2, tiling: blocks, ..desc },
+                "has one level",
+            ),
+            (
+                ImageDesc { size: [1 << 28, 1, 1], ..buffer },
+                "the width is 268435456; expected 1 to 134217728",
+            ),
+            (ImageDesc { format: format("srgba8"), ..buffer }, "buffers have no texels of the format srgba8"),
+            (ImageDesc { format: format("rgb565"), ..buffer }, "buffers have no texels of the format rgb565"),
+            (ImageDesc { levels: 2, ..buffer }, "one dimension, one level, and is linear"),
         ] {
-            assert!(wrong.problem().is_some_and(|problem| problem.contains(part)), "{wrong:?}");
+            assert!(
+                wrong.problem().is_some_and(|problem| problem.contains(part)),
+                "{wrong:?}: {:?}",
+                wrong.problem()
+            );
         }
-        let device = Device::new(&TargetId::parse("gfx942").unwrap()).unwrap();
+        let device = device("gfx942");
         let error = device.image("image", &desc).unwrap_err().to_string();
         assert!(error.contains("gfx942 has no image instructions"), "{error}");
+        // Buffer instructions access it.
+        assert!(device.image("image", &buffer).is_ok());
     }
 }

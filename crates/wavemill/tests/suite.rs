@@ -4,6 +4,7 @@ mod control;
 mod cooperative;
 mod faults;
 mod find;
+mod images;
 mod matrix;
 mod serialised;
 mod services;

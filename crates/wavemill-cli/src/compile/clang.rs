@@ -149,7 +149,15 @@ impl Clang {
                     .to_owned(),
             );
         }
-        said.contains("undefined symbol").then(|| {
+        if super::opencl::misses_samples(said) {
+            return Some(
+                "ROCm's device libraries have no functions for images with several samples. Assembly and LLVM's intrinsics \
+                 can load their samples."
+                    .to_owned(),
+            );
+        }
+        let is_undefined = said.contains("undefined symbol") || said.contains("undefined hidden symbol");
+        is_undefined.then(|| {
             "The kernel calls a function that neither the source nor the libraries on the line above define."
                 .to_owned()
         })

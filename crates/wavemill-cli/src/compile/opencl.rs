@@ -6,20 +6,37 @@ use super::clang::Clang;
 use super::{CompileArgs, Own, libraries};
 use crate::failure::Failure;
 
+/// OpenCL C's types of images and samplers.
+const TYPES: [&str; 13] = [
+    "image1d_t",
+    "image1d_array_t",
+    "image1d_buffer_t",
+    "image2d_t",
+    "image2d_array_t",
+    "image2d_depth_t",
+    "image2d_array_depth_t",
+    "image2d_msaa_t",
+    "image2d_array_msaa_t",
+    "image2d_msaa_depth_t",
+    "image2d_array_msaa_depth_t",
+    "image3d_t",
+    "sampler_t",
+];
+
 /// Whether a source has a word that only kernels with images need.
 fn names_images(source: &[u8]) -> bool {
-    const WORDS: [&[u8]; 7] = [
-        b"sampler_t",
-        b"image1d_t",
-        b"image2d_t",
-        b"image3d_t",
-        b"image1d_array_t",
-        b"image2d_array_t",
-        b"image1d_buffer_t",
-    ];
     let mut words = source.split(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_'));
-    words.any(|word| WORDS.contains(&word))
+    words.any(|word| TYPES.iter().any(|name| name.as_bytes() == word))
 }
+
+/// Whether the linker misses functions of images with several samples.
+pub(super) fn misses_samples(said: &str) -> bool {
+    said.contains("undefined hidden symbol") && said.contains("_msaa_")
+}
+
+/// Extensions that ROCm's runtime enables, or that types of images need. clang's own list for AMD's
+/// GPUs lacks them.
+const IMAGE_EXTENSIONS: &str = "-cl-ext=+cl_khr_depth_images,+cl_khr_gl_msaa_sharing";
 
 /// clang arguments for an OpenCL C kernel.
 ///
@@ -69,6 +86,23 @@ pub(super) fn arguments(
         )));
     };
     own.arguments.extend(["-mcode-object-version=5", "-Wno-linker-warnings"].map(Into::into));
+    if images {
+        own.arguments.extend(["-Xclang", IMAGE_EXTENSIONS].map(Into::into));
+    }
     libraries::link_device_libraries(&mut own, &folder, &["opencl.bc"], target)?;
     Ok(own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_of_images_is_found_as_a_word() {
+        for name in TYPES {
+            let source = format!("kernel void k(read_only {name} image) {{}}");
+            assert!(names_images(source.as_bytes()), "{name}");
+            assert!(!names_images(source.replace(name, &format!("my_{name}")).as_bytes()), "{name}");
+        }
+    }
 }

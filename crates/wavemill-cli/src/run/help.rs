@@ -8,7 +8,7 @@ Arguments of the kernel:
   name:type=value             a value: n:i32=1024, a:f32=-2.5, mask:u64=0xff
   name=local:4096             a __local pointer (dynamic LDS) of that many bytes; also local:4K
   name=&other                 the same buffer again, or a buffer of an earlier launch
-  name:image2d[rgba8,64x48]=@p.png   an image: a format, a size, contents
+  name:image2d[rgba8,64x48]=@p.png   an image: a format, a size, contents; also mips=4, samples=4
   name:sampler[linear]        a sampler: linear, normalized, repeat, ...
   name=null                   a null pointer
   name=bytes:00ff             a structure by value; also name=@file.bin

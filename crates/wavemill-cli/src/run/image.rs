@@ -5,20 +5,21 @@ use std::io::Cursor;
 use std::path::Path;
 
 use wavemill::image::{
-    AddressMode, DataFormat, Dimensions, ImageDesc, ImageFormat, SamplerDesc, TexelNumber, Tiling,
+    AddressMode, BlockOrder, DataFormat, Dimensions, ImageDesc, ImageFormat, MipFilter, SamplerDesc,
+    TexelNumber, Tiling,
 };
 use wavemill::{Arg, Buffer, Error, Image};
 
 use super::element::Element;
 use super::elements::Elements;
-use super::fill::Fill;
+use super::fill::{self, Fill};
 use super::parameters::Known;
 use super::plan::{Contents, Single};
 use super::spec::{ArgSpec, Init};
 use super::view::Shape;
 use crate::failure::Failure;
 use crate::input::{self, Shown as _};
-use crate::text::closest;
+use crate::text::{Extent, closest};
 
 /// An argument that is no buffer of elements, as the user describes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,23 +31,69 @@ pub(crate) enum Special {
 /// An image, as the user describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ImageSpec {
-    dimensions: Dimensions,
+    ty: &'static Type,
     /// `rgba8` if it is not given.
     format: Option<ImageFormat>,
     /// That of a picture if it is not given.
     size: Option<[u32; 3]>,
-    tiling: Tiling,
+    /// Linear if it is not given, or blocks of 64 KiB for texels of several samples.
+    tiling: Option<Tiling>,
+    /// Mip levels and samples; 1 if they are not given.
+    levels: Option<u32>,
+    samples: Option<u32>,
 }
 
-/// Names of images in arguments.
-const TYPES: [(&str, Dimensions); 6] = [
-    ("image1d", Dimensions::D1),
-    ("image2d", Dimensions::D2),
-    ("image3d", Dimensions::D3),
-    ("image1d_array", Dimensions::D1Array),
-    ("image2d_array", Dimensions::D2Array),
-    ("cube", Dimensions::Cube),
+/// A type of images in arguments: OpenCL C's without the end.
+#[derive(Debug, PartialEq)]
+struct Type {
+    name: &'static str,
+    dimensions: Dimensions,
+    is_buffer: bool,
+    /// The form of a size, and an example.
+    size: (&'static str, &'static str),
+}
+
+impl Type {
+    const fn new(name: &'static str, dimensions: Dimensions, size: (&'static str, &'static str)) -> Type {
+        Type { name, dimensions, is_buffer: false, size }
+    }
+}
+
+const TYPES: [Type; 7] = [
+    Type::new("image1d", Dimensions::D1, ("WIDTH", "64")),
+    Type::new("image2d", Dimensions::D2, ("WIDTHxHEIGHT", "64x64")),
+    Type::new("image3d", Dimensions::D3, ("WIDTHxHEIGHTxDEPTH", "64x64x2")),
+    Type::new("image1d_array", Dimensions::D1Array, ("WIDTHxSLICES", "64x2")),
+    Type::new("image2d_array", Dimensions::D2Array, ("WIDTHxHEIGHTxSLICES", "64x64x2")),
+    Type::new("cube", Dimensions::Cube, ("WIDTHxHEIGHT or WIDTHxHEIGHTxFACES", "64x64")),
+    Type { is_buffer: true, ..Type::new("image1d_buffer", Dimensions::D1, ("WIDTH", "1024")) },
 ];
+
+/// What the type of a parameter in the source says about its image.
+struct Declared {
+    ty: &'static Type,
+    has_depth: bool,
+    has_samples: bool,
+}
+
+/// The image that a type of OpenCL C declares, such as `image2d_array_depth_t`.
+fn declared(type_name: &str) -> Option<Declared> {
+    let name = type_name.strip_suffix("_t")?;
+    let (name, has_depth) = name.strip_suffix("_depth").map_or((name, false), |name| (name, true));
+    let (name, has_samples) = name.strip_suffix("_msaa").map_or((name, false), |name| (name, true));
+    let ty = TYPES.iter().find(|ty| ty.name == name)?;
+    Some(Declared { ty, has_depth, has_samples })
+}
+
+/// An argument for a parameter of a type of the source, to fill in.
+pub(super) fn template(name: &str, type_name: Option<&str>) -> String {
+    let declared = type_name.and_then(declared);
+    let Declared { ty, has_depth, has_samples } =
+        declared.unwrap_or(Declared { ty: &TYPES[1], has_depth: false, has_samples: false });
+    let format = if has_depth { "depth32f" } else { "rgba8" };
+    let samples = if has_samples { ",samples=4" } else { "" };
+    format!("{name}:{}[{format},{}{samples}]=zeros", ty.name, ty.size.1)
+}
 
 /// Names of address modes in arguments: OpenCL's.
 const MODES: [(&str, AddressMode); 4] = [
@@ -57,13 +104,10 @@ const MODES: [(&str, AddressMode); 4] = [
 ];
 
 /// The form of an image, for messages.
-const IMAGE_FORM: &str = "image2d[rgba8,640x480]: a format, a size, and optionally a swizzle mode";
+const IMAGE_FORM: &str =
+    "image2d[rgba8,640x480]: a format, a size, and optionally a swizzle mode, mips=LEVELS, samples=COUNT";
 /// The form of a sampler, for messages.
 const SAMPLER_FORM: &str = "sampler[linear,clamp_to_edge,normalized]";
-
-fn name_of(dimensions: Dimensions) -> &'static str {
-    TYPES.iter().find(|(_, one)| *one == dimensions).map_or("image2d", |(name, _)| name)
-}
 
 /// `640x480` as a size; `None` if it is not the form of one.
 fn size(text: &str) -> Option<Vec<u32>> {
@@ -80,11 +124,30 @@ impl Special {
         if ty == "sampler" {
             return sampler(inside).map(|desc| Some(Special::Sampler(desc)));
         }
-        match TYPES.iter().find(|(name, _)| *name == ty) {
-            Some((_, dimensions)) => image(*dimensions, inside).map(|spec| Some(Special::Image(spec))),
+        match TYPES.iter().find(|one| one.name == ty) {
+            Some(ty) => image(ty, inside).map(|spec| Some(Special::Image(spec))),
+            None if ty.starts_with("image") => Err(no_type(ty)),
             None => Ok(None),
         }
     }
+}
+
+/// The failure for a type that looks like one of images.
+fn no_type(ty: &str) -> Failure {
+    let names = TYPES.iter().map(|ty| ty.name);
+    // A type of OpenCL C, with or without its end.
+    let spelled = declared(ty).is_some() || declared(&format!("{ty}_t")).is_some();
+    let hint = if spelled {
+        let of = template("name", Some(&format!("{}_t", ty.trim_end_matches("_t"))));
+        format!("; did you mean {of}?")
+    } else {
+        closest(ty, names.clone()).map_or(String::new(), |near| format!("; did you mean `{near}`?"))
+    };
+    Failure::usage(format!(
+        "there is no type `{}`; types of images are {}{hint}",
+        ty.shown(),
+        names.collect::<Vec<_>>().join(", ")
+    ))
 }
 
 fn parts(inside: Option<&str>) -> impl Iterator<Item = &str> {
@@ -100,8 +163,11 @@ fn sampler(inside: Option<&str>) -> Result<SamplerDesc, Failure> {
             ("nearest", _) => desc.linear = false,
             ("normalized", _) => desc.normalised = true,
             ("unnormalized", _) => desc.normalised = false,
+            ("mip_nearest", _) => desc.mip = MipFilter::Point,
+            ("mip_linear", _) => desc.mip = MipFilter::Linear,
             _ => {
-                let words = ["linear", "nearest", "normalized", "unnormalized"].into_iter();
+                let words = ["linear", "nearest", "normalized", "unnormalized", "mip_nearest", "mip_linear"];
+                let words = words.into_iter();
                 let words: Vec<&str> = words.chain(MODES.map(|(name, _)| name)).collect();
                 let hint = closest(part, words.iter().copied())
                     .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
@@ -116,57 +182,80 @@ fn sampler(inside: Option<&str>) -> Result<SamplerDesc, Failure> {
     Ok(desc)
 }
 
-fn image(dimensions: Dimensions, inside: Option<&str>) -> Result<ImageSpec, Failure> {
-    let mut spec = ImageSpec { dimensions, format: None, size: None, tiling: Tiling::Linear };
+fn image(ty: &'static Type, inside: Option<&str>) -> Result<ImageSpec, Failure> {
+    let mut spec = ImageSpec { ty, format: None, size: None, tiling: None, levels: None, samples: None };
     for part in parts(inside) {
-        if let Some(format) = ImageFormat::from_name(part) {
-            spec.format = Some(format);
+        let (what, twice) = if let Some(format) = ImageFormat::from_name(part) {
+            ("format", spec.format.replace(format).is_some())
         } else if let Some((.., tiling)) = Tiling::ALL.iter().find(|(_, name, _)| *name == part) {
-            spec.tiling = *tiling;
+            ("swizzle mode", spec.tiling.replace(*tiling).is_some())
         } else if part.starts_with(|c: char| c.is_ascii_digit())
             && let Some(parts) = size(part)
         {
-            spec.size = Some(sized(dimensions, part, &parts)?);
+            ("size", spec.size.replace(sized(ty, part, &parts)?).is_some())
+        } else if let Some((key, value)) = part.split_once('=') {
+            let number = value.trim().parse::<u32>().ok().filter(|number| *number > 0);
+            let number = || {
+                number.ok_or_else(|| {
+                    Failure::usage(format!(
+                        "`{}`: expected a number from 1 on, such as {key}=4",
+                        part.shown()
+                    ))
+                })
+            };
+            match key.trim() {
+                "mips" => ("number of mip levels", spec.levels.replace(number()?).is_some()),
+                "samples" => ("number of samples", spec.samples.replace(number()?).is_some()),
+                other => {
+                    return Err(Failure::usage(format!(
+                        "`{}`: an image has no `{}`; expected mips=LEVELS or samples=COUNT",
+                        part.shown(),
+                        other.shown()
+                    )));
+                }
+            }
         } else {
-            let formats = ImageFormat::all().iter().map(|format| format.name);
-            let modes = Tiling::ALL.iter().map(|(_, name, _)| *name);
-            let hint = closest(part, formats.clone().chain(modes.clone()))
-                .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-            return Err(Failure::usage(format!(
-                "`{}` is neither a format nor a size nor a swizzle mode of an image; expected {IMAGE_FORM}{hint}",
-                part.shown()
-            ))
-            .help(format!(
-                "Formats: {}. Swizzle modes: {}.",
-                formats.collect::<Vec<_>>().join(", "),
-                modes.collect::<Vec<_>>().join(", ")
-            )));
+            return Err(no_part(part));
+        };
+        if twice {
+            return Err(Failure::usage(format!("`{}`: the image already has a {what}", part.shown())));
         }
     }
     Ok(spec)
 }
 
+/// The failure for a part between the brackets that describes nothing.
+fn no_part(part: &str) -> Failure {
+    let formats = ImageFormat::all().iter().map(|format| format.name);
+    let modes = Tiling::ALL.iter().map(|(_, name, _)| *name);
+    let hint = closest(part, formats.clone().chain(modes.clone()))
+        .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    Failure::usage(format!(
+        "`{}` is neither a format nor a size nor a swizzle mode of an image; expected {IMAGE_FORM}{hint}",
+        part.shown()
+    ))
+    .help(format!(
+        "Formats: {}. Swizzle modes: {}.",
+        formats.collect::<Vec<_>>().join(", "),
+        modes.collect::<Vec<_>>().join(", ")
+    ))
+}
+
 /// Width, height and depth from as many numbers as the dimensions have.
-fn sized(dimensions: Dimensions, text: &str, parts: &[u32]) -> Result<[u32; 3], Failure> {
-    let sizes = match (dimensions, parts) {
+fn sized(ty: &Type, text: &str, parts: &[u32]) -> Result<[u32; 3], Failure> {
+    let sizes = match (ty.dimensions, parts) {
         (Dimensions::D1, [w]) => [*w, 1, 1],
         (Dimensions::D1Array, [w, n]) => [*w, 1, *n],
         (Dimensions::D2, [w, h]) => [*w, *h, 1],
         (Dimensions::Cube, [w, h]) => [*w, *h, 6],
         (Dimensions::D3 | Dimensions::D2Array | Dimensions::Cube, [w, h, d]) => [*w, *h, *d],
         _ => {
-            let wanted = match dimensions {
-                Dimensions::D1 => "WIDTH",
-                Dimensions::D1Array => "WIDTHxSLICES",
-                Dimensions::D3 => "WIDTHxHEIGHTxDEPTH",
-                Dimensions::D2Array => "WIDTHxHEIGHTxSLICES",
-                Dimensions::Cube => "WIDTHxHEIGHT or WIDTHxHEIGHTxFACES",
-                _ => "WIDTHxHEIGHT",
-            };
             return Err(Failure::usage(format!(
-                "`{}` is not the size of an {}; expected {wanted}",
+                "`{}` is not a size of {}; expected {}, such as {}",
                 text.shown(),
-                name_of(dimensions)
+                ty.name,
+                ty.size.0,
+                ty.size.1
             )));
         }
     };
@@ -192,19 +281,37 @@ fn element(format: ImageFormat) -> Element {
     }
 }
 
-/// Shape of the numbers of an image: slices, rows, texels, channels.
-fn shape(name: &str, desc: &ImageDesc) -> Shape {
-    let [width, height, depth] = desc.size.map(u64::from);
+/// Shape of the numbers of a mip level: slices, rows, texels, samples, channels.
+fn shape(name: &str, desc: &ImageDesc, level: u32) -> Shape {
+    let [width, height, depth] = desc.level_size(level).map(u64::from);
     let mut dims = match desc.dimensions {
         Dimensions::D1 => vec![width],
         Dimensions::D1Array => vec![depth, width],
-        Dimensions::D2 => vec![height, width],
+        Dimensions::D2 | Dimensions::Samples => vec![height, width],
         _ => vec![depth, height, width],
     };
-    if desc.format.channels() > 1 {
-        dims.push(desc.format.channels().into());
-    }
+    let rest = [desc.samples, desc.format.channels()].map(u64::from);
+    dims.extend(rest.into_iter().filter(|n| *n > 1));
     Shape { name: name.to_owned(), element: element(desc.format), dims }
+}
+
+/// What is between the name of an image and the number of a mip level, in names of results.
+const LEVEL: &str = ".mip";
+
+/// The names of the mip levels of an image after the first one.
+pub(super) fn level_names(name: &str, desc: &ImageDesc) -> Vec<String> {
+    (1..desc.levels).map(|level| format!("{name}{LEVEL}{level}")).collect()
+}
+
+/// The image and the mip level that a name of a result means.
+pub(super) fn split_level(name: &str) -> Option<(&str, u32)> {
+    let (image, level) = name.rsplit_once(LEVEL)?;
+    Some((image, level.parse().ok()?))
+}
+
+/// Offset and shape of a mip level among the bytes of an image; `None` if there is no such level.
+pub(super) fn level(name: &str, desc: &ImageDesc, level: u32) -> Option<(u64, Shape)> {
+    (level < desc.levels).then(|| (desc.level_offset(level), shape(name, desc, level)))
 }
 
 /// A picture with four bytes a pixel.
@@ -297,33 +404,121 @@ pub(super) fn plan(parameter: &Known, argument: &ArgSpec, spec: &ImageSpec) -> R
             )));
         }
         (Some(size), _) => size,
-        (None, Some(picture)) if spec.dimensions == Dimensions::D2 => [picture.size[0], picture.size[1], 1],
+        (None, Some(picture)) if spec.ty.dimensions == Dimensions::D2 => {
+            [picture.size[0], picture.size[1], 1]
+        }
         _ => {
             return Err(Failure::usage(format!(
-                "the size of the image is missing; expected {name}:{}[{},640x480]=...",
-                name_of(spec.dimensions),
-                format.name
+                "the size of the image is missing; expected {name}:{}[{},{}]=...",
+                spec.ty.name, format.name, spec.ty.size.1
             )));
         }
     };
-    let desc = ImageDesc { dimensions: spec.dimensions, format, size, tiling: spec.tiling };
+    let desc = spec.desc(format, size);
     if let Some(problem) = desc.problem() {
         return Err(Failure::usage(format!("there is no such image: {problem}")));
     }
-    let shape = shape(&name, &desc);
+    check_type(parameter, spec)?;
+    let shape = shape(&name, &desc, 0);
     let contents = match (&picture, &argument.init) {
-        (Some(picture), _) => Contents::Made(Elements::bytes(shape.element, picture.texels(format)?)),
+        (Some(_), _) if desc.samples > 1 => {
+            return Err(Failure::usage(format!(
+                "a picture has one sample a texel, but the image has {}; expected numbers (.npy, .bin)",
+                desc.samples
+            )));
+        }
+        (Some(picture), _) => Contents::Made(averaged(&desc, shape.element, picture.texels(format)?)?),
         (None, Init::Open) => Contents::Fresh,
         (None, Init::Fill(fill)) if fill.is_zero(shape.element) => Contents::Zeros,
-        (None, Init::Fill(fill)) => Contents::Made(fill.elements(shape.element, shape.count())?),
+        (None, Init::Fill(fill)) => Contents::Made(elements(&desc, &shape, fill)?),
         (None, _) => {
             return Err(Failure::usage(format!(
                 "an image begins with contents; expected {name}:{}[...]=zeros or =@picture.png",
-                name_of(spec.dimensions)
+                spec.ty.name
             )));
         }
     };
     Ok(Single::Image { shape, contents, desc })
+}
+
+impl ImageSpec {
+    fn desc(&self, format: ImageFormat, size: [u32; 3]) -> ImageDesc {
+        let samples = self.samples.unwrap_or(1);
+        let dimensions = match (self.ty.dimensions, samples > 1) {
+            (Dimensions::D2, true) => Dimensions::Samples,
+            (Dimensions::D2Array, true) => Dimensions::SamplesArray,
+            (dimensions, _) => dimensions,
+        };
+        // Such an image is never linear.
+        let blocks = Tiling::Blocks { log2: 16, order: BlockOrder::Standard };
+        let usual = if samples > 1 { blocks } else { Tiling::Linear };
+        ImageDesc {
+            tiling: self.tiling.unwrap_or(usual),
+            levels: self.levels.unwrap_or(1),
+            samples,
+            is_buffer: self.ty.is_buffer,
+            ..ImageDesc::new(dimensions, format, size)
+        }
+    }
+}
+
+/// Checks that an image is of the type that the parameter has in the source.
+fn check_type(parameter: &Known, spec: &ImageSpec) -> Result<(), Failure> {
+    let Some(type_name) = &parameter.type_name else { return Ok(()) };
+    let Some(declared) = declared(type_name) else { return Ok(()) };
+    let has_samples = spec.samples.unwrap_or(1) > 1;
+    if (declared.ty, declared.has_samples) == (spec.ty, has_samples) {
+        return Ok(());
+    }
+    let with = |samples: bool| if samples { " with several samples" } else { "" };
+    Err(Failure::usage(format!(
+        "parameter `{name}` is `{type_name}` in the source, but the argument is {}{}; expected {}",
+        spec.ty.name,
+        with(has_samples),
+        template(&parameter.name, Some(type_name)),
+        name = parameter.name
+    )))
+}
+
+/// The numbers of all mip levels from those of the first one.
+fn averaged(desc: &ImageDesc, element: Element, first: Vec<u8>) -> Result<Elements, Failure> {
+    let all = if desc.levels > 1 { desc.with_averaged_levels(first) } else { Ok(first) };
+    all.map(|all| Elements::bytes(element, all)).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// The contents of an image: numbers of all mip levels, or a list or a file of those of the first
+/// one.
+fn elements(desc: &ImageDesc, shape: &Shape, fill: &Fill) -> Result<Elements, Failure> {
+    let (element, first) = (shape.element, shape.count());
+    let found = match fill {
+        Fill::List(numbers) => Some(vec![numbers.len() as u64]),
+        Fill::File(path) => Some(fill::read_file(path, Some(element))?.1),
+        _ => None,
+    };
+    if let (Some(path), Some(dims)) = (fill.file(), found.as_ref().filter(|dims| dims.len() > 1)) {
+        // A flat array has no order of rows and columns that could be wrong.
+        let of = |dims: &[u64]| dims.iter().copied().filter(|n| *n > 1).collect::<Vec<u64>>();
+        if of(dims) != of(&shape.dims) {
+            return Err(Failure::input(format!(
+                "`{}` has the shape {}, but the image has {}",
+                path.shown(),
+                Extent(dims),
+                Extent(&shape.dims)
+            ))
+            .help("Rows come first: an image of 640x480 with 4 channels has the shape 480 x 640 x 4."));
+        }
+    }
+    let given = found.map(|dims| dims.iter().product::<u64>());
+    if desc.levels > 1 && desc.samples == 1 && given == Some(first) {
+        return averaged(desc, element, fill.bytes(element, first)?);
+    }
+    let all = desc.texels() * u64::from(desc.format.channels());
+    fill.elements(element, all).map_err(|failure| match (given, desc.levels) {
+        (Some(_), 2..) => failure.help(format!(
+            "Contents are the {all} numbers of all mip levels, the first level first, or the {first} of the first level."
+        )),
+        _ => failure,
+    })
 }
 
 /// Memory of a launch that has a shape.
@@ -408,13 +603,32 @@ mod tests {
     }
 
     #[test]
+    fn templates_are_arguments() {
+        for (ty, text) in [
+            ("image2d_t", "x:image2d[rgba8,64x64]=zeros"),
+            ("image2d_array_depth_t", "x:image2d_array[depth32f,64x64x2]=zeros"),
+            ("image2d_array_msaa_depth_t", "x:image2d_array[depth32f,64x64x2,samples=4]=zeros"),
+            ("image1d_buffer_t", "x:image1d_buffer[rgba8,1024]=zeros"),
+            ("other", "x:image2d[rgba8,64x64]=zeros"),
+        ] {
+            assert_eq!(template("x", Some(ty)), text);
+            assert!(matches!(parse(text), Ok(Some(Special::Image(_)))), "{text}");
+        }
+    }
+
+    #[test]
     fn every_form() {
         let Ok(Some(Special::Image(spec))) = parse("src:image2d[rgba8,640x480,64kb_s]=@in.png") else {
             panic!("an image");
         };
-        assert_eq!((spec.dimensions, spec.size), (Dimensions::D2, Some([640, 480, 1])));
+        assert_eq!((spec.ty.dimensions, spec.size), (Dimensions::D2, Some([640, 480, 1])));
         assert_eq!(spec.format.map(|format| format.name), Some("rgba8"));
-        assert_eq!(spec.tiling.code(), 9);
+        assert_eq!(spec.tiling.map(Tiling::code), Some(9));
+        let Ok(Some(Special::Image(spec))) = parse("src:image2d_array[64x64x3, samples=8, mips=1]=zeros")
+        else {
+            panic!("an image");
+        };
+        assert_eq!((spec.levels, spec.samples, spec.tiling), (Some(1), Some(8), None));
         let Ok(Some(Special::Sampler(desc))) = parse("s:sampler[linear,repeat,normalized]") else {
             panic!("a sampler");
         };
@@ -424,6 +638,21 @@ mod tests {
         assert_eq!(spec.init, Init::Fill(Fill::File("base/photo.png".into())));
         assert!(parse("x:image2d[rgb8,4x4]").unwrap_err().contains("neither a format"));
         assert!(parse("x:image3d[rgba8,4x4]").unwrap_err().contains("expected WIDTHxHEIGHTxDEPTH"));
+        for (text, part) in [
+            ("x:image2d[mips=0]", "`mips=0`: expected a number from 1 on, such as mips=4"),
+            ("x:image2d[mips=many]=1", "`mips=many`: expected a number"),
+            ("x:image2d[levels=4]", "an image has no `levels`; expected mips=LEVELS or samples=COUNT"),
+            ("x:image2d[4x4,5x5]", "`5x5`: the image already has a size"),
+            ("x:image2d[r8,rg8]", "`rg8`: the image already has a format"),
+            ("x:image2d[mips=2,mips=3]", "`mips=3`: the image already has a number of mip levels"),
+            ("x:image1d_buffer[4x4]", "`4x4` is not a size of image1d_buffer; expected WIDTH, such as 1024"),
+            ("x:image2d_t[r8,4x4]", "did you mean name:image2d[rgba8,64x64]=zeros?"),
+            ("x:image2d_msaa[r8,4x4]", "did you mean name:image2d[rgba8,64x64,samples=4]=zeros?"),
+            ("x:image2b", "types of images are image1d, image2d"),
+        ] {
+            let message = parse(text).unwrap_err();
+            assert!(message.contains(part), "{message}");
+        }
         assert!(parse("x:sampler[lineal]").unwrap_err().contains("did you mean `linear`?"));
     }
 }

@@ -140,8 +140,9 @@ pub(super) fn plan_one(parameter: &Known, argument: &ArgSpec) -> Result<Single, 
         (ParameterKind::Image, None) if argument.init == Init::Null => return null(parameter, argument),
         (ParameterKind::Image, _) => {
             return Err(Failure::usage(format!(
-                "parameter `{name}` is an image; expected {name}:image2d[rgba8,640x480]=zeros or =@picture.png",
-                name = parameter.name
+                "parameter `{}` is an image; expected {} or =@picture.png",
+                parameter.name,
+                image::template(&parameter.name, parameter.type_name.as_deref())
             )));
         }
         (ParameterKind::Sampler, _) => {

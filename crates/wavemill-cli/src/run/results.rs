@@ -9,7 +9,7 @@ use super::buffers::Buffers;
 use super::element::Element;
 use super::ended::failure_of;
 use super::expect::{Difference, Prepared as PreparedExpectation};
-use super::image::Memory;
+use super::image::{self, Memory};
 use super::options::results::Wanted;
 use super::output::Output;
 use super::view::{self, Shape, View};
@@ -17,6 +17,7 @@ use super::watch::Watch;
 use crate::failure::Failure;
 use crate::input::Shown as _;
 use crate::message::{self, Kind};
+use crate::text::Plural;
 
 /// The standard output, with its first error; after the error, nothing is written. Files are
 /// written and expectations checked even if the reader of the output has gone.
@@ -96,45 +97,89 @@ impl Exported {
     }
 }
 
+/// The numbers that a name of a result means: a buffer, or a mip level of an image.
+struct Found {
+    /// Index of the buffer.
+    buffer: usize,
+    /// Byte of the buffer at which they begin.
+    start: u64,
+    shape: Shape,
+}
+
+impl Found {
+    fn find(name: &str, buffers: &Buffers<'_>) -> Result<Found, Failure> {
+        let list = &buffers.list;
+        if let Some(buffer) = buffers.position(name) {
+            return Ok(Found { buffer, start: 0, shape: list[buffer].shape.clone() });
+        }
+        let desc = |image: &str| buffers.position(image).and_then(|at| Some((at, list[at].image?)));
+        if let Some((image, level)) = image::split_level(name)
+            && let Some((buffer, desc)) = desc(image)
+        {
+            return match image::level(name, &desc, level) {
+                Some((start, shape)) => Ok(Found { buffer, start, shape }),
+                None => Err(Failure::usage(format!(
+                    "there is no mip level {level} of `{}`, which has {}",
+                    image.shown(),
+                    Plural(desc.levels.into(), "level")
+                ))),
+            };
+        }
+        let names: Vec<String> = list
+            .iter()
+            .flat_map(|buffer| {
+                let name = &buffer.shape.name;
+                let levels = buffer.image.map_or(Vec::new(), |desc| image::level_names(name, &desc));
+                [vec![name.clone()], levels].concat()
+            })
+            .collect();
+        let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        Err(Failure::usage(format!(
+            "there is no buffer `{name}` among the arguments; the buffers are {has}",
+            name = name.shown()
+        )))
+    }
+
+    /// Copies bytes from an offset on, while there is time; `what` names the purpose.
+    fn reader<'a>(
+        &self,
+        buffers: &'a [(Shape, Memory)],
+        watch: &'a Watch,
+        what: impl Fn() -> String + 'a,
+    ) -> impl FnMut(u64, &mut [u8]) -> Result<(), Failure> + 'a {
+        let (memory, start) = (&buffers[self.buffer].1, self.start);
+        move |offset, into| {
+            watch.check(&what)?;
+            memory.read_bytes(start + offset, into).map_err(|error| failure_of(&error))
+        }
+    }
+}
+
 /// Something to print.
 struct Printed {
     title: String,
-    /// Index of the buffer.
-    buffer: usize,
+    found: Found,
     view: View,
     hex: bool,
 }
 
-/// Actions after a launch, checked before any launch runs. Buffers are indices.
+/// Actions after a launch, checked before any launch runs.
 pub(super) struct Checks<'a> {
     printed: Vec<Printed>,
     /// Whether to print exports, and whether in hexadecimal.
     exports: Option<bool>,
-    outputs: Vec<(usize, &'a Output)>,
-    expected: Vec<(usize, PreparedExpectation)>,
+    outputs: Vec<(Found, &'a Output)>,
+    expected: Vec<(Found, PreparedExpectation)>,
 }
 
 impl<'a> Checks<'a> {
     /// Checks that all requested buffers exist among the buffers planned so far.
     pub(super) fn of(wanted: &'a Wanted, buffers: &Buffers<'_>) -> Result<Self, Failure> {
-        let find = |name: &str| {
-            let found = buffers.list.iter().position(|buffer| buffer.shape.name == name);
-            found.ok_or_else(|| {
-                let names: Vec<&str> = buffers.list.iter().map(|buffer| buffer.shape.name.as_str()).collect();
-                let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                Failure::usage(format!(
-                    "there is no buffer `{name}` among the arguments; the buffers are {has}",
-                    name = name.shown()
-                ))
-            })
-        };
-        let shape = |index: usize| &buffers.list[index].shape;
+        let find = |name: &str| Found::find(name, buffers);
         let mut checks =
             Checks { printed: Vec::new(), exports: None, outputs: Vec::new(), expected: Vec::new() };
         for text in &wanted.print {
-            let is_exports = |plain: &str| {
-                plain.trim() == EXPORTS && buffers.list.iter().all(|buffer| buffer.shape.name != EXPORTS)
-            };
+            let is_exports = |plain: &str| plain.trim() == EXPORTS && buffers.position(EXPORTS).is_none();
             if let Ok((plain, hex)) = view::split_format(text)
                 && is_exports(plain)
             {
@@ -144,23 +189,26 @@ impl<'a> Checks<'a> {
             let prepare = || {
                 let (plain, hex) = view::split_format(text)?;
                 let (name, inside) = view::split(plain)?;
-                let buffer = find(name)?;
-                let view = View::parse(shape(buffer), inside)?;
-                Ok(Printed { title: plain.trim().to_owned(), buffer, view, hex })
+                let found = find(name)?;
+                let view = View::parse(&found.shape, inside)?;
+                Ok(Printed { title: plain.trim().to_owned(), found, view, hex })
             };
             let printed = prepare()
                 .map_err(|failure: Failure| failure.within(format_args!("--print {}", text.shown())));
             checks.printed.push(printed?);
         }
         for output in &wanted.out {
-            let buffer = find(&output.buffer)
-                .and_then(|buffer| output.check(shape(buffer)).map(|()| buffer))
+            let found = find(&output.buffer)
+                .and_then(|found| output.check(&found.shape).map(|()| found))
                 .map_err(|failure| failure.within("--out"))?;
-            checks.outputs.push((buffer, output));
+            checks.outputs.push((found, output));
         }
         for expectation in &wanted.expect {
             let prepared = find(&expectation.buffer)
-                .and_then(|buffer| Ok((buffer, expectation.prepare(shape(buffer))?)))
+                .and_then(|found| {
+                    let prepared = expectation.prepare(&found.shape)?;
+                    Ok((found, prepared))
+                })
                 .map_err(|failure| failure.within(format_args!("--expect {}", expectation.text.shown())))?;
             checks.expected.push(prepared);
         }
@@ -174,7 +222,7 @@ impl<'a> Checks<'a> {
 
     /// Checks that missing files can be created.
     pub(super) fn check_folders(&self) -> Result<(), Failure> {
-        let check = |(_, output): &(usize, &Output)| output.check_folder();
+        let check = |(_, output): &(Found, &Output)| output.check_folder();
         self.outputs.iter().try_for_each(check).map_err(|failure| failure.within("--out"))
     }
 
@@ -189,22 +237,19 @@ impl<'a> Checks<'a> {
         label: impl Fn(Difference) -> Difference,
     ) -> Result<(), Failure> {
         for one in &self.printed {
-            let (shape, buffer) = &buffers[one.buffer];
-            let read = reader(buffer, watch, || format!("printed `{}`", one.title.shown()));
-            view::print(&one.title, shape, &one.view, one.hex, read, |text| out.write(text))?;
+            let read = one.found.reader(buffers, watch, || format!("printed `{}`", one.title.shown()));
+            view::print(&one.title, &one.found.shape, &one.view, one.hex, read, |text| out.write(text))?;
         }
         if let Some(hex) = self.exports {
             exports.print(hex, out)?;
         }
-        for (buffer, output) in &self.outputs {
-            let (shape, buffer) = &buffers[*buffer];
-            let read = reader(buffer, watch, || format!("wrote `{}`", output.file().shown()));
-            let file = output.write(shape, read)?;
+        for (found, output) in &self.outputs {
+            let read = found.reader(buffers, watch, || format!("wrote `{}`", output.file().shown()));
+            let file = output.write(&found.shape, read)?;
             message::say(Kind::Output, &format!("wrote {file}"));
         }
-        for (buffer, prepared) in &self.expected {
-            let (shape, buffer) = &buffers[*buffer];
-            let read = reader(buffer, watch, || format!("compared `{}`", shape.name.shown()));
+        for (found, prepared) in &self.expected {
+            let read = found.reader(buffers, watch, || format!("compared `{}`", found.shape.name.shown()));
             match prepared.check(read)? {
                 Ok(message) => out.write(&format!("{message}\n")),
                 Err(difference) => wrong.push(label(difference)),
@@ -212,18 +257,6 @@ impl<'a> Checks<'a> {
         }
         out.flush();
         Ok(())
-    }
-}
-
-/// Copies bytes of a buffer from an offset on, while there is time; `what` names the purpose.
-fn reader<'a>(
-    buffer: &'a Memory,
-    watch: &'a Watch,
-    what: impl Fn() -> String + 'a,
-) -> impl FnMut(u64, &mut [u8]) -> Result<(), Failure> + 'a {
-    move |offset, into| {
-        watch.check(&what)?;
-        buffer.read_bytes(offset, into).map_err(|error| failure_of(&error))
     }
 }
 

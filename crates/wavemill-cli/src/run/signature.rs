@@ -8,6 +8,7 @@ use wavemill::Kernel;
 use wavemill::module::ParameterKind;
 
 use super::element::type_of_size;
+use super::image;
 use super::parameters::Known;
 use super::spec::ArgSpec;
 use crate::text::quoted;
@@ -61,16 +62,7 @@ fn template(parameter: &Known) -> String {
     match (&parameter.kind, element) {
         _ if parameter.triton_scratch => format!("{name}=null"),
         (ParameterKind::Local, _) => format!("{name}=local:4096"),
-        (ParameterKind::Image, _) => {
-            let ty = parameter.type_name.as_deref().and_then(|ty| ty.strip_suffix("_t"));
-            let size = match ty {
-                Some("image1d") => "64",
-                Some("image1d_array") => "64x2",
-                Some("image3d" | "image2d_array") => "64x64x2",
-                _ => "64x64",
-            };
-            format!("{name}:{}[rgba8,{size}]=zeros", ty.unwrap_or("image2d"))
-        }
+        (ParameterKind::Image, _) => image::template(name, parameter.type_name.as_deref()),
         (ParameterKind::Sampler, _) => format!("{name}:sampler[nearest,clamp_to_edge]"),
         (_, Some(element)) if pointer => format!("{name}:{}[1024]=zeros", element.name()),
         (_, None) if pointer => format!("{name}:TYPE[1024]=zeros"),

@@ -154,6 +154,16 @@ fn no_number(declared: &str, text: &str, failure: Failure) -> Failure {
     }
 }
 
+/// Splits an argument at the first `=` that is not between brackets.
+fn split_contents(text: &str) -> Option<(&str, &str)> {
+    let mut inside = false;
+    let at = text.find(|c| {
+        inside = c == '[' || inside && c != ']';
+        c == '=' && !inside
+    });
+    at.map(|at| (&text[..at], &text[at + 1..]))
+}
+
 impl ArgSpec {
     /// The argument as the user wrote it, for messages.
     pub(crate) fn shown(&self) -> String {
@@ -176,7 +186,7 @@ impl ArgSpec {
             special: None,
             init: Init::Open,
         };
-        let declared = match text.split_once('=') {
+        let declared = match split_contents(text) {
             Some((declared, init)) => {
                 let value = match image::file_contents(init, base) {
                     Some(file) => Ok(file),

@@ -20,6 +20,13 @@ const HIP: [Tool; 4] = [
     Tool::File("/usr/include/hip/hip_runtime.h", "libamdhip64-dev"),
 ];
 
+/// Requirements of OpenCL C with images, as in Debian.
+const IMAGES: [Tool; 3] = [
+    Tool::Clang,
+    Tool::Program("ld.lld-22"),
+    Tool::File("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode/opencl.bc", "rocm-device-libs"),
+];
+
 /// A launch of `saxpy` of the examples, whose result is `y = 2 x + y` for `x = 0, 1, ...` and `y = 1`.
 const SAXPY: [&str; 10] = [
     "--grid",
@@ -57,6 +64,10 @@ pub(crate) fn add(suite: &mut Suite) {
     suite.oracle_test("names that look like options", &OPENCL, names_like_options);
     suite.oracle_test("global offsets", &OPENCL, global_offsets);
     suite.oracle_test("global offsets with ROCm's library", &HIP, global_offsets_of_rocm);
+    for target in ["gfx906", "gfx90a"] {
+        suite.oracle_test(format!("images of OpenCL C for {target}"), &IMAGES, move || images(target));
+    }
+    suite.oracle_test("images of several samples", &IMAGES, images_of_samples);
 }
 
 /// A source of the examples, in its own folder with an empty folder for temporary files.
@@ -354,6 +365,75 @@ fn global_offsets_of_rocm() -> Result<(), Failed> {
     let output = expect(&folder, 0, &[&line[..], &["a:u64[3]", "--expect", "a=[5,6,0]"]].concat());
     contains(&err(&output), "/opencl.bc ")?;
     same(&err(&output).contains("warning: "), &false)
+}
+
+/// Kernels whose only words of images are the types of depths and of buffers, and a sum of reads.
+const IMAGE_KERNELS: &str = "
+kernel void depth(read_only image2d_depth_t image, global float *out) { out[0] = read_imagef(image, (int2)(1, 0)); }
+kernel void depths(read_only image2d_array_depth_t image, global float *out) {
+    out[0] = read_imagef(image, (int4)(1, 0, 1, 0));
+}
+kernel void buffer(read_only image1d_buffer_t image, global float *out) { out[0] = read_imagef(image, 2).y; }
+";
+
+fn images(target: &str) -> Result<(), Failed> {
+    // The blur of a picture of one colour is the same picture.
+    let folder = example(&format!("compiled_images_{target}"), "images.cl")?;
+    let line = [
+        "run",
+        "images.cl",
+        "--target",
+        target,
+        "--kernel",
+        "blur",
+        "--global-size",
+        "8x8",
+        "--block",
+        "8x8",
+    ];
+    let args = ["from:image2d[rgba8,8x8]=100", "smooth:sampler[linear,normalized]", "to:image2d[bgra8,8x8]"];
+    expect(&folder, 0, &[&line[..], &args, &["radius=3", "--expect", "to=100"]].concat());
+    // A file for each, because one type must be enough to find the right library.
+    for (kernel, image, expected) in [
+        ("depth", "image2d[depth32f,2x1]=[1,2.5]", "out=2.5"),
+        ("depths", "image2d_array[depth32f,2x1x2]=[1,2,3,4.5]", "out=4.5"),
+        ("buffer", "image1d_buffer[rg32f,3]=iota", "out=5"),
+    ] {
+        let end = IMAGE_KERNELS.find(&format!("kernel void {kernel}(")).ok_or("a kernel")?;
+        let source = &IMAGE_KERNELS[end..];
+        folder.file("k.cl", &source[..source[1..].find("kernel").map_or(source.len(), |at| at + 1)]);
+        let line = ["run", "k.cl", "--target", target, "--grid", "1", "--block", "1"];
+        let image = format!("image:{image}");
+        expect(&folder, 0, &[&line[..], &[&image, "out:f32[1]", "--expect", expected]].concat());
+    }
+    Ok(())
+}
+
+/// ROCm's libraries do not read them.
+fn images_of_samples() -> Result<(), Failed> {
+    let folder = Folder::new("compiled_images_samples");
+    folder.file(
+        "k.cl",
+        "#pragma OPENCL EXTENSION cl_khr_gl_msaa_sharing : enable
+kernel void k(read_only image2d_msaa_t image, global float4 *out) { out[0] = read_imagef(image, (int2)(0, 0), 1); }
+",
+    );
+    let args = [
+        "run",
+        "k.cl",
+        "--target",
+        "gfx906",
+        "--grid",
+        "1",
+        "--block",
+        "1",
+        "image:image2d[4x4,samples=2]",
+        "out[1]",
+    ];
+    contains(
+        &said(&folder, 3, &args),
+        "ROCm's device libraries have no functions for images with several samples",
+    )
 }
 
 fn assembly() -> Result<(), Failed> {

@@ -1,6 +1,6 @@
 //! Images and samplers as arguments: from pictures to kernels in assembly and back.
 
-use crate::common::{Folder, expect, out, said};
+use crate::common::{Folder, expect, out, repository, said};
 
 /// Copies texel (x, y) to (y, x), through a sampler if it has one: one work-item a texel.
 const SOURCE: &str = "
@@ -99,14 +99,17 @@ fn what_is_wrong_is_said() {
     let run = |code, args: &[&str]| said(&folder, code, &[&RUN[..], args].concat());
     let (from, to, s) = ("from:image2d=@in.png", "to:image2d[rgba8,8x8]", "s:sampler");
     for (args, part) in [
-        ([from, "to:f32[64]", s], "parameter `to` is an image; expected to:image2d[rgba8,640x480]=zeros"),
+        (
+            [from, "to:f32[64]", s],
+            "parameter `to` is an image; expected to:image2d[rgba8,64x64]=zeros or =@picture.png",
+        ),
         (
             [from, to, "s=1"],
             "parameter `s` is a sampler; expected s:sampler[linear,clamp_to_edge,normalized]",
         ),
         (
             [from, "to:image2d[rgba8]", s],
-            "the size of the image is missing; expected to:image2d[rgba8,640x480]=...",
+            "the size of the image is missing; expected to:image2d[rgba8,64x64]=...",
         ),
         (["from:image2d[rgba8,9x8]=@in.png", to, s], "the picture has 8 x 8 pixels, but the image has 9 x 8"),
         (
@@ -114,7 +117,21 @@ fn what_is_wrong_is_said() {
             "a picture has 8 bits for each channel, which is not the format rg16",
         ),
         ([from, "to:image1d[r8,64,64kb_s]", s], "an image of one dimension is linear"),
-        ([from, "to:image2d[rgba8,8x8x8]", s], "is not the size of an image2d; expected WIDTHxHEIGHT"),
+        ([from, "to:image2d[rgba8,8x8x8]", s], "`8x8x8` is not a size of image2d; expected WIDTHxHEIGHT"),
+        (
+            [from, "to:image3d[rgba8,8x8x8]", s],
+            "parameter `to` is `image2d_t` in the source, but the argument is image3d; \
+             expected to:image2d[rgba8,64x64]=zeros",
+        ),
+        (
+            [from, "to:image2d[rgba8,8x8,samples=4]", s],
+            "`image2d_t` in the source, but the argument is image2d with several samples",
+        ),
+        (
+            [from, "to:image2d[rgba8,8x8,mips=5]", s],
+            "it has 5 mip levels; expected 1 to 4, because level 3 of 8 x 8 has one texel",
+        ),
+        ([from, "to:image2d[rgba8,8x8,samples=4,linear]", s], "an image with several samples is not linear"),
         ([from, "to:image2d[rgba88,8x8]", s], "did you mean `rgba8`?"),
         ([from, to, "s:sampler[closest]"], "says nothing about a sampler"),
     ] {
@@ -245,4 +262,188 @@ fn texels_outside_are_counted() {
     assert_eq!((&fault["space"], &fault["image"]), (&serde_json::json!("image"), &image));
     assert_eq!(fault["lanes"][1], serde_json::json!({ "lane": 6, "coordinate": 9 }));
     assert_eq!(fault["lanes"].as_array().unwrap().len(), 24);
+}
+
+/// A folder with the kernels of a source of `kernels/images`.
+fn compiled(name: &str, target: &str, object: &str) -> Folder {
+    let folder = Folder::new(name);
+    let path = repository().join("kernels/bin").join(target).join("images").join(format!("{object}.co"));
+    folder.file("k.co", std::fs::read(path).unwrap());
+    folder
+}
+
+/// A launch of a kernel with one workgroup.
+fn launch<'a>(kernel: &'a str, items: &'a str) -> [&'a str; 8] {
+    ["run", "k.co", "--kernel", kernel, "--grid", "1", "--block", items]
+}
+
+/// Reads a 4 x 2 image at levels 0, 1 and 2, in the middle of its left half.
+const LEVELS: [&str; 4] = [
+    "smp:sampler[normalized]",
+    "at:f32[3,4]=[0.3,0.3,0,0,0.3,0.3,0,0,0.3,0.3,0,0]",
+    "level=[0,1,2]",
+    "out:f32[3,4]",
+];
+
+#[test]
+fn mip_levels_are_given_averaged_and_printed() {
+    let folder = compiled("images_mips", "gfx906", "mips");
+    let run = |image: &str, args: &[&str]| {
+        expect(&folder, 0, &[&launch("f_2d", "3"), &[image][..], &LEVELS, args].concat())
+    };
+    // The numbers of all levels in order, level 0 first: 8, 2 and 1.
+    for mode in ["linear", "4kb_s", "64kb_d"] {
+        let image = format!("image:image2d[r32f,4x2,mips=3,{mode}]=iota(10)");
+        run(&image, &["--expect", "out[:,0]=[11,18,20]", "--expect", "image.mip1=[18,19]"]);
+    }
+    // Those of level 0; the others are means of 2 x 2 and of 2 x 1.
+    let image = "image:image2d[r32f,4x2,mips=3]=[0,1,2,3,4,5,6,7]";
+    let output =
+        run(image, &["--expect", "out[:,0]=[1,2.5,3.5]", "--print", "image.mip1", "--print", "image[1,2]"]);
+    assert!(
+        out(&output).ends_with("image.mip1 =\n  [0,0]  2.5  4.5\nimage[1,2] = 6.0\n"),
+        "{}",
+        out(&output)
+    );
+    // A raw file of level 0, and one of all levels.
+    let bytes = |n: u8| (0..n).flat_map(|x| f32::from(x).to_le_bytes()).collect::<Vec<u8>>();
+    folder.file("first.bin", bytes(8));
+    folder.file("all.bin", bytes(11));
+    run("image:image2d[r32f,4x2,mips=3]=@first.bin", &["--expect", "image.mip2=3.5"]);
+    run("image:image2d[r32f,4x2,mips=3]=@all.bin", &["--expect", "image.mip2=10"]);
+    // A level goes into a file, and a picture of it is a picture.
+    let args = ["--out", "image.mip1=level.npy", "--out", "image=level0.bin"];
+    run("image:image2d[r32f,4x2,mips=3]=iota", &args);
+    assert_eq!(std::fs::read(folder.0.join("level0.bin")).unwrap(), bytes(8));
+    let npy = std::fs::read(folder.0.join("level.npy")).unwrap();
+    assert!(String::from_utf8_lossy(&npy).contains("(1, 2)"), "rows, then texels");
+    assert!(npy.ends_with(&[8f32, 9.0].map(f32::to_le_bytes).concat()));
+}
+
+#[test]
+fn a_picture_is_level_0() {
+    let folder = self::folder("images_mips_picture");
+    let path = repository().join("kernels/bin/gfx906/images/mips.co");
+    folder.file("k.co", std::fs::read(path).unwrap());
+    // The picture has the pixels [n, 2 n, 255 - n] for n = 0, 1, ... in rows of 8. The first texel
+    // of level 1 is the mean of n = 0, 1, 8, 9: 4.5, 9, 250.5, 255; ties are rounded to even.
+    let args =
+        ["image:image2d[rgba8,mips=4]=@in.png", "--print", "image.mip1[0,0]", "--out", "image.mip1=half.png"];
+    let output = expect(&folder, 0, &[&launch("f_2d", "3"), &args[..1], &LEVELS, &args[1..]].concat());
+    assert_eq!(out(&output), "image.mip1[0,0] = [4, 9, 250, 255]\n");
+    let written = std::fs::File::open(folder.0.join("half.png")).unwrap();
+    let reader = png::Decoder::new(std::io::BufReader::new(written)).read_info().unwrap();
+    assert_eq!((reader.info().width, reader.info().height), (4, 4));
+}
+
+#[test]
+fn a_kernel_writes_one_level() {
+    let folder = compiled("images_mips_written", "gfx906", "mips");
+    let args =
+        ["image:image2d[rgba8ui,4x4,mips=3]", "at:i32[2,4]=[1,0,0,0,0,1,0,0]", "values:u32[2,4]=iota(1)"];
+    let checks = ["level=1", "--expect", "image=0", "--expect", "image.mip2=0"];
+    let all = "image.mip1=[0,0,0,0,1,2,3,4,5,6,7,8,0,0,0,0]";
+    expect(&folder, 0, &[&launch("write_ui_2d", "2"), &args[..], &checks, &["--expect", all]].concat());
+}
+
+#[test]
+fn wrong_levels_are_said() {
+    let folder = compiled("images_mips_wrong", "gfx906", "mips");
+    folder.file("three.bin", [0; 12]);
+    folder.file("turned.npy", {
+        let mut file = b"\x93NUMPY\x01\0\x46\0".to_vec();
+        file.extend(
+            format!("{:<69}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 2), }").bytes(),
+        );
+        file.extend([0; 32]);
+        file
+    });
+    let (all, first) = ("Contents are the 11 numbers of all mip levels", "or the 8 of the first level");
+    for (code, image, print, parts) in [
+        (
+            2,
+            "image:image2d[r32f,4x2,mips=3]=[1,2,3]",
+            "image",
+            ["3 numbers given for 11 elements of f32", all],
+        ),
+        (
+            3,
+            "image:image2d[r32f,4x2,mips=3]=@three.bin",
+            "image",
+            ["`three.bin` contains 3 elements of f32", first],
+        ),
+        (
+            2,
+            "image:image2d[r32f,4x2,mips=3]",
+            "image.mip3",
+            ["no mip level 3 of `image`, which has 3 levels", ""],
+        ),
+        (
+            2,
+            "image:image2d[r32f,4x2,mips=3]",
+            "imag",
+            ["the buffers are image, image.mip1, image.mip2, at", ""],
+        ),
+        (2, "image:image2d[r32f,4x2]", "image.mip1", ["no mip level 1 of `image`, which has 1 level", ""]),
+        (
+            3,
+            "image:image2d[r32f,4x2]=@turned.npy",
+            "image",
+            ["`turned.npy` has the shape 4x2, but the image has 2x4", "Rows come first"],
+        ),
+    ] {
+        let args = [&launch("f_2d", "3"), &[image][..], &LEVELS, &["--print", print]].concat();
+        let message = said(&folder, code, &args);
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+    }
+}
+
+#[test]
+fn samples_of_a_texel_are_next_to_each_other() {
+    for target in ["gfx906", "gfx90a"] {
+        let folder = compiled(&format!("images_samples_{target}"), target, "samples");
+        let line = ["run", "k.co", "--kernel", "resolve", "--global-size", "3x2", "--block", "3x2"];
+        for mode in ["", ",4kb_s", ",64kb_d"] {
+            let from = format!("from:image2d[r32f,3x2,samples=4{mode}]=iota");
+            let args = [from.as_str(), "to:image2d[r32f,3x2]", "samples=4", "--print", "from[1,2]"];
+            // The mean of 4 n, ..., 4 n + 3.
+            let output = expect(&folder, 0, &[&line, &args[..], &["--expect", "to=iota(1.5,4)"]].concat());
+            assert!(out(&output).starts_with("from[1,2] = [20.0, 21.0, 22.0, 23.0]\n"), "{}", out(&output));
+        }
+        let message = said(
+            &folder,
+            2,
+            &[&line, &["from:image2d[r32f,3x2]", "to:image2d[r32f,3x2]", "samples=4"][..]].concat(),
+        );
+        let expected = "expected from:image2d[rgba8,64x64,samples=4]=zeros";
+        assert!(message.contains(expected), "{message}");
+        folder.file("p.png", std::fs::read(self::folder("images_samples_png").0.join("in.png")).unwrap());
+        let args = ["from:image2d[samples=4]=@p.png", "to:image2d[r32f,8x8]", "samples=4"];
+        let message = said(&folder, 2, &[&line, &args[..]].concat());
+        assert!(message.contains("a picture has one sample a texel, but the image has 4"), "{message}");
+    }
+}
+
+#[test]
+fn a_buffer_of_texels_is_an_argument() {
+    for target in ["gfx906", "gfx90a"] {
+        let folder = compiled(&format!("images_buffer_{target}"), target, "buffer");
+        let args =
+            ["image:image1d_buffer[rg8,5]=[0,255,51,102,0,0,255,255,153,204]", "at=[3,1]", "out:f32[2,4]"];
+        let check = ["--expect", "out=[1,1,0,1,0.2,0.4,0,1]"];
+        expect(&folder, 0, &[&launch("read_f", "2"), &args[..], &check].concat());
+        let message =
+            said(&folder, 2, &[&launch("read_f", "2"), &["image:image1d[rg8,5]"][..], &args[1..]].concat());
+        let expected = "expected image:image1d_buffer[rgba8,1024]=zeros";
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn depths_are_an_image() {
+    let folder = compiled("images_depth", "gfx90a", "read");
+    let args =
+        ["image:image2d[depth16,2x2]=[0,65535,13107,39321]", "smp:sampler[linear]", "at:f32[1,4]=[1,1,0,0]"];
+    let check = ["out:f32[1]", "how=0", "--expect", "out=0.45", "--tolerance", "abs=1e-6"];
+    expect(&folder, 0, &[&launch("f_2d_depth", "1"), &args[..], &check].concat());
 }

@@ -8,13 +8,17 @@
 //! - `coordinates`: the cells of an address; `extent`: what they leave.
 //! - `texels`: checked memory.
 //! - `sample`: levels of detail, address modes, filters.
+//! - `levels`: contents of mip levels from those of a finer one.
+//! - `texel_buffer`: rows of texels for buffer instructions.
 
 mod coordinates;
 mod decoded;
 mod descriptor;
 mod extent;
+mod levels;
 mod sample;
 mod surface;
+mod texel_buffer;
 mod texels;
 mod words;
 
@@ -37,7 +41,9 @@ pub use descriptor::{
     Reduction, Resource, Sampler, Select,
 };
 pub use extent::{Coordinate, ImageExtent};
+pub use levels::averaged;
 pub use surface::{BlockOrder, Layout, MAX_LEVELS, Surface, Tiling};
+pub use texel_buffer::TexelBuffer;
 
 /// A 32-bit value of each lane.
 pub type ImageRow = [u32; LANES];

@@ -208,14 +208,7 @@ impl Resource {
         put(WIDTH, u64::from(width) - 1);
         put(HEIGHT, u64::from(height) - 1);
         for (field, select) in DST_SEL.into_iter().zip(self.select) {
-            put(
-                field,
-                match select {
-                    Select::Zero => 0,
-                    Select::One => 1,
-                    Select::Channel(n) => 4 + u64::from(n),
-                },
-            );
+            put(field, select_code(select).into());
         }
         put(BASE_LEVEL, view.0.into());
         put(LAST_LEVEL, view.1.into());
@@ -227,6 +220,15 @@ impl Resource {
         put(BASE_ARRAY, self.slices.0.into());
         put(MAX_MIP, u64::from(if self.dimensions.has_samples() { samples_log2 } else { levels - 1 }));
         words
+    }
+}
+
+/// The number of a selection in resources of images and of buffers.
+pub(super) fn select_code(select: Select) -> u32 {
+    match select {
+        Select::Zero => 0,
+        Select::One => 1,
+        Select::Channel(n) => 4 + u32::from(n),
     }
 }
 

@@ -9,7 +9,7 @@ mod amdhsa;
 use std::fmt::Debug;
 
 use wavemill_isa::{Family, Target};
-use wavemill_machine::image::{Resource, Sampler};
+use wavemill_machine::image::Sampler;
 use wavemill_machine::{RegisterCounts, WaveInit};
 
 use crate::argument::Arg;
@@ -61,9 +61,10 @@ pub(crate) trait Abi: Debug + Sync {
     /// [`Error::Memory`](crate::Error::Memory) if the allocation fails.
     fn allocate(&self, kernel: &Kernel, plan: &Plan) -> Result<Box<dyn LaunchMemory>>;
 
-    /// The words of an image that kernels receive the address of. `channels` are the numbers of
-    /// type and order of channels in the interface of the host.
-    fn image_descriptor(&self, resource: &Resource, channels: (u32, u32)) -> Vec<u32>;
+    /// The words of an image that kernels receive the address of: those of its resource, and facts
+    /// for the functions that query images. `channels` are the numbers of type and order of
+    /// channels in the interface of the host.
+    fn image_descriptor(&self, resource: &[u32; 8], channels: (u32, u32), width: u32) -> Vec<u32>;
 
     /// The words of a sampler that kernels receive the address of.
     fn sampler_descriptor(&self, sampler: &Sampler) -> Vec<u32>;

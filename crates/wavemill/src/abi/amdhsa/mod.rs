@@ -11,7 +11,7 @@ mod packet;
 mod state;
 
 use wavemill_machine::RegisterCounts;
-use wavemill_machine::image::{Resource, Sampler};
+use wavemill_machine::image::Sampler;
 
 use super::{Abi, LaunchMemory, Needs, Plan, Want};
 use crate::Result;
@@ -45,8 +45,8 @@ impl Abi for Amdhsa {
         Ok(Box::new(memory::Memory::allocate(kernel, plan)?))
     }
 
-    fn image_descriptor(&self, resource: &Resource, channels: (u32, u32)) -> Vec<u32> {
-        images::image(resource, channels)
+    fn image_descriptor(&self, resource: &[u32; 8], channels: (u32, u32), width: u32) -> Vec<u32> {
+        images::image(resource, channels, width)
     }
 
     fn sampler_descriptor(&self, sampler: &Sampler) -> Vec<u32> {
