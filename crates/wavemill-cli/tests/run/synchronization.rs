@@ -206,7 +206,7 @@ fn contents_of_the_global_data_share() {
     let print = ["--print", "share[65:]", "--print", "share[66:]:x", "--expect", "share[:66]=iota(1000)"];
     // 192 lanes; three times the sum of 0 to 63.
     let text = out(&expect(&folder, 0, &[&line[..], &more, &print].concat()));
-    let lines = "share[65:] = [1065, 1258, 1067, 7116]\nshare[66:] = [0x4ea, 0x42b, 0x1bcc]\n";
+    let lines = "share[65:] = [1065, 1258, 1067, 7116]\nshare[66:] = [0x000004ea, 0x0000042b, 0x00001bcc]\n";
     assert!(text.starts_with(lines), "{text}");
     (all[66], all[68]) = (1258, 7116);
     assert_eq!(std::fs::read(folder.0.join("after.bin")).unwrap(), words(&all));
@@ -245,7 +245,7 @@ fn contents_that_the_global_data_share_cannot_have() {
         let text = err(&expect(folder, 2, &[&line[..], &["--gds", gds]].concat()));
         assert!(text.contains(message), "{text}");
     };
-    refused(&gfx906, "s:u32[16385]", "the global data share has 65536 bytes, and 16385 u32 do not fit");
+    refused(&gfx906, "s:u32[16385]", "the global data share has 65,536 bytes, and 16,385 elements of u32 do not fit");
     refused(&gfx906, "s:u32=4", "gds `s:u32=4`: expected a buffer, found a value");
     refused(&gfx906, "a:u32[4]", "there is already a buffer `a`");
     refused(&gfx906, "s:u32[", "--gds");
