@@ -5,7 +5,7 @@ use wavemill_machine::image::{ImageAccess, ImageFault, ImageRow, MAX_RESULT};
 use wavemill_machine::registers::ROW_BYTES;
 use wavemill_machine::{Access, FaultSpace};
 
-use super::atomic::{Data, Perform, Place, Places, performer};
+use super::atomic::{Data, Location, Locations, Perform, performer};
 use super::body::lane_mask;
 use super::control::leave;
 use super::hostop::{CONST, Ctx, Exit, FLAGS, Handler, HostOp};
@@ -139,16 +139,16 @@ unsafe fn atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         (*ctx).unordered_store = true;
         let ImageKind::Atomic(_, width) = image.kind else { return HostOp::next(op) };
         let size = 4 * u64::from(width.dwords());
-        let mut places = [Place::NOWHERE; LANES];
-        for (place, address) in places.iter_mut().zip(addresses) {
+        let mut locations = [Location::NOWHERE; LANES];
+        for (location, address) in locations.iter_mut().zip(addresses) {
             if let Some(host) = address.and_then(|address| (*(*ctx).map).resolve(address, size)) {
-                *place = Place::shared(host);
+                *location = Location::shared(host);
             }
         }
         let mask = lane_mask(ctx, op);
         if let Some(perform) = site.perform {
             let data = Data { source: 3, follows: width.dwords().into() };
-            perform(ctx, op, data, Places::Each(&places), mask);
+            perform(ctx, op, data, Locations::Each(&locations), mask);
         }
         HostOp::next(op)
     }

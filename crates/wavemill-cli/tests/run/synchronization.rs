@@ -245,7 +245,11 @@ fn contents_that_the_global_data_share_cannot_have() {
         let text = err(&expect(folder, 2, &[&line[..], &["--gds", gds]].concat()));
         assert!(text.contains(message), "{text}");
     };
-    refused(&gfx906, "s:u32[16385]", "the global data share has 65,536 bytes, and 16,385 elements of u32 do not fit");
+    refused(
+        &gfx906,
+        "s:u32[16385]",
+        "the global data share has 65,536 bytes, and 16,385 elements of u32 do not fit",
+    );
     refused(&gfx906, "s:u32=4", "gds `s:u32=4`: expected a buffer, found a value");
     refused(&gfx906, "a:u32[4]", "there is already a buffer `a`");
     refused(&gfx906, "s:u32[", "--gds");

@@ -31,7 +31,7 @@ pub use encoding::{Encoding, Field, FieldId, SRC_DPP, SRC_LITERAL, SRC_SDWA, Spa
 pub use inst::Inst;
 pub use instructions::{Instructions, instructions};
 pub use matrix::{
-    BlockBroadcast, LanePermutation, Matrix, MatrixExtent, MatrixLayout, MatrixLayoutError, MatrixPlace,
+    BlockBroadcast, LanePermutation, Matrix, MatrixExtent, MatrixLayout, MatrixLayoutError, MatrixLocation,
 };
 pub use modifiers::{Dpp, DstUnused, Export, Modifiers, Sdwa, SdwaSel};
 pub use operand::{InlineFloat, Operand, Special};
