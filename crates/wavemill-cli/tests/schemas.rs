@@ -248,6 +248,15 @@ fn odd_kernels(cases: &mut Cases) {
         124,
         "run odd.co --kernel forever --grid 1 --block 64 --max-instructions 1000 --threads 1",
     );
+    folder.file("gds.s", include_str!("schemas/gds.s"));
+    let last = cases.run(&folder, 4, "run gds.s --grid 1 --block 1").pop().unwrap();
+    assert_eq!((&last["fault"]["access"], &last["fault"]["space"]), (&json!("load"), &json!("gds")));
+    assert_eq!(last["fault"]["lanes"], json!([{ "lane": 0, "offset": 16 }]));
+    // A launch that is not cooperative, though the kernel synchronises the grid.
+    object(&folder, "gfx942/hip/hip_grid_sync.co");
+    let line = "run hip_grid_sync.co --kernel hip_grid_steps_in_memory --grid 2 --block 64";
+    let last = cases.run(&folder, 4, &format!("{line} u32*[128] u32*[128] u32=128 u32=1")).pop().unwrap();
+    assert_eq!(last["fault"]["needs_cooperative"], json!(true));
     // An access to memory that was freed.
     let folder = faults::folder("schemas_freed", "gfx942");
     let launch =

@@ -2,7 +2,7 @@
 
 use std::cmp::max;
 
-use wavemill_ir::{FpEnv, LANES, MatrixOp, MatrixOperand, MatrixPlace, MatrixSum, NumberFormat, Round};
+use wavemill_ir::{FpEnv, LANES, MatrixLocation, MatrixOp, MatrixOperand, MatrixSum, NumberFormat, Round};
 
 use crate::arith::{add, fma_values, mul};
 use crate::exceptions::quietly;
@@ -102,10 +102,10 @@ pub struct MatrixSources<'a> {
     pub scales_b: [u32; LANES],
 }
 
-/// `bits` bits at a place; bits of missing rows are 0.
-fn read(rows: &[[u32; LANES]], place: MatrixPlace, bits: u32) -> u64 {
-    let (first, shift) = (place.bit as usize / 32, place.bit % 32);
-    let cell = |n: usize| rows.get(first + n).map_or(0, |row| row[place.lane as usize % LANES]);
+/// `bits` bits at a location; bits of missing rows are 0.
+fn read(rows: &[[u32; LANES]], location: MatrixLocation, bits: u32) -> u64 {
+    let (first, shift) = (location.bit as usize / 32, location.bit % 32);
+    let cell = |n: usize| rows.get(first + n).map_or(0, |row| row[location.lane as usize % LANES]);
     let both = u64::from(cell(0)) | u64::from(cell(1)) << 32;
     both >> shift & (u64::MAX >> (64 - bits))
 }
@@ -120,19 +120,19 @@ pub fn matrix_product(op: &MatrixOp, sources: &MatrixSources<'_>, env: FpEnv) ->
     let (rows, columns) = (u32::from(op.rows), u32::from(op.columns));
     let stored = op.stored_depth();
     let scale = |cells: &[[u32; LANES]], matrix, along, k| match op.scales {
-        Some(_) => read(cells, op.scale_place(matrix, along, k), 8) as u8,
+        Some(_) => read(cells, op.scale_location(matrix, along, k), 8) as u8,
         None => MatrixFactor::UNSCALED,
     };
     // The column of A, and row of B, of a stored element.
     let column_of = |row, n| match op.sparse {
-        Some(_) => n / 2 * 4 + read(&extra_a, op.index_place(row, n), 2) as u32,
+        Some(_) => n / 2 * 4 + read(&extra_a, op.index_location(row, n), 2) as u32,
         None => n,
     };
     for block in 0..u32::from(op.blocks) {
         for row in 0..rows {
             let a: Vec<MatrixFactor> = (0..stored)
                 .map(|k| MatrixFactor {
-                    bits: read(sources.a, op.a_place(block, row, k), bits_a),
+                    bits: read(sources.a, op.a_location(block, row, k), bits_a),
                     scale: scale(&extra_a, A, row, k),
                 })
                 .collect();
@@ -141,13 +141,13 @@ pub fn matrix_product(op: &MatrixOp, sources: &MatrixSources<'_>, env: FpEnv) ->
                 let b: Vec<MatrixFactor> = columns_of_a
                     .iter()
                     .map(|k| MatrixFactor {
-                        bits: read(sources.b, op.b_place(block, *k, column), bits_b),
+                        bits: read(sources.b, op.b_location(block, *k, column), bits_b),
                         scale: scale(&scales_b, B, column, *k),
                     })
                     .collect();
-                let place = op.c_place(block, row, column);
-                let element = matrix_element(op, &a, &b, read(sources.c, place, bits_c), env);
-                let (first, lane) = (place.bit as usize / 32, place.lane as usize);
+                let location = op.c_location(block, row, column);
+                let element = matrix_element(op, &a, &b, read(sources.c, location, bits_c), env);
+                let (first, lane) = (location.bit as usize / 32, location.lane as usize);
                 for (n, cell) in result[first..].iter_mut().take(bits_c as usize / 32).enumerate() {
                     cell[lane] = (element >> (32 * n)) as u32;
                 }

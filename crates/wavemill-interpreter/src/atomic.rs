@@ -224,13 +224,13 @@ unsafe fn datum<const WIDE: bool>(ctx: *mut Ctx, op: *mut HostOp, i: usize, skip
 
 /// The memory of a lane's atomic.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Location {
     ptr: *mut u8,
-    kind: PlaceKind,
+    kind: LocationKind,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum PlaceKind {
+enum LocationKind {
     /// Out of the range of LDS or of a buffer: nothing happens, the old value is 0.
     Nowhere,
     /// LDS or private memory, with this many bytes between the dwords.
@@ -239,25 +239,25 @@ enum PlaceKind {
     Shared,
 }
 
-impl Place {
+impl Location {
     /// Nothing happens, the old value is 0.
-    pub(super) const NOWHERE: Place = Place { ptr: std::ptr::null_mut(), kind: PlaceKind::Nowhere };
+    pub(super) const NOWHERE: Location = Location { ptr: std::ptr::null_mut(), kind: LocationKind::Nowhere };
 
     /// Global memory.
-    pub(super) fn shared(ptr: *mut u8) -> Place {
-        Place { ptr, kind: PlaceKind::Shared }
+    pub(super) fn shared(ptr: *mut u8) -> Location {
+        Location { ptr, kind: LocationKind::Shared }
     }
 }
 
 /// The memory of the atomics of a row.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Places<'a> {
+pub(super) enum Locations<'a> {
     /// At offsets from an address in LDS.
     Lds(*mut u8, &'a Offsets),
     /// At offsets from an address in global memory.
     Global(*mut u8, &'a Offsets),
-    /// Each lane at its own place.
-    Each(&'a [Place; LANES]),
+    /// Each lane at its own location.
+    Each(&'a [Location; LANES]),
 }
 
 /// Offsets of the lanes.
@@ -272,9 +272,9 @@ pub(super) struct Data {
     pub follows: usize,
 }
 
-/// Performs an operation for the lanes in the mask, in ascending order, and writes the old values. The places are valid
+/// Performs an operation for the lanes in the mask, in ascending order, and writes the old values. The locations are valid
 /// for the access's size.
-pub(super) type Perform = unsafe fn(*mut Ctx, *mut HostOp, Data, Places<'_>, u64);
+pub(super) type Perform = unsafe fn(*mut Ctx, *mut HostOp, Data, Locations<'_>, u64);
 
 /// The floating-point mode of an operation; meaningless for operations that are not on floats.
 #[inline(always)]
@@ -344,35 +344,35 @@ unsafe fn perform<F: AtomicFn, const WIDE: bool>(
     ctx: *mut Ctx,
     op: *mut HostOp,
     data: Data,
-    places: Places<'_>,
+    locations: Locations<'_>,
     mask: u64,
 ) {
     // SAFETY: the contract of `Perform`.
     unsafe {
         let env = mode::<F>(op);
         let at = |ptr: *mut u8, step: u32| LanePtr { ptr, step, misaligned: ALIGNED, own: true };
-        if let Places::Lds(base, offsets) = places
+        if let Locations::Lds(base, offsets) = locations
             && !WIDE
             && !F::SECOND
             && is_row(op, data.source)
         {
             return dwords_in_lds::<F>(ctx, op, data.source, base, offsets, mask, env);
         }
-        match places {
-            Places::Lds(base, offsets) => for_lanes(mask, |n| {
+        match locations {
+            Locations::Lds(base, offsets) => for_lanes(mask, |n| {
                 let p = at(base.add(offsets[n] as usize), 4);
                 lane::<F, WIDE>(ctx, op, data, n, |a, b| own::<F, WIDE>(p, a, b, env));
             }),
-            Places::Global(base, offsets) => for_lanes(mask, |n| {
+            Locations::Global(base, offsets) => for_lanes(mask, |n| {
                 let p = base.add(offsets[n] as usize);
                 lane::<F, WIDE>(ctx, op, data, n, |a, b| shared::<F, WIDE>(p, a, b, env));
             }),
-            Places::Each(places) => for_lanes(mask, |n| {
-                let Place { ptr, kind } = places[n];
+            Locations::Each(locations) => for_lanes(mask, |n| {
+                let Location { ptr, kind } = locations[n];
                 lane::<F, WIDE>(ctx, op, data, n, |a, b| match kind {
-                    PlaceKind::Nowhere => 0,
-                    PlaceKind::Own(step) => own::<F, WIDE>(at(ptr, step), a, b, env),
-                    PlaceKind::Shared => shared::<F, WIDE>(ptr, a, b, env),
+                    LocationKind::Nowhere => 0,
+                    LocationKind::Own(step) => own::<F, WIDE>(at(ptr, step), a, b, env),
+                    LocationKind::Shared => shared::<F, WIDE>(ptr, a, b, env),
                 });
             }),
         }
@@ -416,13 +416,13 @@ pub(super) unsafe fn run<const WIDE: bool, const SPACE: u8>(ctx: *mut Ctx, op: *
             let mut low_bits = 0;
             for_lanes(mask, |lane| low_bits |= (all.base as usize).wrapping_add(all.offsets[lane] as usize));
             if low_bits.is_multiple_of(size as usize) {
-                let places = if SPACE == space::LDS {
-                    Places::Lds(all.base, &all.offsets)
+                let locations = if SPACE == space::LDS {
+                    Locations::Lds(all.base, &all.offsets)
                 } else {
                     (*ctx).unordered_store = true;
-                    Places::Global(all.base, &all.offsets)
+                    Locations::Global(all.base, &all.offsets)
                 };
-                perform(ctx, op, DATA, places, mask);
+                perform(ctx, op, DATA, locations, mask);
                 return HostOp::next(op);
             }
         }
@@ -437,16 +437,16 @@ pub(super) unsafe fn run<const WIDE: bool, const SPACE: u8>(ctx: *mut Ctx, op: *
         if SPACE != space::LDS {
             (*ctx).unordered_store = true;
         }
-        let mut places = [Place::NOWHERE; LANES];
+        let mut locations = [Location::NOWHERE; LANES];
         for_lanes(mask, |lane| {
             let p = lanes[lane];
             if !sink.holds(p) {
                 // The remaining addresses are aligned to the size.
-                let kind = if p.own { PlaceKind::Own(p.step) } else { PlaceKind::Shared };
-                places[lane] = Place { ptr: p.ptr, kind };
+                let kind = if p.own { LocationKind::Own(p.step) } else { LocationKind::Shared };
+                locations[lane] = Location { ptr: p.ptr, kind };
             }
         });
-        perform(ctx, op, DATA, Places::Each(&places), mask);
+        perform(ctx, op, DATA, Locations::Each(&locations), mask);
         HostOp::next(op)
     }
 }

@@ -12,12 +12,12 @@ use wavemill_float::texel::BufferTexel;
 use wavemill_ir::{BufferAddr, MemType, TexelAccess, Width};
 
 use super::address::{ALIGNED, LanePtr, global, is_absent, is_row, refuse, row};
-use super::atomic::{Data, Place, Places, misaligned};
+use super::atomic::{Data, Location, Locations, misaligned};
 use super::body::{lane_mask, scalar32};
 use super::control::leave;
 use super::hostop::{Ctx, Exit, FLAGS, Handler, HostOp};
 use super::mem::{
-    copy_narrow, data, dwords, for_lanes, for_last_lanes, have_one_place, memory_type, read_narrow, ty,
+    copy_narrow, data, dwords, for_lanes, for_last_lanes, have_one_location, memory_type, read_narrow, ty,
     with_type, write_narrow,
 };
 use super::strict::{Checked, verdict};
@@ -376,7 +376,7 @@ unsafe fn move_bytes<const OFFEN: bool, const IDXEN: bool>(
 ) -> bool {
     // SAFETY: the contract of handlers; `global` vouches for host memory.
     unsafe {
-        let mut places = [[std::ptr::null_mut(); 16]; LANES];
+        let mut locations = [[std::ptr::null_mut(); 16]; LANES];
         let (mut refused, mut out_of_range) = (None, 0);
         for_lanes(lane_mask(ctx, op), |lane| {
             let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, r, lane);
@@ -387,7 +387,7 @@ unsafe fn move_bytes<const OFFEN: bool, const IDXEN: bool>(
                 }
                 let address = r.address_in_range(index, offset + u64::from(at));
                 match host(ctx, op, r, address, 1, access) {
-                    Ok(host) => places[lane][at as usize] = host,
+                    Ok(host) => locations[lane][at as usize] = host,
                     Err((at, space)) => {
                         refuse(ctx, &mut refused, lane, at, space);
                         break;
@@ -401,7 +401,7 @@ unsafe fn move_bytes<const OFFEN: bool, const IDXEN: bool>(
             return false;
         }
         for_lanes(lane_mask(ctx, op), |lane| {
-            for (byte, p) in pieces[lane].iter_mut().zip(places[lane]) {
+            for (byte, p) in pieces[lane].iter_mut().zip(locations[lane]) {
                 match access {
                     Access::Load => *byte = if p.is_null() { 0 } else { raw::load_u8(p) },
                     _ if p.is_null() => {}
@@ -470,11 +470,11 @@ fn pointer(p: *mut u8) -> LanePtr {
 
 /// Number of leading components that are in range and consecutive dwords: they move as one access.
 #[inline(always)]
-fn consecutive<const N: usize>(places: &[*mut u8; N]) -> usize {
-    if places[0].is_null() {
+fn consecutive<const N: usize>(locations: &[*mut u8; N]) -> usize {
+    if locations[0].is_null() {
         return 0;
     }
-    1 + places.windows(2).take_while(|p| std::ptr::eq(p[0].wrapping_add(4), p[1])).count()
+    1 + locations.windows(2).take_while(|p| std::ptr::eq(p[0].wrapping_add(4), p[1])).count()
 }
 
 /// Value of out-of-range loads.
@@ -546,15 +546,16 @@ unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
             }
             let mask = lane_mask(ctx, op);
             // If all lanes read the same memory, it is read once.
-            let once = have_one_place(mask, |a, b| lanes[a] == lanes[b]);
+            let once = have_one_location(mask, |a, b| lanes[a] == lanes[b]);
             let (mut read, mut values) = (false, [0; N]);
             let (mut copy, mut narrow) = (0, pointer(ZERO.as_ptr().cast_mut()));
             for_lanes(mask, |lane| {
-                let places = &lanes[lane];
+                let locations = &lanes[lane];
                 let cell = |k: usize| dst.add(k * ROW_BYTES as usize + 4 * lane).cast::<u32>();
                 if TYPE < ty::DWORD1 {
                     if !(once && read) {
-                        let from = if places[0].is_null() { ZERO.as_ptr().cast_mut() } else { places[0] };
+                        let from =
+                            if locations[0].is_null() { ZERO.as_ptr().cast_mut() } else { locations[0] };
                         narrow = copy_narrow::<TYPE>(pointer(from), &mut copy);
                         read = true;
                     }
@@ -562,11 +563,11 @@ unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
                     return;
                 }
                 if !(once && read) {
-                    let (together, apart) = values.split_at_mut(consecutive(places));
+                    let (together, apart) = values.split_at_mut(consecutive(locations));
                     if !together.is_empty() {
-                        raw::load_dwords(places[0], together);
+                        raw::load_dwords(locations[0], together);
                     }
-                    for (value, p) in apart.iter_mut().zip(&places[together.len()..]) {
+                    for (value, p) in apart.iter_mut().zip(&locations[together.len()..]) {
                         *value = if p.is_null() { 0 } else { raw::load_u32(*p) };
                     }
                     read = true;
@@ -631,10 +632,10 @@ unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
             }
             let same = |a: usize, b: usize| lanes[a] == lanes[b];
             for_last_lanes(lane_mask(ctx, op), !0, same, |lane| {
-                let places = &lanes[lane];
+                let locations = &lanes[lane];
                 if TYPE < ty::DWORD1 {
-                    if !places[0].is_null() {
-                        write_narrow::<TYPE>(pointer(places[0]), data(ctx, op, 3, 0, lane));
+                    if !locations[0].is_null() {
+                        write_narrow::<TYPE>(pointer(locations[0]), data(ctx, op, 3, 0, lane));
                     }
                     return;
                 }
@@ -642,11 +643,12 @@ unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
                 for (k, value) in values.iter_mut().enumerate() {
                     *value = data(ctx, op, 3, k, lane);
                 }
-                let (together, apart) = values.split_at(consecutive(places));
+                let (together, apart) = values.split_at(consecutive(locations));
                 if !together.is_empty() {
-                    raw::store_dwords(places[0], together);
+                    raw::store_dwords(locations[0], together);
                 }
-                for (value, p) in apart.iter().zip(&places[together.len()..]).filter(|(_, p)| !p.is_null()) {
+                for (value, p) in apart.iter().zip(&locations[together.len()..]).filter(|(_, p)| !p.is_null())
+                {
                     raw::store_u32(*p, *value);
                 }
             });
@@ -681,18 +683,18 @@ unsafe fn texel(ctx: *mut Ctx, op: *mut HostOp, access: TexelAccess) -> BufferTe
 
 /// Dwords of a texel whose bytes are in pieces of memory.
 #[inline(always)]
-unsafe fn read_texel(places: &[*mut u8; 4], shape: Shape) -> [u32; 4] {
+unsafe fn read_texel(locations: &[*mut u8; 4], shape: Shape) -> [u32; 4] {
     let mut texel = [0; 4];
     // SAFETY: `locate` vouches for the memory.
     unsafe {
         match shape.size {
-            1 => texel[0] = raw::load_u8(places[0]).into(),
-            2 => texel[0] = raw::load_u16(places[0]).into(),
+            1 => texel[0] = raw::load_u8(locations[0]).into(),
+            2 => texel[0] = raw::load_u16(locations[0]).into(),
             _ => {
-                let (together, apart) =
-                    texel[..shape.count as usize].split_at_mut(consecutive(places).min(shape.count as usize));
-                raw::load_dwords(places[0], together);
-                for (value, p) in apart.iter_mut().zip(&places[together.len()..]) {
+                let (together, apart) = texel[..shape.count as usize]
+                    .split_at_mut(consecutive(locations).min(shape.count as usize));
+                raw::load_dwords(locations[0], together);
+                for (value, p) in apart.iter_mut().zip(&locations[together.len()..]) {
                     *value = raw::load_u32(*p);
                 }
             }
@@ -703,17 +705,17 @@ unsafe fn read_texel(places: &[*mut u8; 4], shape: Shape) -> [u32; 4] {
 
 /// Writes the dwords of a texel.
 #[inline(always)]
-unsafe fn write_texel(places: &[*mut u8; 4], shape: Shape, texel: [u32; 4]) {
+unsafe fn write_texel(locations: &[*mut u8; 4], shape: Shape, texel: [u32; 4]) {
     // SAFETY: `locate` vouches for the memory.
     unsafe {
         match shape.size {
-            1 => raw::store_u8(places[0], texel[0] as u8),
-            2 => raw::store_u16(places[0], texel[0] as u16),
+            1 => raw::store_u8(locations[0], texel[0] as u8),
+            2 => raw::store_u16(locations[0], texel[0] as u16),
             _ => {
                 let (together, apart) =
-                    texel[..shape.count as usize].split_at(consecutive(places).min(shape.count as usize));
-                raw::store_dwords(places[0], together);
-                for (value, p) in apart.iter().zip(&places[together.len()..]) {
+                    texel[..shape.count as usize].split_at(consecutive(locations).min(shape.count as usize));
+                raw::store_dwords(locations[0], together);
+                for (value, p) in apart.iter().zip(&locations[together.len()..]) {
                     raw::store_u32(*p, *value);
                 }
             }
@@ -756,11 +758,11 @@ unsafe fn load_texels<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *
             return std::ptr::null_mut();
         }
         let read = |lane: usize| {
-            let places = &lanes[lane];
-            texel.load((!places[0].is_null()).then(|| read_texel(places, shape)))
+            let locations = &lanes[lane];
+            texel.load((!locations[0].is_null()).then(|| read_texel(locations, shape)))
         };
         // If all lanes read the same memory, it is read once.
-        if have_one_place(mask, |a, b| lanes[a] == lanes[b]) {
+        if have_one_location(mask, |a, b| lanes[a] == lanes[b]) {
             let cells = read(mask.trailing_zeros() as usize);
             for_lanes(mask, |lane| write(lane, cells));
         } else {
@@ -844,16 +846,16 @@ unsafe fn atomic<const WIDE: bool, const OFFEN: bool, const IDXEN: bool>(
             return std::ptr::null_mut();
         }
         (*ctx).unordered_store = true;
-        let mut places = [Place::NOWHERE; LANES];
+        let mut locations = [Location::NOWHERE; LANES];
         for_lanes(mask, |lane| {
             if let [p] = lanes[lane]
                 && !p.is_null()
             {
-                places[lane] = Place::shared(p);
+                locations[lane] = Location::shared(p);
             }
         });
         let data = Data { source: 3, follows: if WIDE { 2 } else { 1 } };
-        ((*op).own.atomic.perform)(ctx, op, data, Places::Each(&places), mask);
+        ((*op).own.atomic.perform)(ctx, op, data, Locations::Each(&locations), mask);
         HostOp::next(op)
     }
 }
@@ -899,9 +901,9 @@ unsafe fn check_shape<const OFFEN: bool, const IDXEN: bool>(
             let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, r, lane);
             if let Some(k) = (0..shape.count).find(|k| !r.has((index, offset), *k, shape)) {
                 let at = offset + u64::from(shape.size * k);
-                let place =
+                let location =
                     if matches!(range, BufferRange::Bytes(_)) { u64::from(uniform) + at } else { index };
-                refuse(ctx, &mut refused, lane, place, FaultSpace::Buffer(range));
+                refuse(ctx, &mut refused, lane, location, FaultSpace::Buffer(range));
             }
         });
         verdict(ctx, op, shape.size, refused)

@@ -5,7 +5,7 @@ use wavemill_machine::Access;
 use wavemill_machine::image::{ImageAccess, ImageCache, ImageFault, ImageRow, MAX_RESULT};
 use wavemill_machine::registers::ROW_BYTES;
 
-use super::atomic::{Data, Perform, Place, Places, performer};
+use super::atomic::{Data, Location, Locations, Perform, performer};
 use super::body::lane_mask;
 use super::control::leave;
 use super::hostop::{CONST, Ctx, Exit, FLAGS, Handler, HostOp};
@@ -174,10 +174,10 @@ unsafe fn atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         (*ctx).unordered_store = true;
         let ImageKind::Atomic(_, width) = image.kind else { return HostOp::next(op) };
         let size = 4 * u64::from(width.dwords());
-        let mut places = [Place::NOWHERE; LANES];
-        for (place, address) in places.iter_mut().zip(addresses) {
+        let mut locations = [Location::NOWHERE; LANES];
+        for (location, address) in locations.iter_mut().zip(addresses) {
             if let Some(host) = address.and_then(|address| (*(*ctx).map).resolve(address, size)) {
-                *place = Place::shared(host);
+                *location = Location::shared(host);
             }
         }
         let mask = lane_mask(ctx, op);
@@ -185,7 +185,7 @@ unsafe fn atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         for_lanes(mask, |lane| (*ctx).out_of_range.image += u64::from(!inside(lane)));
         if let Some(perform) = perform {
             let data = Data { source: 3, follows: width.dwords().into() };
-            perform(ctx, op, data, Places::Each(&places), mask);
+            perform(ctx, op, data, Locations::Each(&locations), mask);
         }
         HostOp::next(op)
     }

@@ -8,7 +8,7 @@ use wavemill_ir::MemType;
 
 use super::Tier;
 use super::address::{is_row, space};
-use super::atomic::{self, Data, Places};
+use super::atomic::{self, Data, Locations};
 use super::body::{Body, handler, lane_mask, rare_handler, store_chunk};
 use super::hostop::{Ctx, Handler, HostOp};
 use super::mem::{self, bytes, dwords, for_lanes, ty, with_type};
@@ -244,7 +244,7 @@ impl Body for Atomic {
                 S::store(offsets.as_mut_ptr().add(CHUNK * i).cast(), chunk);
             }
             let data = Data { source: 2, follows: 0 };
-            ((*op).own.atomic.perform)(ctx, op, data, Places::Lds((*ctx).lds, &offsets), at.mask);
+            ((*op).own.atomic.perform)(ctx, op, data, Locations::Lds((*ctx).lds, &offsets), at.mask);
             HostOp::next(op)
         }
     }

@@ -280,7 +280,7 @@ pub(super) fn for_lanes(mut mask: u64, mut f: impl FnMut(usize)) {
 
 /// Whether there are several active lanes, and all of them access the same memory.
 #[inline(always)]
-pub(super) fn have_one_place(mask: u64, same: impl Fn(usize, usize) -> bool) -> bool {
+pub(super) fn have_one_location(mask: u64, same: impl Fn(usize, usize) -> bool) -> bool {
     if mask & mask.wrapping_sub(1) == 0 {
         return false;
     }
@@ -344,24 +344,24 @@ pub(super) unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *m
                     }
                 }
             }
-            let place = |lane: usize| all.base.add(all.offsets[lane] as usize);
+            let location = |lane: usize| all.base.add(all.offsets[lane] as usize);
             let narrow = |ptr: *mut u8| LanePtr { ptr, step: 4, misaligned: ALIGNED, own: false };
-            if have_one_place(mask, |a, b| all.offsets[a] == all.offsets[b]) {
-                let place = place(mask.trailing_zeros() as usize);
+            if have_one_location(mask, |a, b| all.offsets[a] == all.offsets[b]) {
+                let location = location(mask.trailing_zeros() as usize);
                 if TYPE < ty::DWORD1 {
-                    fetch_narrow_once::<TYPE>(dst, mask, narrow(place));
+                    fetch_narrow_once::<TYPE>(dst, mask, narrow(location));
                 } else {
-                    fetch_once::<TYPE>(dst, mask, place);
+                    fetch_once::<TYPE>(dst, mask, location);
                 }
                 return HostOp::next(op);
             }
             for_lanes(mask, |lane| {
                 let cell = dst.add(4 * lane);
                 if TYPE < ty::DWORD1 {
-                    let value = read_narrow::<TYPE>(narrow(place(lane)), (cell as *const u32).read());
+                    let value = read_narrow::<TYPE>(narrow(location(lane)), (cell as *const u32).read());
                     (cell as *mut u32).write(value);
                 } else {
-                    fetch::<TYPE>(cell, place(lane));
+                    fetch::<TYPE>(cell, location(lane));
                 }
             });
             return HostOp::next(op);
@@ -376,7 +376,7 @@ unsafe fn load_lanes<const TYPE: u8>(ctx: *mut Ctx, op: *mut HostOp, lanes: &[La
     unsafe {
         let dst = (*ctx).base.add((*op).dst as usize);
         let mask = lane_mask(ctx, op);
-        if have_one_place(mask, |a, b| lanes[a].ptr == lanes[b].ptr) {
+        if have_one_location(mask, |a, b| lanes[a].ptr == lanes[b].ptr) {
             let first = lanes[mask.trailing_zeros() as usize];
             if TYPE < ty::DWORD1 {
                 return fetch_narrow_once::<TYPE>(dst, mask, first);
@@ -586,7 +586,7 @@ pub(super) fn store_handler(s: Space, t: MemType, tier: Tier) -> Handler {
 
 #[cfg(test)]
 mod tests {
-    use super::{for_last_lanes, have_one_place};
+    use super::{for_last_lanes, have_one_location};
 
     fn storing(mask: u64, part: u64, same: impl Fn(usize, usize) -> bool) -> u64 {
         let mut lanes = 0;
@@ -595,7 +595,7 @@ mod tests {
     }
 
     #[test]
-    fn of_lanes_with_one_place_the_last_one_stores() {
+    fn of_lanes_with_one_location_the_last_one_stores() {
         let same = |_, _| true;
         assert_eq!(storing(!0, !0, same), 1 << 63);
         assert_eq!(storing(0b1011_0100, !0, same), 1 << 7);
@@ -608,11 +608,11 @@ mod tests {
     }
 
     #[test]
-    fn lanes_have_one_place_if_all_active_ones_do() {
+    fn lanes_have_one_location_if_all_active_ones_do() {
         for other in [0, 1, 31, 62, 63] {
             let same = |a: usize, b: usize| (a == other) == (b == other);
-            assert!(!have_one_place(!0, same) && have_one_place(!(1 << other), same));
+            assert!(!have_one_location(!0, same) && have_one_location(!(1 << other), same));
         }
-        assert!(!have_one_place(0, |_, _| true) && !have_one_place(1 << 5, |_, _| true));
+        assert!(!have_one_location(0, |_, _| true) && !have_one_location(1 << 5, |_, _| true));
     }
 }

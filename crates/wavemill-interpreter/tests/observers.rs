@@ -13,9 +13,9 @@ use wavemill_ir::{
 };
 use wavemill_machine::{
     Access, Barrier, BlockSource, Changes, FaultCause, FenceEvent, Finding, Findings, Grid, GuestMemory,
-    Instruction, Interests, LDS_APERTURE, MemoryAccess, MemoryKind, MemoryMap, Observer, Piece, Place,
-    RegisterCounts, Registers, Reporter, RunError, RunOptions, SCRATCH_APERTURE, Several, Watcher, WaveId,
-    WaveInit, Workgroup, run, run_with,
+    Instruction, Interests, LDS_APERTURE, MemoryAccess, MemoryKind, MemoryLocation, MemoryMap, Observer,
+    Piece, RegisterCounts, Registers, Reporter, RunError, RunOptions, SCRATCH_APERTURE, Several, Watcher,
+    WaveId, WaveInit, Workgroup, run, run_with,
 };
 
 const START: u64 = 0x1000;
@@ -250,7 +250,8 @@ const DWORD: MemType = MemType::Dwords(1);
 #[test]
 fn accesses_have_addresses_of_active_lanes() {
     let (buffer, scratch) = addresses();
-    let global = |lane: u8, size, offset: u64| Piece { lane, size, place: Place::Global(buffer + offset) };
+    let global =
+        |lane: u8, size, offset: u64| Piece { lane, size, location: MemoryLocation::Global(buffer + offset) };
     let exec = 0b1011;
     let data = v(5);
 
@@ -275,9 +276,9 @@ fn accesses_have_addresses_of_active_lanes() {
     // Bytes 6 to 9 of lane 2 are in two dwords.
     let private = |size, offset: u64| {
         let address = scratch + offset / 4 * 256 + 4 * 2 + offset % 4;
-        Piece { lane: 2, size, place: Place::Private { address, offset } }
+        Piece { lane: 2, size, location: MemoryLocation::Private { address, offset } }
     };
-    let lds = |lane, size, offset| Piece { lane, size, place: Place::Lds(offset) };
+    let lds = |lane, size, offset| Piece { lane, size, location: MemoryLocation::Lds(offset) };
     let pieces = vec![global(0, 4, 40), lds(1, 4, 12), private(2, 6), private(2, 8)];
     assert_eq!(accesses(store, &flat), [(MemoryKind::Flat, Access::Store, 4, 0b111, pieces)]);
 
@@ -291,7 +292,7 @@ fn accesses_have_addresses_of_active_lanes() {
         Inst { dst: [v(8), Operand::None], ..access(Op::Load(Space::Scratch, MemType::Dwords(2)), &[], 4) };
     let private = |lane: u8, offset: u64| {
         let address = scratch + offset / 4 * 256 + 4 * u64::from(lane);
-        Piece { lane, size: 4, place: Place::Private { address, offset } }
+        Piece { lane, size: 4, location: MemoryLocation::Private { address, offset } }
     };
     let pieces = vec![private(0, 4), private(0, 8), private(63, 4), private(63, 8)];
     let ends = 1 | 1 << 63;
@@ -325,7 +326,8 @@ fn with_resource(mut setup: Setup, words: [u32; 4]) -> Setup {
 fn accesses_by_index_and_to_private_memory_have_addresses() {
     let (buffer, scratch) = addresses();
     let [low, high] = [buffer as u32, (buffer >> 32) as u32];
-    let piece = |lane: u8, size, offset: u64| Piece { lane, size, place: Place::Global(buffer + offset) };
+    let piece =
+        |lane: u8, size, offset: u64| Piece { lane, size, location: MemoryLocation::Global(buffer + offset) };
     let mut setup = setup(0b1111);
     setup.rows.push((Row(10), std::array::from_fn(|lane| lane as u32)));
     setup.rows.push((Row(11), std::array::from_fn(|lane| 4 * (lane as u32 % 2))));
@@ -386,7 +388,7 @@ fn accesses_by_index_and_to_private_memory_have_addresses() {
     };
     let piece = |lane: u8, size, offset: u64| {
         let address = scratch + offset / 4 * 256 + 4 * u64::from(lane) + offset % 4;
-        Piece { lane, size, place: Place::Private { address, offset } }
+        Piece { lane, size, location: MemoryLocation::Private { address, offset } }
     };
     let pieces = [0, 63].map(|lane| [piece(lane, 4, 4), piece(lane, 4, 8)]).concat();
     let found = accesses(load(MemType::Dwords(2), 4), &private);
@@ -404,8 +406,8 @@ fn accesses_of_the_whole_wave_have_addresses() {
     // The scalar unit reads the part in range: two of four dwords, and none beyond the end.
     let resource = with_resource(setup(0), [buffer as u32, (buffer >> 32) as u32, 20, 0]);
     for (imm, pieces) in [
-        (12, vec![Piece { lane: 0, size: 8, place: Place::Global(buffer + 12) }]),
-        (0, vec![Piece { lane: 0, size: 16, place: Place::Global(buffer) }]),
+        (12, vec![Piece { lane: 0, size: 8, location: MemoryLocation::Global(buffer + 12) }]),
+        (0, vec![Piece { lane: 0, size: 16, location: MemoryLocation::Global(buffer) }]),
         (20, vec![]),
     ] {
         let load = Inst { dst: [s(12), Operand::None], ..access(Op::ScalarBufferLoad(4), &[s(8)], imm) };
@@ -422,7 +424,7 @@ fn accesses_of_the_whole_wave_have_addresses() {
         dst: [v(8), Operand::None],
         ..access(Op::Counter(CounterOp::Append, Space::Lds), &[INDEX.into()], imm)
     };
-    let lds = |lane, size, offset| Piece { lane, size, place: Place::Lds(offset) };
+    let lds = |lane, size, offset| Piece { lane, size, location: MemoryLocation::Lds(offset) };
     for (exec, value, imm, pieces) in [
         (0b1100, 5, 8, vec![lds(2, 4, 12)]),
         (!0, 252, 0, vec![lds(0, 4, 252)]),

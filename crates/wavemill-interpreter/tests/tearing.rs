@@ -65,7 +65,7 @@ struct Access {
     /// Bytes from the start of the cells: 0 or 4.
     shift: u64,
     /// Whether all lanes access the first cell.
-    one_place: bool,
+    one_location: bool,
     form: Form,
 }
 
@@ -189,7 +189,7 @@ impl Program {
                 inst(Op::Int(integer), v(dst), &[v(a), v(b)], Attrs::default())
             });
         };
-        if self.reader.one_place {
+        if self.reader.one_location {
             op(IntOp::Or, ScalarOp::Or, collect + 1, collect + 1, first);
             op(IntOp::And, ScalarOp::And, collect + 2, collect + 2, first);
             insts.push(inst(Op::Lane(LaneOp::ReadFirstLane), s(CELLS), &[v(first)], Attrs::default()));
@@ -228,9 +228,9 @@ impl WaveInit for Program {
         }
         regs.set_uni(Uni(COUNTER), if me.is_scalar() { SCALAR_READS } else { VECTOR_READS });
         regs.set_uni(Uni(ZEROS), !0);
-        let stride = if me.one_place { 0 } else { 4 * u32::from(me.dwords) };
+        let stride = if me.one_location { 0 } else { 4 * u32::from(me.dwords) };
         let offset: [u32; 64] = std::array::from_fn(|l| stride * l as u32);
-        let far = |l: usize| l == 63 && !me.one_place;
+        let far = |l: usize| l == 63 && !me.one_location;
         let address = |l: usize| if far(l) { self.far + me.shift } else { start + u64::from(offset[l]) };
         regs.set_row(Row(OFFSET), &offset);
         regs.set_row(Row(ADDRESS), &std::array::from_fn(|l| address(l) as u32));
@@ -325,7 +325,7 @@ fn forms(access: Access) -> impl Iterator<Item = Access> {
 }
 
 fn vector(op: Op, dwords: u16) -> Access {
-    Access { what: "", op, dwords, exec: !0, shift: 0, one_place: false, form: Form::Base }
+    Access { what: "", op, dwords, exec: !0, shift: 0, one_location: false, form: Form::Base }
 }
 
 fn swap() -> Access {
@@ -356,10 +356,10 @@ fn buffer_loads_are_whole() {
 }
 
 #[test]
-fn all_lanes_load_the_same_at_one_place() {
+fn all_lanes_load_the_same_at_one_location() {
     let types = [MemType::U8, MemType::I16, MemType::D16HiI8, MemType::D16B16, MemType::Dwords(1)];
     for t in types.into_iter().chain([MemType::Dwords(3)]) {
-        let one = |op| Access { one_place: true, ..vector(op, t.dwords()) };
+        let one = |op| Access { one_location: true, ..vector(op, t.dwords()) };
         let loads = [
             ("global load", Op::Load(Space::Global, t), Form::Base),
             ("flat load", Op::Load(Space::Flat, t), Form::Far),

@@ -38,7 +38,7 @@ pub use export::{ExportOp, ExportTarget, ParameterPart};
 pub use format_cvt::FormatCvt;
 pub use image::{ImageData, ImageGather, ImageKind, ImageLevel, ImageOp};
 pub use lanes::LanePattern;
-pub use matrix::{MatrixLanes, MatrixOp, MatrixOperand, MatrixPlace, MatrixSum};
+pub use matrix::{MatrixLanes, MatrixLocation, MatrixOp, MatrixOperand, MatrixSum};
 pub use number_format::NumberFormat;
 pub use op::{
     AtomicOp, BufferAddr, CellRange, CmpPred, CounterOp, CvtOp, Effects, FenceScope, FloatOp, FloatType,

@@ -1,6 +1,6 @@
-//! Products of small matrices: sizes, formats, places of elements, and the rule of summation.
+//! Products of small matrices: sizes, formats, locations of elements, and the rule of summation.
 //!
-//! A [`MatrixOp`] says everything about a product except its registers. Engines compute the places
+//! A [`MatrixOp`] says everything about a product except its registers. Engines compute the locations
 //! of elements from it, and never see an instruction set.
 
 use std::fmt;
@@ -85,10 +85,10 @@ pub enum MatrixOperand {
     C,
 }
 
-/// The place of an element: a lane, and the lowest bit of the element counted across the rows of
+/// The location of an element: a lane, and the lowest bit of the element counted across the rows of
 /// the operand (bit 32 is the lowest of the second row).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub struct MatrixPlace {
+pub struct MatrixLocation {
     /// The lane.
     pub lane: u32,
     /// The bit.
@@ -144,7 +144,7 @@ impl MatrixOp {
         if self.sparse.is_some() { self.depth as u32 / 2 } else { self.depth as u32 }
     }
 
-    /// Whether sizes, formats and rule fit each other, so that there is a place for each element.
+    /// Whether sizes, formats and rule fit each other, so that there is a location for each element.
     #[must_use]
     pub const fn is_defined(&self) -> bool {
         use NumberFormat as N;
@@ -262,19 +262,19 @@ impl MatrixOp {
         (self.items(matrix) * self.format(matrix).bits()).div_ceil(32)
     }
 
-    /// The place of an element of A (`along` is its row) or B (`along` is its column).
+    /// The location of an element of A (`along` is its row) or B (`along` is its column).
     ///
     /// Where bytes or wider elements fill eight cells, the cells hold two matrices of half the
     /// depth, one after the other.
     #[must_use]
-    pub fn factor_place(&self, matrix: MatrixOperand, block: u32, along: u32, k: u32) -> MatrixPlace {
+    pub fn factor_location(&self, matrix: MatrixOperand, block: u32, along: u32, k: u32) -> MatrixLocation {
         let (items, bits) = (self.items(matrix), self.format(matrix).bits());
         let depth = if matrix == MatrixOperand::A { self.stored_depth() } else { self.depth.into() };
         let halves = if items * bits == 8 * 32 && bits >= 8 { 2 } else { 1 };
         let (run, depth) = ((items / halves).max(1), (depth / halves).max(1));
         let (half, k) = (k / depth, k % depth);
         let lane = along + u32::from(self.rows) * (block + u32::from(self.blocks) * (k / run));
-        MatrixPlace { lane, bit: (half * run + k % run) * bits }
+        MatrixLocation { lane, bit: (half * run + k % run) * bits }
     }
 
     /// The block of A that is read for a block of the result.
@@ -283,22 +283,22 @@ impl MatrixOp {
         (block >> self.broadcast << self.broadcast) + self.shared as u32
     }
 
-    /// The place that an element of A is read from.
+    /// The location that an element of A is read from.
     #[must_use]
-    pub fn a_place(&self, block: u32, row: u32, k: u32) -> MatrixPlace {
-        self.factor_place(MatrixOperand::A, self.source_block(block), row, k)
+    pub fn a_location(&self, block: u32, row: u32, k: u32) -> MatrixLocation {
+        self.factor_location(MatrixOperand::A, self.source_block(block), row, k)
     }
 
-    /// The place that an element of B is read from.
+    /// The location that an element of B is read from.
     #[must_use]
-    pub fn b_place(&self, block: u32, k: u32, column: u32) -> MatrixPlace {
-        let place = self.factor_place(MatrixOperand::B, block, column, k);
-        MatrixPlace { lane: self.lanes.source(place.lane), ..place }
+    pub fn b_location(&self, block: u32, k: u32, column: u32) -> MatrixLocation {
+        let location = self.factor_location(MatrixOperand::B, block, column, k);
+        MatrixLocation { lane: self.lanes.source(location.lane), ..location }
     }
 
-    /// The place of an element of addend and result.
+    /// The location of an element of addend and result.
     #[must_use]
-    pub fn c_place(&self, block: u32, row: u32, column: u32) -> MatrixPlace {
+    pub fn c_location(&self, block: u32, row: u32, column: u32) -> MatrixLocation {
         let (rows, columns) = (u32::from(self.rows), u32::from(self.columns));
         let height = if self.c == NumberFormat::F64 { 1 } else { 4 };
         let groups = (rows / height).max(1);
@@ -307,24 +307,24 @@ impl MatrixOp {
         let (group, in_group) = (row / height, row % height);
         let further = group / at_once + groups / at_once * (block / blocks);
         let lane = column + columns * (block % blocks + blocks * (group % at_once));
-        MatrixPlace { lane, bit: (in_group + height * further) * self.c.bits() }
+        MatrixLocation { lane, bit: (in_group + height * further) * self.c.bits() }
     }
 
-    /// The place of the two-bit index of a stored element of a sparse A.
+    /// The location of the two-bit index of a stored element of a sparse A.
     #[must_use]
-    pub fn index_place(&self, row: u32, stored: u32) -> MatrixPlace {
-        let place = self.factor_place(MatrixOperand::A, 0, row, stored);
+    pub fn index_location(&self, row: u32, stored: u32) -> MatrixLocation {
+        let location = self.factor_location(MatrixOperand::A, 0, row, stored);
         let set = u32::from(self.sparse.unwrap_or(0)) * self.items(MatrixOperand::A);
-        MatrixPlace { bit: 2 * (set + place.bit / self.a.bits()), ..place }
+        MatrixLocation { bit: 2 * (set + location.bit / self.a.bits()), ..location }
     }
 
-    /// The place of the scale of an element of A (`matrix` and `along` as in
-    /// [`MatrixOp::factor_place`]) or B: a byte.
+    /// The location of the scale of an element of A (`matrix` and `along` as in
+    /// [`MatrixOp::factor_location`]) or B: a byte.
     #[must_use]
-    pub fn scale_place(&self, matrix: MatrixOperand, along: u32, k: u32) -> MatrixPlace {
+    pub fn scale_location(&self, matrix: MatrixOperand, along: u32, k: u32) -> MatrixLocation {
         let [a, b] = self.scales.unwrap_or_default();
         let byte = if matrix == MatrixOperand::A { a } else { b };
-        MatrixPlace {
+        MatrixLocation {
             lane: along + u32::from(self.rows) * (k / MatrixOp::SCALED_TOGETHER),
             bit: 8 * u32::from(byte),
         }

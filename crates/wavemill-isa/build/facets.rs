@@ -99,13 +99,10 @@ pub fn check<R: Faceted>(file: &str, facets: &[SourceFacet], rows: &[R]) -> Vec<
                 continue;
             };
             used[index] = true;
-            let kind = facets[index].kind;
-            if (level == Fidelity::Unsupported) != (kind == FacetKind::Meaning) {
-                let (meaning, level) = (FacetKind::Meaning.name(), level.name());
+            if level == Fidelity::Unsupported {
                 errors.push(row.error(format!(
-                    "expected facets of kind `{meaning}` on unsupported targets only, and no others there; found \
-                     `{name}` ({}) where the row is {level}",
-                    kind.name()
+                    "expected no facet on targets where the row is {}, found `{name}`",
+                    level.name()
                 )));
             }
         }

@@ -46,8 +46,7 @@
 //! `note:` ends the line with a remark.
 //!
 //! `rows/gcn/facets.reasons` has a line for each facet ([`crate::facets`]). A modelled row has at
-//! least one facet. An unsupported row has facets of the kind `meaning` only: reasons why it has no
-//! meaning.
+//! least one facet. An unsupported row has none.
 
 use crate::facets::{FacetUse, Faceted};
 use crate::gcn::vocabulary::{

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{
-    Elem, Matrix, MatrixLayout, MatrixLayoutError, MatrixPlace, MatrixShape, Modifiers, Op, Operand, Role,
+    Elem, Matrix, MatrixLayout, MatrixLayoutError, MatrixLocation, MatrixShape, Modifiers, Op, Operand, Role,
 };
 
 fn op(name: &str) -> Op {
@@ -30,7 +30,7 @@ fn checksum(text: &str) -> u64 {
 
 /// The location of an element as the calculator gives it. For a sparse A and its indices, each
 /// column of the dense matrix has the location of the pair stored for its group of four.
-fn calculated(layout: &MatrixLayout, matrix: Matrix) -> Vec<(u32, u32, u32, MatrixPlace)> {
+fn calculated(layout: &MatrixLayout, matrix: Matrix) -> Vec<(u32, u32, u32, MatrixLocation)> {
     if !layout.is_sparse() || !matches!(matrix, Matrix::A | Matrix::Indices) {
         return layout.elements(matrix).collect();
     }
@@ -38,9 +38,9 @@ fn calculated(layout: &MatrixLayout, matrix: Matrix) -> Vec<(u32, u32, u32, Matr
     let mut all = Vec::new();
     for row in 0..shape.rows {
         for k in 0..shape.depth {
-            let [first, second] = [0, 1].map(|n| layout.place(matrix, 0, row, k / 4 * 2 + n).unwrap());
+            let [first, second] = [0, 1].map(|n| layout.location(matrix, 0, row, k / 4 * 2 + n).unwrap());
             assert_eq!((first.lane, first.bit + u16::from(first.bits)), (second.lane, second.bit));
-            all.push((0, row, k, MatrixPlace { bits: 2 * first.bits, ..first }));
+            all.push((0, row, k, MatrixLocation { bits: 2 * first.bits, ..first }));
         }
     }
     all
@@ -59,8 +59,9 @@ fn layouts_are_those_of_amds_calculator() {
         let layout = layout(name, &modifiers);
         let elements = calculated(&layout, matrix);
         let mut text = String::new();
-        for (block, row, column, place) in &elements {
-            writeln!(text, "{block} {row} {column} {} {} {}", place.lane, place.bit, place.bits).unwrap();
+        for (block, row, column, location) in &elements {
+            writeln!(text, "{block} {row} {column} {} {} {}", location.lane, location.bit, location.bits)
+                .unwrap();
         }
         assert_eq!(elements.len().to_string(), count, "{line}");
         assert_eq!(format!("{:016x}", checksum(&text)), sum, "{line}\n{text}");
@@ -111,16 +112,16 @@ fn every_bit_of_the_registers_has_one_element() {
             let layout = layout(op.row().name(), &modifiers);
             for matrix in layout.matrices() {
                 let mut seen = BTreeMap::new();
-                for (block, row, column, place) in layout.elements(matrix) {
-                    let end = u32::from(place.bit) + u32::from(place.bits);
+                for (block, row, column, location) in layout.elements(matrix) {
+                    let end = u32::from(location.bit) + u32::from(location.bits);
                     assert!(
                         end <= 32 * layout.registers(matrix) || matrix == Matrix::Indices,
                         "{op} {matrix:?}"
                     );
-                    let other = seen.insert((place.lane, place.bit), (block, row, column));
+                    let other = seen.insert((location.lane, location.bit), (block, row, column));
                     assert_eq!(other, None, "{op} {matrix:?} {block} {row} {column}");
-                    assert!(place.lane < 64);
-                    assert_eq!(place.bit % u16::from(place.bits), 0, "{op} {matrix:?}");
+                    assert!(location.lane < 64);
+                    assert_eq!(location.bit % u16::from(location.bits), 0, "{op} {matrix:?}");
                 }
                 // Indices and scales do not fill their registers; everything else does.
                 let room = 64 * layout.registers(matrix) * 32 / layout.bits(matrix);
@@ -263,9 +264,9 @@ fn layouts_are_those_of_the_manuals_tables() {
                     for lane in 16 * group as u32..16 * group as u32 + 16 {
                         let along = lane % layout.shape().rows;
                         let (row, column) = if matrix == A { (along, k) } else { (k, along) };
-                        let place = layout.place(matrix, 0, row, column).unwrap();
+                        let location = layout.location(matrix, 0, row, column).unwrap();
                         assert_eq!(
-                            (u32::from(place.lane), place.bit),
+                            (u32::from(location.lane), location.bit),
                             (lane, 32 * register),
                             "{name} format {format}: {matrix:?}[{row}][{column}]"
                         );
@@ -278,9 +279,9 @@ fn layouts_are_those_of_the_manuals_tables() {
 
 #[test]
 fn indices_and_scales_are_where_the_manual_has_them() {
-    let place = |layout: &MatrixLayout, matrix, row, column| {
-        let place = layout.place(matrix, 0, row, column).unwrap();
-        (place.lane, place.bit)
+    let location = |layout: &MatrixLayout, matrix, row, column| {
+        let location = layout.location(matrix, 0, row, column).unwrap();
+        (location.lane, location.bit)
     };
     // CDNA4 ISA 7.5.1: sets of 8, 16 and 32 bits; the index of an element is in the lane of the element.
     for (name, sets, bits) in [
@@ -297,7 +298,7 @@ fn indices_and_scales_are_where_the_manual_has_them() {
                     let item = element.bit / u16::from(element.bits);
                     let expected = (element.lane, set * bits + 2 * item);
                     assert_eq!(
-                        place(&layout, Matrix::Indices, row, column),
+                        location(&layout, Matrix::Indices, row, column),
                         expected,
                         "{name} abid:{abid} cbsz:{cbsz}"
                     );
@@ -309,13 +310,13 @@ fn indices_and_scales_are_where_the_manual_has_them() {
     for (op_sel, op_sel_hi, bits) in [(0, 0, [0, 0]), (1, 0, [8, 0]), (2, 1, [16, 8]), (3, 3, [24, 24])] {
         let modifiers = Modifiers { op_sel, op_sel_hi, abid: 1, ..Modifiers::default() };
         let wide = layout("v_mfma_scale_f32_16x16x128_f8f6f4", &modifiers);
-        assert_eq!(place(&wide, Matrix::ScaleA, 15, 0), (15, bits[0]));
-        assert_eq!(place(&wide, Matrix::ScaleA, 0, 2), (32, bits[0]));
-        assert_eq!(place(&wide, Matrix::ScaleB, 3, 15), (63, bits[1]));
+        assert_eq!(location(&wide, Matrix::ScaleA, 15, 0), (15, bits[0]));
+        assert_eq!(location(&wide, Matrix::ScaleA, 0, 2), (32, bits[0]));
+        assert_eq!(location(&wide, Matrix::ScaleB, 3, 15), (63, bits[1]));
         let tall = layout("v_mfma_scale_f32_32x32x64_f8f6f4", &modifiers);
-        assert_eq!(place(&tall, Matrix::ScaleA, 16, 0), (16, bits[0]));
-        assert_eq!(place(&tall, Matrix::ScaleB, 1, 31), (63, bits[1]));
-        assert_eq!(tall.place(Matrix::ScaleA, 0, 0, 2), None);
+        assert_eq!(location(&tall, Matrix::ScaleA, 16, 0), (16, bits[0]));
+        assert_eq!(location(&tall, Matrix::ScaleB, 1, 31), (63, bits[1]));
+        assert_eq!(tall.location(Matrix::ScaleA, 0, 0, 2), None);
     }
 }
 
@@ -407,8 +408,8 @@ fn sparse_products_pair_what_the_chip_pairs() {
         let layout = layout(name, &Modifiers::default());
         let rows = layout.shape().rows;
         let slot = |matrix, row, column, bits: u32| {
-            let place = layout.place(matrix, 0, row, column).unwrap();
-            (u32::from(place.lane) / rows, u32::from(place.bit) / bits)
+            let location = layout.location(matrix, 0, row, column).unwrap();
+            (u32::from(location.lane) / rows, u32::from(location.bit) / bits)
         };
         let bits = layout.bits(Matrix::A);
         let ours = pairing(
@@ -448,9 +449,9 @@ fn what_has_no_layout_says_so() {
         assert!(matches!(error, MatrixLayoutError::Broadcast { .. }), "{name}: {error}");
     }
     let plain = layout("v_mfma_f32_32x32x2_f32", &Modifiers::default());
-    assert_eq!(plain.place(Matrix::A, 1, 0, 0), None);
-    assert_eq!(plain.place(Matrix::A, 0, 32, 0), None);
-    assert_eq!(plain.place(Matrix::A, 0, 0, 2), None);
+    assert_eq!(plain.location(Matrix::A, 1, 0, 0), None);
+    assert_eq!(plain.location(Matrix::A, 0, 32, 0), None);
+    assert_eq!(plain.location(Matrix::A, 0, 0, 2), None);
 }
 
 #[test]

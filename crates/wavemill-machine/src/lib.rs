@@ -41,7 +41,7 @@ pub use memory::{
 };
 pub use observe::{
     Barrier, CellChange, Changes, FenceEvent, Finding, Findings, Instruction, Interests, MemoryAccess,
-    MemoryKind, Observer, Piece, Place, Reporter, RowChange, Several, Watcher, WaveId, Workgroup,
+    MemoryKind, MemoryLocation, Observer, Piece, Reporter, RowChange, Several, Watcher, WaveId, Workgroup,
 };
 pub use out_of_range::OutOfRange;
 pub use registers::{CellPair, RegisterCounts, Registers};

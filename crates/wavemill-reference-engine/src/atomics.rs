@@ -4,7 +4,7 @@ use wavemill_float::atomic_op;
 use wavemill_ir::{AtomicOp, Inst, LANES, Space, Width};
 use wavemill_machine::{Access, FaultCause, FaultLane};
 
-use crate::memory::Places;
+use crate::memory::Locations;
 use crate::operands::Lanes;
 use crate::state::{State, lanes_of};
 
@@ -28,9 +28,9 @@ impl State<'_> {
     ) -> Result<(), FaultCause> {
         let size = 4 * u32::from(width.dwords());
         self.aligned(inst, &self.addresses(inst, space), size)?;
-        let places = self.places(inst, space, size, Access::Atomic)?;
+        let locations = self.locations(inst, space, size, Access::Atomic)?;
         let data = [self.wide(inst, 2), self.wide(inst, 3)];
-        self.update(inst, op, width, &places, &data);
+        self.update(inst, op, width, &locations, &data);
         Ok(())
     }
 
@@ -40,14 +40,14 @@ impl State<'_> {
         inst: &Inst,
         op: AtomicOp,
         width: Width,
-        places: &Places<'_>,
+        locations: &Locations<'_>,
         [data, second]: &[Lanes; 2],
     ) {
         let (mut old, mut mask) = ([0; LANES], 0);
-        for (lane, place) in places {
+        for (lane, location) in locations {
             let [a, b] = [data[*lane] as u64, second[*lane] as u64];
             let next = |old| atomic_op(op, width, [old, a, b], inst.attrs.fp);
-            old[*lane] = place.update(width, next).into();
+            old[*lane] = location.update(width, next).into();
             mask |= 1 << lane;
         }
         self.write(inst, &old, mask);

@@ -4,8 +4,8 @@ use wavemill_float::texel::BufferTexel;
 use wavemill_ir::{AtomicOp, BufferAddr, Inst, LANES, MemType, TexelAccess, Width};
 use wavemill_machine::{Access, BufferRange, FaultCause, FaultSpace};
 
-use crate::host::Place;
-use crate::memory::{Places, Refused, last_ones, read_all};
+use crate::host::Location;
+use crate::memory::{Locations, Refused, last_ones, read_all};
 use crate::state::{Row, State, lanes_of};
 
 /// Bytes of an element of a swizzled buffer.
@@ -128,18 +128,18 @@ impl Components {
 }
 
 /// Memory of the pieces of a lane's access; `None` where they are out of range.
-type Pieces<'m> = Vec<Option<Place<'m>>>;
+type Pieces<'m> = Vec<Option<Location<'m>>>;
 
 /// Reads pieces of `size` bytes. Leading dwords that are contiguous are read together.
 fn read(pieces: &Pieces<'_>, size: u32) -> [u32; 4] {
     let mut value = [0; 4];
-    let together = if size == 4 { Place::joined(pieces) } else { None };
-    let joined = together.map_or(0, |(place, count)| {
-        value[..count].copy_from_slice(&place.load(4 * count as u32)[..count]);
+    let together = if size == 4 { Location::joined(pieces) } else { None };
+    let joined = together.map_or(0, |(location, count)| {
+        value[..count].copy_from_slice(&location.load(4 * count as u32)[..count]);
         count
     });
     for (n, piece) in pieces.iter().enumerate().skip(joined) {
-        let [part, ..] = piece.unwrap_or(Place::NOWHERE).load(size);
+        let [part, ..] = piece.unwrap_or(Location::NOWHERE).load(size);
         let byte = n * size as usize;
         value[byte / 4] |= part << (8 * (byte % 4));
     }
@@ -148,14 +148,14 @@ fn read(pieces: &Pieces<'_>, size: u32) -> [u32; 4] {
 
 /// Writes pieces in the same way.
 fn write(pieces: &Pieces<'_>, size: u32, value: [u32; 4]) {
-    let together = if size == 4 { Place::joined(pieces) } else { None };
-    let joined = together.map_or(0, |(place, count)| {
-        place.store(4 * count as u32, value);
+    let together = if size == 4 { Location::joined(pieces) } else { None };
+    let joined = together.map_or(0, |(location, count)| {
+        location.store(4 * count as u32, value);
         count
     });
     for (n, piece) in pieces.iter().enumerate().skip(joined) {
         let byte = n * size as usize;
-        piece.unwrap_or(Place::NOWHERE).store(size, [value[byte / 4] >> (8 * (byte % 4)), 0, 0, 0]);
+        piece.unwrap_or(Location::NOWHERE).store(size, [value[byte / 4] >> (8 * (byte % 4)), 0, 0, 0]);
     }
 }
 
@@ -211,11 +211,11 @@ impl<'w> State<'w> {
         address: u64,
         size: u32,
         access: Access,
-    ) -> Result<Place<'w>, (u64, FaultSpace)> {
+    ) -> Result<Location<'w>, (u64, FaultSpace)> {
         if resource.private && !self.private.holds(address, size.into()) {
             return Err((self.private.offset_in_lane(address), FaultSpace::Scratch));
         }
-        Place::global(self.around.map, address, size, access).ok_or((address, FaultSpace::Global))
+        Location::global(self.around.map, address, size, access).ok_or((address, FaultSpace::Global))
     }
 
     /// Memory of all active lanes' pieces, and the size of a piece: the components of the type, or
@@ -253,7 +253,7 @@ impl<'w> State<'w> {
                 }
                 let address = resource.address_in_range(at(lane).plus(first));
                 match self.piece(&resource, address, piece, access) {
-                    Ok(place) => pieces.push(Some(place)),
+                    Ok(location) => pieces.push(Some(location)),
                     Err((address, space)) => {
                         refused.add(lane, address, space);
                         break;
@@ -360,13 +360,13 @@ impl<'w> State<'w> {
         let address = |lane| resource.address(Self::at(inst, &resource, &parts, lane), size);
         self.aligned(inst, &std::array::from_fn(|lane| address(lane).unwrap_or(0)), size)?;
         let (all, _) = self.pieces(inst, addr, Components::one(size), Access::Atomic)?;
-        let place = |pieces: &Pieces<'w>| pieces.first().copied().flatten().unwrap_or(Place::NOWHERE);
-        let places: Places<'_> = all.iter().map(|(lane, pieces)| (*lane, place(pieces))).collect();
+        let location = |pieces: &Pieces<'w>| pieces.first().copied().flatten().unwrap_or(Location::NOWHERE);
+        let locations: Locations<'_> = all.iter().map(|(lane, pieces)| (*lane, location(pieces))).collect();
         // The second datum follows the first one.
         let both = self.wide(inst, 3);
         let (data, second) =
             (both.map(|value| value & ((1 << (8 * size)) - 1)), both.map(|value| value >> (8 * size)));
-        self.update(inst, op, width, &places, &[data, second]);
+        self.update(inst, op, width, &locations, &[data, second]);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Host memory for guest addresses, LDS and private memory. A [`Place`] is checked when it is
+//! Host memory for guest addresses, LDS and private memory. A [`Location`] is checked when it is
 //! created. Only this module accesses memory.
 
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ use wavemill_machine::{Access, GDS_BYTES, MemoryMap};
 
 /// Host memory of one access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place<'m> {
+pub(crate) struct Location<'m> {
     kind: Kind,
     /// Bytes that may be accessed.
     size: u32,
@@ -42,25 +42,30 @@ fn host(map: &MemoryMap, address: u64, size: u64, access: Access) -> Option<*mut
 /// Bytes of a value of up to four dwords.
 type Value = [u32; 4];
 
-impl<'m> Place<'m> {
+impl<'m> Location<'m> {
     /// Memory that is out of range.
-    pub(crate) const NOWHERE: Place<'static> =
-        Place { kind: Kind::Nowhere, size: u32::MAX, owner: PhantomData };
+    pub(crate) const NOWHERE: Location<'static> =
+        Location { kind: Kind::Nowhere, size: u32::MAX, owner: PhantomData };
 
     /// Bytes at a guest address, if one allocation contains all of them and allows the access.
-    pub(crate) fn global(map: &'m MemoryMap, address: u64, size: u32, access: Access) -> Option<Place<'m>> {
+    pub(crate) fn global(
+        map: &'m MemoryMap,
+        address: u64,
+        size: u32,
+        access: Access,
+    ) -> Option<Location<'m>> {
         let ptr = host(map, address, size.into(), access)?;
-        Some(Place { kind: Kind::Whole { ptr, own: false }, size, owner: PhantomData })
+        Some(Location { kind: Kind::Whole { ptr, own: false }, size, owner: PhantomData })
     }
 
     /// Bytes of LDS, if they are allocated.
-    pub(crate) fn lds(around: Surroundings<'m>, offset: u64, size: u32) -> Option<Place<'m>> {
+    pub(crate) fn lds(around: Surroundings<'m>, offset: u64, size: u32) -> Option<Location<'m>> {
         let end = offset.checked_add(size.into())?;
         if end > around.lds.allocated().into() {
             return None;
         }
         let ptr = around.lds.ptr().wrapping_add(offset as usize);
-        Some(Place { kind: Kind::Whole { ptr, own: true }, size, owner: PhantomData })
+        Some(Location { kind: Kind::Whole { ptr, own: true }, size, owner: PhantomData })
     }
 
     /// Bytes of the global data share, if all of them are in the window.
@@ -69,13 +74,13 @@ impl<'m> Place<'m> {
         offset: u64,
         size: u32,
         (first, end): (u64, u64),
-    ) -> Option<Place<'m>> {
+    ) -> Option<Location<'m>> {
         let last = offset.checked_add(size.into())?;
         if offset < first || last > end.min(GDS_BYTES.into()) {
             return None;
         }
         let ptr = around.map.share().data()?.wrapping_add(offset as usize);
-        Some(Place { kind: Kind::Whole { ptr, own: false }, size, owner: PhantomData })
+        Some(Location { kind: Kind::Whole { ptr, own: false }, size, owner: PhantomData })
     }
 
     /// Bytes of the private memory of a lane, which begins at a guest address, if they are within
@@ -86,27 +91,27 @@ impl<'m> Place<'m> {
         lane: usize,
         (offset, size): (u64, u32),
         access: Access,
-    ) -> Option<Place<'m>> {
+    ) -> Option<Location<'m>> {
         let limit = u64::from(around.scratch_size);
         if offset.checked_add(size.into()).is_none_or(|end| end > limit) {
             return None;
         }
         let whole = limit.div_ceil(4) * u64::from(ROW_BYTES);
         let first = host(around.map, base, whole, access)?.wrapping_add(4 * lane);
-        Some(Place { kind: Kind::Private { first, offset }, size, owner: PhantomData })
+        Some(Location { kind: Kind::Private { first, offset }, size, owner: PhantomData })
     }
 
     /// Joins the leading dwords that are contiguous in memory; also returns their number.
-    pub(crate) fn joined(places: &[Option<Place<'m>>]) -> Option<(Place<'m>, usize)> {
-        let first = (*places.first()?)?;
+    pub(crate) fn joined(locations: &[Option<Location<'m>>]) -> Option<(Location<'m>, usize)> {
+        let first = (*locations.first()?)?;
         let Kind::Whole { ptr, .. } = first.kind else { return None };
-        let follows = |n: &usize| match places[*n] {
-            Some(Place { kind: Kind::Whole { ptr: next, .. }, .. }) => next == ptr.wrapping_add(4 * n),
+        let follows = |n: &usize| match locations[*n] {
+            Some(Location { kind: Kind::Whole { ptr: next, .. }, .. }) => next == ptr.wrapping_add(4 * n),
             _ => false,
         };
-        let count = 1 + (1..places.len()).take_while(follows).count();
+        let count = 1 + (1..locations.len()).take_while(follows).count();
         // Each of them has been checked.
-        Some((Place { size: 4 * count as u32, ..first }, count))
+        Some((Location { size: 4 * count as u32, ..first }, count))
     }
 
     /// Host pointer of byte `n` of private memory.
@@ -127,7 +132,7 @@ impl<'m> Place<'m> {
     pub(crate) fn load(self, size: u32) -> Value {
         assert!(size <= self.size && size <= 16, "{size} bytes of {self:?}");
         let mut value = [0; 4];
-        // SAFETY: the creator of the place has checked that `self.size` bytes are there, the
+        // SAFETY: the creator of the location has checked that `self.size` bytes are there, the
         // lifetime keeps them alive, and `size` is not larger; guest memory is accessed only
         // through `raw`.
         unsafe {
@@ -168,7 +173,7 @@ impl<'m> Place<'m> {
     /// Writes `size` bytes: 1, 2 or whole dwords.
     pub(crate) fn store(self, size: u32, value: Value) {
         assert!(size <= self.size && size <= 16, "{size} bytes of {self:?}");
-        // SAFETY: as in `load`; the place was made for an access that writes.
+        // SAFETY: as in `load`; the location was made for an access that writes.
         unsafe {
             match self.kind {
                 Kind::Nowhere => {}

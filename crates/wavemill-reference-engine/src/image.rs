@@ -4,8 +4,8 @@ use wavemill_ir::{ImageKind, ImageOp, Inst, LANES};
 use wavemill_machine::image::{ImageAccess, ImageCache, ImageFault, ImageRow, MAX_RESULT};
 use wavemill_machine::{Access, FaultCause};
 
-use crate::host::Place;
-use crate::memory::Places;
+use crate::host::Location;
+use crate::memory::Locations;
 use crate::state::State;
 
 impl State<'_> {
@@ -48,20 +48,21 @@ impl State<'_> {
             ImageKind::Atomic(atomic, width) => {
                 let addresses = self.with_image(inst, op, |access| access.atomic_addresses())?;
                 let size = 4 * u32::from(width.dwords());
-                let place = |address: Option<u64>| {
-                    address.and_then(|at| Place::global(self.around.map, at, size, Access::Atomic))
+                let location = |address: Option<u64>| {
+                    address.and_then(|at| Location::global(self.around.map, at, size, Access::Atomic))
                 };
                 let active = self.mask(inst);
                 let lanes = (0..LANES).filter(|lane| active >> lane & 1 != 0);
                 let outside = lanes.clone().filter(|lane| addresses[*lane].is_none());
                 self.out_of_range.image += outside.count() as u64;
-                let places: Places<'_> =
-                    lanes.map(|lane| (lane, place(addresses[lane]).unwrap_or(Place::NOWHERE))).collect();
+                let locations: Locations<'_> = lanes
+                    .map(|lane| (lane, location(addresses[lane]).unwrap_or(Location::NOWHERE)))
+                    .collect();
                 // The second datum follows the first one.
                 let both = self.wide(inst, 3);
                 let data = both.map(|value| value & ((1 << (8 * size)) - 1));
                 let second = both.map(|value| value >> (8 * size));
-                self.update(inst, atomic, width, &places, &[data, second]);
+                self.update(inst, atomic, width, &locations, &[data, second]);
                 Ok(())
             }
             _ => {

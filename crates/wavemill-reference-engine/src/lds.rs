@@ -4,7 +4,7 @@
 use wavemill_ir::{CounterOp, ExportOp, Inst, LANES, ParameterPart, Space, SyncOp, Width};
 use wavemill_machine::{Access, Export, FaultCause, FaultSpace};
 
-use crate::host::Place;
+use crate::host::Location;
 use crate::memory::Refused;
 use crate::state::{State, lanes_of};
 
@@ -46,19 +46,19 @@ impl State<'_> {
         let mask = self.mask(inst);
         let Some(first) = lanes_of(mask).next() else { return Ok(()) };
         let offset = self.counter(inst, space);
-        let place = if space == Space::Gds {
+        let location = if space == Space::Gds {
             let mut refused = Refused::default();
-            let place = Place::gds(self.around, offset, 4, (0, u64::MAX));
-            if place.is_none() {
+            let location = Location::gds(self.around, offset, 4, (0, u64::MAX));
+            if location.is_none() {
                 refused.add(first, offset, FaultSpace::Gds);
             }
             refused.verdict(self.around, Access::Atomic, 4)?;
-            place.unwrap_or(Place::NOWHERE)
+            location.unwrap_or(Location::NOWHERE)
         } else {
             self.in_lds(offset, 4)
         };
         let datum = if op.has_datum() { self.first_datum(inst) } else { 0 };
-        let old = place.update(Width::W32, |old| op.next(old as u32, datum, mask).into());
+        let old = location.update(Width::W32, |old| op.next(old as u32, datum, mask).into());
         self.set_row(inst.dst[0], 0, &[old as u32; LANES], mask);
         Ok(())
     }

@@ -6,7 +6,7 @@ use wavemill_machine::{
     Access, FaultCause, FaultLane, FaultSpace, LDS_APERTURE, SCRATCH_APERTURE, gds_window,
 };
 
-use crate::host::Place;
+use crate::host::Location;
 use crate::state::{State, lanes_of};
 
 /// Lanes whose access is refused, in the space of the first refused lane.
@@ -39,7 +39,7 @@ impl Refused {
 }
 
 /// Memory of the active lanes' accesses, in ascending order of lanes.
-pub(crate) type Places<'m> = Vec<(usize, Place<'m>)>;
+pub(crate) type Locations<'m> = Vec<(usize, Location<'m>)>;
 
 /// The value that a load writes, from the bytes that it has read and the old value of the cell.
 pub(crate) fn loaded(ty: MemType, bytes: u32, old: u32) -> u32 {
@@ -90,26 +90,26 @@ impl<'w> State<'w> {
         }
     }
 
-    /// Bytes of LDS, or [`Place::NOWHERE`] if they extend beyond the allocation. Counts accesses
+    /// Bytes of LDS, or [`Location::NOWHERE`] if they extend beyond the allocation. Counts accesses
     /// that leave the workgroup's bytes.
-    pub(crate) fn in_lds(&mut self, offset: u64, size: u32) -> Place<'w> {
-        let place = Place::lds(self.around, offset, size);
+    pub(crate) fn in_lds(&mut self, offset: u64, size: u32) -> Location<'w> {
+        let location = Location::lds(self.around, offset, size);
         if offset.saturating_add(size.into()) > self.around.lds.asked().into() {
             let counts = &mut self.out_of_range;
-            *(if place.is_some() { &mut counts.lds_granule } else { &mut counts.lds }) += 1;
+            *(if location.is_some() { &mut counts.lds_granule } else { &mut counts.lds }) += 1;
         }
-        place.unwrap_or(Place::NOWHERE)
+        location.unwrap_or(Location::NOWHERE)
     }
 
     /// Memory of a lane's access, or the refused address.
-    fn place(
+    fn location(
         &mut self,
         inst: &Inst,
         (lane, address): (usize, u64),
         space: Space,
         size: u32,
         access: Access,
-    ) -> Result<Place<'w>, (u64, FaultSpace)> {
+    ) -> Result<Location<'w>, (u64, FaultSpace)> {
         let (space, address) = match (space, address & !0xffff_ffff) {
             (Space::Flat, LDS_APERTURE) => (Space::Lds, address & 0xffff_ffff),
             (Space::Flat, SCRATCH_APERTURE) => (Space::Scratch, address & 0xffff_ffff),
@@ -119,43 +119,43 @@ impl<'w> State<'w> {
             Space::Lds => Ok(self.in_lds(address, size)),
             Space::Gds => {
                 let window = gds_window(self.cell(inst.src[1], 0));
-                Place::gds(self.around, address, size, window).ok_or((address, FaultSpace::Gds))
+                Location::gds(self.around, address, size, window).ok_or((address, FaultSpace::Gds))
             }
             Space::Scratch => {
                 let base = self.regs.uni64(self.regs.counts().private_base.first());
-                Place::private(self.around, base, lane, (address, size), access)
+                Location::private(self.around, base, lane, (address, size), access)
                     .ok_or((address, FaultSpace::Scratch))
             }
             Space::Global | Space::Flat => {
-                Place::global(self.around.map, address, size, access).ok_or((address, FaultSpace::Global))
+                Location::global(self.around.map, address, size, access).ok_or((address, FaultSpace::Global))
             }
         }
     }
 
     /// Memory of all active lanes' accesses.
-    pub(crate) fn places(
+    pub(crate) fn locations(
         &mut self,
         inst: &Inst,
         space: Space,
         size: u32,
         access: Access,
-    ) -> Result<Places<'w>, FaultCause> {
+    ) -> Result<Locations<'w>, FaultCause> {
         let addresses = self.addresses(inst, space);
-        let (mut places, mut refused) = (Vec::new(), Refused::default());
+        let (mut locations, mut refused) = (Vec::new(), Refused::default());
         for lane in lanes_of(self.mask(inst)) {
-            match self.place(inst, (lane, addresses[lane]), space, size, access) {
-                Ok(place) => places.push((lane, place)),
+            match self.location(inst, (lane, addresses[lane]), space, size, access) {
+                Ok(location) => locations.push((lane, location)),
                 Err((address, space)) => refused.add(lane, address, space),
             }
         }
         refused.verdict(self.around, access, size)?;
-        Ok(places)
+        Ok(locations)
     }
 
     /// A load.
     pub(crate) fn load(&mut self, inst: &Inst, space: Space, ty: MemType) -> Result<(), FaultCause> {
-        let places = self.places(inst, space, ty.bytes(), Access::Load)?;
-        let values = read_all(&places, |place| place.load(ty.bytes()));
+        let locations = self.locations(inst, space, ty.bytes(), Access::Load)?;
+        let values = read_all(&locations, |location| location.load(ty.bytes()));
         self.write_loaded(inst, ty, &values);
         Ok(())
     }
@@ -187,10 +187,10 @@ impl<'w> State<'w> {
 
     /// A store.
     pub(crate) fn store(&mut self, inst: &Inst, space: Space, ty: MemType) -> Result<(), FaultCause> {
-        let places = self.places(inst, space, ty.bytes(), Access::Store)?;
+        let locations = self.locations(inst, space, ty.bytes(), Access::Store)?;
         let values = self.stored(inst, 2, ty);
-        for (lane, place) in last_ones(&places) {
-            place.store(ty.bytes(), values[lane]);
+        for (lane, location) in last_ones(&locations) {
+            location.store(ty.bytes(), values[lane]);
         }
         Ok(())
     }
@@ -199,19 +199,19 @@ impl<'w> State<'w> {
 /// The values that lanes read. If all lanes read the same memory, it is read once: all get the same
 /// value, whatever others write meanwhile.
 pub(crate) fn read_all<P: PartialEq, V: Copy>(
-    places: &[(usize, P)],
+    locations: &[(usize, P)],
     read: impl Fn(&P) -> V,
 ) -> Vec<(usize, V)> {
-    let once = match places {
-        [(_, first), rest @ ..] => rest.iter().all(|(_, place)| place == first).then(|| read(first)),
+    let once = match locations {
+        [(_, first), rest @ ..] => rest.iter().all(|(_, location)| location == first).then(|| read(first)),
         [] => None,
     };
-    places.iter().map(|(lane, place)| (*lane, once.unwrap_or_else(|| read(place)))).collect()
+    locations.iter().map(|(lane, location)| (*lane, once.unwrap_or_else(|| read(location)))).collect()
 }
 
 /// The writes that take effect: among consecutive active lanes that write the same memory, the last
 /// one. The others' values are never visible.
-pub(crate) fn last_ones<P: PartialEq + Clone>(places: &[(usize, P)]) -> impl Iterator<Item = (usize, P)> {
-    let is_last = |n: &usize| places.get(n + 1).is_none_or(|(_, next)| *next != places[*n].1);
-    (0..places.len()).filter(is_last).map(|n| places[n].clone())
+pub(crate) fn last_ones<P: PartialEq + Clone>(locations: &[(usize, P)]) -> impl Iterator<Item = (usize, P)> {
+    let is_last = |n: &usize| locations.get(n + 1).is_none_or(|(_, next)| *next != locations[*n].1);
+    (0..locations.len()).filter(is_last).map(|n| locations[n].clone())
 }

@@ -5,7 +5,7 @@ use wavemill_ir::{AtomicOp, FpEnv, Inst, Width};
 use wavemill_machine::engine::scalar_address;
 use wavemill_machine::{Access, FaultCause, FaultLane, FaultSpace};
 
-use crate::host::Place;
+use crate::host::Location;
 use crate::memory::Refused;
 use crate::state::State;
 
@@ -42,8 +42,8 @@ impl State<'_> {
     /// Reads dwords at a guest address.
     fn read_dwords(&self, address: u64, count: u16) -> Result<Vec<u32>, FaultCause> {
         let size = 4 * u32::from(count);
-        match Place::global(self.around.map, address, size, Access::Load) {
-            Some(place) => Ok(place.load_dwords(count)),
+        match Location::global(self.around.map, address, size, Access::Load) {
+            Some(location) => Ok(location.load_dwords(count)),
             None => Err(self.refused(address, Access::Load, size)),
         }
     }
@@ -68,10 +68,10 @@ impl State<'_> {
     /// A store of dwords.
     pub(crate) fn scalar_store(&mut self, inst: &Inst, count: u8) -> Result<(), FaultCause> {
         let (address, size) = (self.scalar_address(inst), 4 * u32::from(count));
-        match Place::global(self.around.map, address, size, Access::Store) {
-            Some(place) if count <= 4 => {
+        match Location::global(self.around.map, address, size, Access::Store) {
+            Some(location) if count <= 4 => {
                 let value = [0, 1, 2, 3].map(|n| self.cell(inst.src[2], n));
-                place.store(size, value);
+                location.store(size, value);
                 Ok(())
             }
             _ => Err(self.refused(address, Access::Store, size)),
@@ -109,7 +109,7 @@ impl State<'_> {
     /// missing.
     fn first_missing(&self, address: u64, count: u32, access: Access) -> FaultCause {
         let dword = |n: u32| address.wrapping_add(4 * u64::from(n));
-        let is_there = |n: u32| Place::global(self.around.map, dword(n), 4, access).is_some();
+        let is_there = |n: u32| Location::global(self.around.map, dword(n), 4, access).is_some();
         let first = (0..count).find(|n| !is_there(*n)).unwrap_or(0);
         self.refused(dword(first), access, 4)
     }
@@ -119,8 +119,8 @@ impl State<'_> {
         let part = self.buffer_part(inst);
         let within = part.within(4, count.into());
         if within > 0 {
-            match Place::global(self.around.map, part.address, 4 * within, Access::Store) {
-                Some(place) => place.store(4 * within, [0, 1, 2, 3].map(|n| self.cell(inst.src[2], n))),
+            match Location::global(self.around.map, part.address, 4 * within, Access::Store) {
+                Some(location) => location.store(4 * within, [0, 1, 2, 3].map(|n| self.cell(inst.src[2], n))),
                 None => return Err(self.first_missing(part.address, within, Access::Store)),
             }
         }
@@ -169,8 +169,10 @@ impl State<'_> {
             Width::W64 => self.pair(inst.src[source]),
         };
         let [a, b] = [value(2), if op.has_second_datum() { value(3) } else { 0 }];
-        match Place::global(self.around.map, address, size, Access::Atomic) {
-            Some(place) => Ok(place.update(width, |old| atomic_op(op, width, [old, a, b], FpEnv::DEFAULT))),
+        match Location::global(self.around.map, address, size, Access::Atomic) {
+            Some(location) => {
+                Ok(location.update(width, |old| atomic_op(op, width, [old, a, b], FpEnv::DEFAULT)))
+            }
             None => Err(self.refused(address, Access::Atomic, size)),
         }
     }

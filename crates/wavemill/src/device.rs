@@ -137,6 +137,12 @@ impl Device {
     /// bit (Vega ISA 2.2.2).
     pub const GDS_BYTES: u32 = wavemill_machine::GDS_BYTES;
 
+    /// Whether the device has a global data share: gfx900, gfx906 and gfx908 do.
+    #[must_use]
+    pub fn has_gds(&self) -> bool {
+        self.0.target.facts().gds
+    }
+
     /// Copies bytes of the global data share to the host. They are zero at first and keep their
     /// values from launch to launch.
     ///

@@ -111,31 +111,23 @@ fn page() -> String {
     out += "\n## Facets\n\nEach facet is of one kind:\n\n";
     line(&mut out, ["kind", "what is open", "facets"].map(str::to_owned));
     out += "|---|---|---:|\n";
-    let is_reason = |facet: &&Facet| facet.kind == FacetKind::Meaning;
-    for kind in FacetKind::ALL.iter().filter(|kind| **kind != FacetKind::Meaning) {
+    for kind in FacetKind::ALL {
         let count = Facet::all().filter(|facet| facet.kind == *kind).count();
         line(&mut out, [format!("`{}`", kind.name()), kind.description().to_owned(), count.to_string()]);
     }
-    Facet::all().filter(|facet| !is_reason(facet)).for_each(|one| facet(&mut out, one));
+    Facet::all().for_each(|one| facet(&mut out, one));
 
     out += "\n## No meaning\n\n";
-    let missing = |format: &Format, is_reasoned: bool| {
-        by_targets(|row, target| {
-            row.format == *format
-                && row.fidelity(target) == Fidelity::Unsupported
-                && row.facets(target).is_empty() != is_reasoned
-        })
+    let missing = |format: &Format| {
+        by_targets(|row, target| row.format == *format && row.fidelity(target) == Fidelity::Unsupported)
     };
-    if Format::ALL.iter().all(|format| [true, false].iter().all(|is| missing(format, *is).is_empty())) {
+    if Format::ALL.iter().all(|format| missing(format).is_empty()) {
         out += "Every instruction has a meaning on every target that has it.\n";
         return out;
     }
-    out += "Reaching one of these instructions ends the run with an error. These cannot have a meaning without\n\
-            more than a launch describes:\n";
-    Facet::all().filter(is_reason).for_each(|one| facet(&mut out, one));
-    out += "\n## No meaning yet\n\nWavemill does not implement these instructions yet.\n";
+    out += "Wavemill does not implement these instructions yet. Reaching one of them ends the run with an error.\n";
     for format in Format::ALL {
-        let missing = missing(format, false);
+        let missing = missing(format);
         if !missing.is_empty() {
             out += &format!("\n### {}\n\n", format.name());
             rows(&mut out, &missing, "");

@@ -5,7 +5,7 @@ use crate::input::Shown as _;
 use wavemill::image::ImageDesc;
 use wavemill::module::ParameterKind;
 
-use super::parameters::Known;
+use super::parameters::{self, Known};
 use super::plan::{Contents, Planned, Single, may_be_buffer, plan_one};
 use super::spec::{ArgSpec, Init};
 use super::view::Shape;
@@ -162,6 +162,15 @@ impl<'a> Buffers<'a> {
             planned.push(one?);
         }
         Ok(planned)
+    }
+
+    /// An argument that belongs to no parameter.
+    ///
+    /// # Errors
+    /// As [`Buffers::plan`].
+    pub(crate) fn plan_alone(&mut self, argument: &ArgSpec) -> Result<Planned, Failure> {
+        let known = parameters::invent(std::slice::from_ref(argument))?;
+        Ok(self.plan(&known, &[Some(argument)])?.remove(0))
     }
 
     /// The target of `&name`: a buffer's name, or else the name of an earlier argument that has

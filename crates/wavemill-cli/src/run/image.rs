@@ -543,6 +543,14 @@ impl Memory {
         }
     }
 
+    /// Bytes of it.
+    pub(super) fn size(&self) -> u64 {
+        match self {
+            Memory::Buffer(buffer) => buffer.size(),
+            Memory::Image(image) => image.memory().size(),
+        }
+    }
+
     pub(super) fn fill(&self, word: u32) -> Result<(), Error> {
         match self {
             Memory::Buffer(buffer) => buffer.fill(word),

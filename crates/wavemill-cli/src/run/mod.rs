@@ -10,6 +10,7 @@ mod expect;
 mod files;
 mod fill;
 mod find;
+mod gds;
 mod geometry;
 mod help;
 mod image;

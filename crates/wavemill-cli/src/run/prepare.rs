@@ -17,7 +17,7 @@ use super::results::Checks;
 use super::session::{Handler, Prepared, Session, raw_offset};
 use super::spec::ArgSpec;
 use super::watch::Watch;
-use super::{init, offsets, signature};
+use super::{gds, init, offsets, signature};
 use crate::compile::Language;
 use crate::failure::Failure;
 use crate::input::Shown as _;
@@ -74,9 +74,12 @@ pub(super) fn prepare(
         let planned = buffers.plan(&parameters, &places).map_err(named)?;
         check_raw_arguments(kernel, &planned, watch.is_some()).map_err(named)?;
         let handler = trap_handler(entry, launch, &mut buffers).map_err(named)?;
+        let gds = launch.options.launch.gds();
+        let gds =
+            gds.map(|argument| gds::plan(&argument, &device, &mut buffers)).transpose().map_err(named)?;
         let checks = Checks::of(launch.wanted(), &buffers).map_err(named)?;
         names.extend(parameters.into_iter().map(|parameter| parameter.name));
-        launches.push(Prepared { launch, kernel, geometry, planned, handler, checks });
+        launches.push(Prepared { launch, kernel, geometry, planned, handler, gds, checks });
     }
     buffers.check_used(names.iter().map(String::as_str))?;
     let end = Checks::of(&job.end, &buffers)?;
@@ -101,10 +104,7 @@ fn trap_handler(
     let existing = argument.name.as_deref().and_then(|name| buffers.position(name));
     let planned = match existing {
         Some(index) => Planned::Buffer(index),
-        None => {
-            let known = parameters::invent(std::slice::from_ref(&argument))?;
-            buffers.plan(&known, &[Some(&argument)])?.remove(0)
-        }
+        None => buffers.plan_alone(&argument)?,
     };
     match planned {
         Planned::Buffer(index) => Ok(Some(Handler { entry, memory: Some(index) })),

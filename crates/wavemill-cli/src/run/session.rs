@@ -21,7 +21,7 @@ use super::results::{Checks, Exported, Results, also, expectations, messages};
 use super::trace::{self, LaunchTrace};
 use super::view::Shape;
 use super::watch::Watch;
-use super::{stats, warning};
+use super::{gds, stats, warning};
 use crate::failure::{Exit, Failure};
 use crate::input::Shown as _;
 use crate::message::{self, Kind};
@@ -43,6 +43,8 @@ pub(super) struct Prepared<'a> {
     pub geometry: Geometry,
     pub planned: Vec<Planned>,
     pub handler: Option<Handler>,
+    /// Index of the buffer with the contents of the global data share in [`Buffers::list`].
+    pub gds: Option<usize>,
     pub checks: Checks<'a>,
 }
 
@@ -164,8 +166,15 @@ impl Session<'_> {
                 difference.parts["kernel"] = json!(prepared.kernel.name());
                 difference
             };
-            ran = self
-                .launch(index, prepared, launch, watch, coverage.as_mut(), traces[index].as_ref())
+            let gds = prepared.gds.map(|index| &buffers[index].1);
+            ran = gds
+                .map_or(Ok(()), |buffer| gds::load(self.device, buffer))
+                .and_then(|()| {
+                    self.launch(index, prepared, launch, watch, coverage.as_mut(), traces[index].as_ref())
+                })
+                .and_then(|exports| {
+                    gds.map_or(Ok(()), |buffer| gds::store(self.device, buffer)).map(|()| exports)
+                })
                 .map_err(|failure| named(index, failure))
                 .and_then(|exports| {
                     exported = exports;

@@ -1,6 +1,6 @@
 //! Kernels whose workgroups meet at a global wave sync barrier, and the global data share.
 
-use crate::common::{Folder, err, expect, out};
+use crate::common::{Folder, err, expect, out, repository};
 
 /// Kernels: `meet` counts workgroups, waits for all of them as HIP's `grid.sync()` does, and stores
 /// the number that each sees. In `alone`, waves wait for more waves than there are. `share` appends
@@ -190,5 +190,98 @@ fn the_global_data_share() {
         let message = err(&run(4, "0x100", "beyond"));
         let wanted = "illegal load of 4 bytes at byte 512 of the global data share";
         assert!(message.contains(wanted), "{message}");
+    }
+}
+
+/// The counter of `share` is word 66 of the global data share, and its sum word 68.
+#[test]
+fn contents_of_the_global_data_share() {
+    let folder = folder("contents", "gfx906", "0");
+    let line =
+        ["run", "k.co", "--kernel", "share", "--grid", "3", "--block", "64", "a:u32[3,64]", "b:u32[3,64]"];
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let mut all: Vec<u32> = (0..69).map(|n| 1000 + n).collect();
+    folder.file("before.bin", words(&all));
+    let more = ["n:u32=0", "--gds", "share:u32[69]=@before.bin", "--out", "share=after.bin"];
+    let print = ["--print", "share[65:]", "--print", "share[66:]:x", "--expect", "share[:66]=iota(1000)"];
+    // 192 lanes; three times the sum of 0 to 63.
+    let text = out(&expect(&folder, 0, &[&line[..], &more, &print].concat()));
+    let lines = "share[65:] = [1065, 1258, 1067, 7116]\nshare[66:] = [0x000004ea, 0x0000042b, 0x00001bcc]\n";
+    assert!(text.starts_with(lines), "{text}");
+    (all[66], all[68]) = (1258, 7116);
+    assert_eq!(std::fs::read(folder.0.join("after.bin")).unwrap(), words(&all));
+    // Rounds continue from one another. What `--init` writes does the same.
+    let more = ["n:u32=0", "--gds", "share:u32[69]=0", "--repeat", "2", "--print", "share[66:]"];
+    let expected = "share[66:] = [384, 0, 12096]\n";
+    assert_eq!(out(&expect(&folder, 0, &[&line[..], &more].concat())), expected);
+    expect(&folder, 0, &[&line[..], &more, &["--init=share.toml"]].concat());
+    assert_eq!(out(&expect(&folder, 0, &["run", "share.toml"])), expected);
+    // A launch without the option continues with the contents, and leaves the buffer alone.
+    folder.file(
+        "four.toml",
+        "object = 'k.co'\nargs = ['a:u32[3,64]', 'b:u32[3,64]', 'n:u32=0']\nprint = ['later[66:]']\n\
+         [[launch]]\nkernel = 'share'\ngrid = 3\nblock = 64\ngds = 'share:u32[69]=1'\n\
+         [[launch]]\nkernel = 'share'\ngrid = 1\nblock = 64\nprint = ['share[66:]', 'a[0,0]']\n\
+         [[launch]]\nkernel = 'share'\ngrid = 1\nblock = 64\ngds = 'again=&share'\nprint = ['share[66:]', 'a[0,0]']\n\
+         [[launch]]\nkernel = 'share'\ngrid = 1\nblock = 64\ngds = 'later:u32[69]=2'\n",
+    );
+    let text = out(&expect(&folder, 0, &["run", "four.toml"]));
+    let lines = [
+        "share[66:] = [193, 1, 6049]",
+        "a[0,0] = 193",
+        "share[66:] = [257, 1, 8065]",
+        "a[0,0] = 193",
+        "later[66:] = [66, 2, 2018]",
+    ];
+    assert_eq!(text.lines().collect::<Vec<_>>(), lines);
+}
+
+#[test]
+fn contents_that_the_global_data_share_cannot_have() {
+    let gfx906 = folder("no_contents", "gfx906", "0");
+    let kernel = ["run", "k.co", "--kernel", "meet", "--grid", "1", "--block", "64"];
+    let line = [&kernel[..], &["a:u32[1]", "b:u32[1]", "n:u32=0"]].concat();
+    let refused = |folder: &Folder, gds: &str, message: &str| {
+        let text = err(&expect(folder, 2, &[&line[..], &["--gds", gds]].concat()));
+        assert!(text.contains(message), "{text}");
+    };
+    refused(
+        &gfx906,
+        "s:u32[16385]",
+        "the global data share has 65,536 bytes, and 16,385 elements of u32 do not fit",
+    );
+    refused(&gfx906, "s:u32=4", "gds `s:u32=4`: expected a buffer, found a value");
+    refused(&gfx906, "a:u32[4]", "there is already a buffer `a`");
+    refused(&gfx906, "s:u32[", "--gds");
+    let gfx942 = folder("no_share", "gfx942", "0");
+    let message = "gds `s:u32[1]`: gfx942 has no global data share; gfx900, gfx906 and gfx908 have one";
+    refused(&gfx942, "s:u32[1]", message);
+}
+
+/// HIP's `grid.sync()`, by global wave sync and by the structure in memory.
+#[test]
+fn grids_of_hip_synchronise() {
+    for target in ["gfx906", "gfx90a", "gfx942", "gfx950"] {
+        let folder = Folder::new(&format!("sync_hip_{target}"));
+        let object = repository().join(format!("kernels/bin/{target}/hip/hip_grid_sync.co"));
+        folder.file("k.co", std::fs::read(object).unwrap());
+        let run = |exit: i32, kernel: &str, more: &[&str]| {
+            let line = ["run", "k.co", "--kernel", kernel, "--grid", "9", "--block", "64"];
+            let args = ["u32*[576]=iota", "u32*[576]", "u32=576", "u32=2", "--print", "arg0[:4]"];
+            expect(&folder, exit, &[&line[..], &args, more].concat())
+        };
+        for kernel in ["hip_grid_steps", "hip_grid_steps_in_memory"] {
+            // Number i becomes 3 (i + 288) + i, then 3 (3 i + 288 + i + 288) + i + 1 with i of the other half.
+            let text = out(&run(0, kernel, &["--cooperative"]));
+            assert_eq!(text, "arg0[:4] = [865, 878, 891, 904]\n", "{target} {kernel}");
+        }
+        let message = err(&run(4, "hip_grid_steps_in_memory", &[]));
+        for part in [
+            "illegal load of 4 bytes at 0x28: ",
+            "  grid sync    the launch is not cooperative: it has no structure for `grid.sync()`\n",
+            "If the kernel calls `grid.sync()`, pass --cooperative.",
+        ] {
+            assert!(message.contains(part), "{target}: {part}: {message}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Products of doubles: a fused multiply-add for each k, in order.
 
-use wavemill_ir::{LANES, MatrixOp, MatrixOperand, MatrixPlace, NumberFormat};
+use wavemill_ir::{LANES, MatrixLocation, MatrixOp, MatrixOperand, NumberFormat};
 
 use super::{MAX_CELLS, Row, Site, addend, plain, row};
 use crate::body::Body;
@@ -21,8 +21,8 @@ pub(super) struct Doubles {
     c: Vec<u16>,
 }
 
-fn position(place: MatrixPlace) -> u16 {
-    (place.bit as u16 / 32) * LANES as u16 + place.lane as u16
+fn position(location: MatrixLocation) -> u16 {
+    (location.bit as u16 / 32) * LANES as u16 + location.lane as u16
 }
 
 impl Doubles {
@@ -39,10 +39,12 @@ impl Doubles {
         };
         let fits = op.items(MatrixOperand::A) as usize * LANES <= FACTOR && size as usize <= SIZE;
         fits.then(|| Doubles {
-            a: each(size, depth).map(|(block, row, k)| position(op.a_place(block, row, k))).collect(),
-            b: each(depth, size).map(|(block, k, column)| position(op.b_place(block, k, column))).collect(),
+            a: each(size, depth).map(|(block, row, k)| position(op.a_location(block, row, k))).collect(),
+            b: each(depth, size)
+                .map(|(block, k, column)| position(op.b_location(block, k, column)))
+                .collect(),
             c: each(size, size)
-                .map(|(block, row, column)| position(op.c_place(block, row, column)))
+                .map(|(block, row, column)| position(op.c_location(block, row, column)))
                 .collect(),
         })
     }

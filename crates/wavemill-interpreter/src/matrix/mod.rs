@@ -14,7 +14,7 @@ use std::mem::MaybeUninit;
 
 use wavemill_float::{MatrixSources, matrix_product};
 use wavemill_ir::{
-    FpEnv, Inst, LANES, LaneMask, MatrixOp, MatrixOperand, MatrixPlace, MatrixSum, NumberFormat, Operand,
+    FpEnv, Inst, LANES, LaneMask, MatrixLocation, MatrixOp, MatrixOperand, MatrixSum, NumberFormat, Operand,
 };
 use wavemill_machine::registers::ROW_BYTES;
 
@@ -53,8 +53,8 @@ struct Plan {
     chunks_b: [usize; CHUNKS],
     /// Chunks of the result.
     outputs: Vec<Output>,
-    /// Of a sparse A: the places of the indices of its stored elements, row by row.
-    indices: Vec<MatrixPlace>,
+    /// Of a sparse A: the locations of the indices of its stored elements, row by row.
+    indices: Vec<MatrixLocation>,
 }
 
 /// 16 columns of a row of the result.
@@ -91,9 +91,9 @@ impl Plan {
             for block in 0..op.blocks.into() {
                 for k in 0..depth_of(matrix) {
                     for along in (0..size).step_by(CHUNK) {
-                        let place = op.factor_place(matrix, block, along, k);
-                        let item = place.bit / op.format(matrix).bits();
-                        positions[item as usize * CHUNKS + place.lane as usize / CHUNK] =
+                        let location = op.factor_location(matrix, block, along, k);
+                        let item = location.bit / op.format(matrix).bits();
+                        positions[item as usize * CHUNKS + location.lane as usize / CHUNK] =
                             at(matrix, block, k, along);
                     }
                 }
@@ -103,14 +103,14 @@ impl Plan {
         for block in 0..op.blocks.into() {
             for row in 0..size {
                 for column in (0..size).step_by(CHUNK) {
-                    let place = op.c_place(block, row, column);
+                    let location = op.c_location(block, row, column);
                     outputs.push(Output {
                         a: at(A, op.source_block(block), 0, row),
                         b: at(B, block, 0, column),
                         row: row as u16,
                         column: column as u16,
-                        cell: (place.bit / 32) as u16,
-                        chunk: (place.lane as usize / CHUNK) as u16,
+                        cell: (location.bit / 32) as u16,
+                        chunk: (location.lane as usize / CHUNK) as u16,
                     });
                 }
             }
@@ -118,7 +118,7 @@ impl Plan {
         let stored = op.stored_depth();
         let indices = op.sparse.map_or(Vec::new(), |_| {
             let each = (0..size).flat_map(|row| (0..stored).map(move |n| (row, n)));
-            each.map(|(row, n)| op.index_place(row, n)).collect()
+            each.map(|(row, n)| op.index_location(row, n)).collect()
         });
         let chunks_b = [0, 16, 32, 48].map(|lane| op.lanes.source(lane) as usize / CHUNK);
         Some(Plan { positions, chunks_b, outputs, indices })

@@ -14,7 +14,7 @@ use crate::{atomic, buffer, graphics, image, smem};
 use wavemill_machine::Access;
 use wavemill_machine::engine::Events;
 use wavemill_machine::registers::ROW_BYTES;
-use wavemill_machine::{GDS_BYTES, MemoryAccess, MemoryKind, Piece, Place};
+use wavemill_machine::{GDS_BYTES, MemoryAccess, MemoryKind, MemoryLocation, Piece};
 
 /// Kind of memory access of an operation, and the bytes that each lane requests.
 fn asks(op: Op) -> (Access, u32) {
@@ -36,15 +36,15 @@ fn asks(op: Op) -> (Access, u32) {
 }
 
 /// Adds a piece that a lane accesses; it is merged with the lane's last piece if it follows that.
-fn add(pieces: &mut Vec<Piece>, lane: usize, size: u32, place: Place) {
-    if let (Some(last), Place::Global(address)) = (pieces.last_mut(), place)
+fn add(pieces: &mut Vec<Piece>, lane: usize, size: u32, location: MemoryLocation) {
+    if let (Some(last), MemoryLocation::Global(address)) = (pieces.last_mut(), location)
         && usize::from(last.lane) == lane
-        && last.place == Place::Global(address.wrapping_sub(u64::from(last.size)))
+        && last.location == MemoryLocation::Global(address.wrapping_sub(u64::from(last.size)))
     {
         last.size += size as u8;
         return;
     }
-    pieces.push(Piece { lane: lane as u8, size: size as u8, place });
+    pieces.push(Piece { lane: lane as u8, size: size as u8, location });
 }
 
 /// Adds bytes of the private memory of a lane, which is stored dword by dword.
@@ -55,7 +55,7 @@ fn add_private(pieces: &mut Vec<Piece>, base: u64, lane: usize, offset: u64, siz
         let n = (4 - at % 4).min(end.wrapping_sub(at));
         let row = (at / 4).wrapping_mul(u64::from(ROW_BYTES));
         let address = base.wrapping_add(row).wrapping_add(4 * lane as u64 + at % 4);
-        add(pieces, lane, n as u32, Place::Private { address, offset: at });
+        add(pieces, lane, n as u32, MemoryLocation::Private { address, offset: at });
         at = at.wrapping_add(n);
     }
 }
@@ -108,15 +108,15 @@ unsafe fn lanes<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp 
                     // An access that does not fit into LDS as a whole is dropped.
                     let end = offset.checked_add(u64::from(size));
                     if end.is_some_and(|end| end <= u64::from((*ctx).lds_allocated)) {
-                        add(&mut events.pieces, lane, size, Place::Lds(offset as u32));
+                        add(&mut events.pieces, lane, size, MemoryLocation::Lds(offset as u32));
                     }
                 }
                 _ if SPACE == space::GDS => {
                     // An access beyond the window is a fault.
-                    add(&mut events.pieces, lane, size, Place::Gds(offset as u32));
+                    add(&mut events.pieces, lane, size, MemoryLocation::Gds(offset as u32));
                 }
                 (_, true) => add_private(&mut events.pieces, base, lane, offset, size),
-                _ => add(&mut events.pieces, lane, size, Place::Global(address)),
+                _ => add(&mut events.pieces, lane, size, MemoryLocation::Global(address)),
             }
         });
         let kind = match SPACE {
@@ -138,17 +138,17 @@ unsafe fn components<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *m
         let n = (*op).dst2.max(1);
         let shape = buffer::Shape { size: size / n, count: n, whole: false };
         buffer::for_components::<OFFEN, IDXEN>(ctx, op, shape, |lane, address, bytes, offset| {
-            add(&mut events.pieces, lane, bytes, place(address, offset));
+            add(&mut events.pieces, lane, bytes, location(address, offset));
         });
         report(ctx, op, MemoryKind::Buffer, size, lane_mask(ctx, op))
     }
 }
 
 /// A piece of a buffer, with its offset if it is private memory.
-fn place(address: u64, offset: Option<u64>) -> Place {
+fn location(address: u64, offset: Option<u64>) -> MemoryLocation {
     match offset {
-        Some(offset) => Place::Private { address, offset },
-        None => Place::Global(address),
+        Some(offset) => MemoryLocation::Private { address, offset },
+        None => MemoryLocation::Global(address),
     }
 }
 
@@ -163,7 +163,7 @@ unsafe fn texels<const OFFEN: bool, const IDXEN: bool>(ctx: *mut Ctx, op: *mut H
             _ => return go_on(ctx, op),
         };
         let size = buffer::for_texels::<OFFEN, IDXEN>(ctx, op, access, |lane, address, bytes, offset| {
-            add(&mut events.pieces, lane, bytes, place(address, offset));
+            add(&mut events.pieces, lane, bytes, location(address, offset));
         });
         report(ctx, op, MemoryKind::Buffer, size, lane_mask(ctx, op))
     }
@@ -174,7 +174,7 @@ unsafe fn scalar(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of probes.
     unsafe {
         let (size, events) = begin(ctx, op);
-        add(&mut events.pieces, 0, size, Place::Global(smem::address(ctx, op)));
+        add(&mut events.pieces, 0, size, MemoryLocation::Global(smem::address(ctx, op)));
         report(ctx, op, MemoryKind::Scalar, size, 1)
     }
 }
@@ -186,7 +186,7 @@ unsafe fn scalar_buffer(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         let (size, events) = begin(ctx, op);
         let (address, within) = smem::buffer_address(ctx, op, u64::from(size / 4));
         if within > 0 {
-            add(&mut events.pieces, 0, 4 * within as u32, Place::Global(address));
+            add(&mut events.pieces, 0, 4 * within as u32, MemoryLocation::Global(address));
         }
         report(ctx, op, MemoryKind::Scalar, size, 1)
     }
@@ -199,7 +199,7 @@ unsafe fn scalar_buffer_atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         let (size, events) = begin(ctx, op);
         let (address, within) = smem::buffer_address(ctx, op, u64::from(size / 4));
         if 4 * within == u64::from(size) {
-            add(&mut events.pieces, 0, size, Place::Global(address));
+            add(&mut events.pieces, 0, size, MemoryLocation::Global(address));
         }
         report(ctx, op, MemoryKind::Scalar, size, 1)
     }
@@ -215,7 +215,7 @@ unsafe fn image_texels(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
             return go_on(ctx, op);
         };
         let size = image::for_texels(ctx, op, &access, |lane, address, bytes| {
-            add(&mut events.pieces, lane, bytes, Place::Global(address));
+            add(&mut events.pieces, lane, bytes, MemoryLocation::Global(address));
         });
         report(ctx, op, MemoryKind::Image, size, lane_mask(ctx, op))
     }
@@ -232,8 +232,8 @@ unsafe fn counter<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostO
         let end = if gds { GDS_BYTES } else { (*ctx).lds_allocated };
         let fits = at.checked_add(u64::from(size)).is_some_and(|last| last <= u64::from(end));
         if active != 0 && fits {
-            let place = if gds { Place::Gds(at as u32) } else { Place::Lds(at as u32) };
-            add(&mut events.pieces, active.trailing_zeros() as usize, size, place);
+            let location = if gds { MemoryLocation::Gds(at as u32) } else { MemoryLocation::Lds(at as u32) };
+            add(&mut events.pieces, active.trailing_zeros() as usize, size, location);
         }
         report(ctx, op, if gds { MemoryKind::Gds } else { MemoryKind::Lds }, size, active)
     }
@@ -246,7 +246,7 @@ unsafe fn element(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         let (_, events) = begin(ctx, op);
         let (at, _, bytes) = atomic::element(ctx, op);
         if bytes > 0 && at + bytes <= (*ctx).lds_allocated {
-            add(&mut events.pieces, 0, bytes, Place::Lds(at));
+            add(&mut events.pieces, 0, bytes, MemoryLocation::Lds(at));
         }
         report(ctx, op, MemoryKind::Lds, bytes, 1)
     }
@@ -261,7 +261,7 @@ unsafe fn parameter<const PART: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut Host
         for_lanes(active, |lane| {
             let at = graphics::offset::<PART>(ctx, op, lane);
             if at + u64::from(size) <= u64::from((*ctx).lds_allocated) {
-                add(&mut events.pieces, lane, size, Place::Lds(at as u32));
+                add(&mut events.pieces, lane, size, MemoryLocation::Lds(at as u32));
             }
         });
         report(ctx, op, MemoryKind::Lds, size, active)

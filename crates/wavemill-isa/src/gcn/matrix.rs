@@ -49,7 +49,7 @@ pub struct MatrixExtent {
 
 /// The location of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct MatrixPlace {
+pub struct MatrixLocation {
     /// The lane, 0 to 63.
     pub lane: u8,
     /// Its lowest bit, counted across the registers of the operand: bit 32 is the lowest of the
@@ -59,7 +59,7 @@ pub struct MatrixPlace {
     pub bits: u8,
 }
 
-impl MatrixPlace {
+impl MatrixLocation {
     /// Its first register, counted from the first of the operand.
     pub const fn register(self) -> u16 {
         self.bit / 32
@@ -303,7 +303,7 @@ impl MatrixLayout {
     ///
     /// Columns 2n and 2n + 1 of a sparse A are the two stored ones of columns 4n to 4n + 3. The
     /// indices of the same row and columns say which two.
-    pub fn place(&self, matrix: Matrix, block: u32, row: u32, column: u32) -> Option<MatrixPlace> {
+    pub fn location(&self, matrix: Matrix, block: u32, row: u32, column: u32) -> Option<MatrixLocation> {
         let extent = self.extent(matrix);
         if block >= extent.blocks || row >= extent.rows || column >= extent.columns {
             return None;
@@ -331,7 +331,7 @@ impl MatrixLayout {
             Matrix::ScaleA => (row + rows * column, u32::from(self.scale_bytes()[0]) * bits),
             Matrix::ScaleB => (column + columns * row, u32::from(self.scale_bytes()[1]) * bits),
         };
-        Some(MatrixPlace {
+        Some(MatrixLocation {
             lane: u8::try_from(lane).ok()?,
             bit: u16::try_from(bit).ok()?,
             bits: u8::try_from(bits).ok()?,
@@ -339,12 +339,12 @@ impl MatrixLayout {
     }
 
     /// Every element of a matrix: block, row, column and location, in this order.
-    pub fn elements(&self, matrix: Matrix) -> impl Iterator<Item = (u32, u32, u32, MatrixPlace)> + '_ {
+    pub fn elements(&self, matrix: Matrix) -> impl Iterator<Item = (u32, u32, u32, MatrixLocation)> + '_ {
         let extent = self.extent(matrix);
         let blocks = (0..extent.blocks).flat_map(move |b| (0..extent.rows).map(move |r| (b, r)));
         blocks.flat_map(move |(b, r)| (0..extent.columns).map(move |c| (b, r, c))).filter_map(
             move |(block, row, column)| {
-                self.place(matrix, block, row, column).map(|place| (block, row, column, place))
+                self.location(matrix, block, row, column).map(|location| (block, row, column, location))
             },
         )
     }

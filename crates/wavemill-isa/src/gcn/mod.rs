@@ -33,7 +33,7 @@ pub use image::{ImageAddress, LevelOfDetail};
 pub use inst::Inst;
 pub use instructions::{Instructions, instructions};
 pub use matrix::{
-    BlockBroadcast, LanePermutation, Matrix, MatrixExtent, MatrixLayout, MatrixLayoutError, MatrixPlace,
+    BlockBroadcast, LanePermutation, Matrix, MatrixExtent, MatrixLayout, MatrixLayoutError, MatrixLocation,
 };
 pub use modifiers::{Dpp, DstUnused, Export, Modifiers, Sdwa, SdwaSel};
 pub use operand::{InlineFloat, Operand, Special};

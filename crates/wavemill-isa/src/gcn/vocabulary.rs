@@ -598,8 +598,6 @@ words! {
         Time = "time",
         /// The machine around the wave: host, graphics pipeline, debugger, caches, counters.
         Environment = "environment",
-        /// Why an unsupported instruction has no meaning.
-        Meaning = "meaning",
     }
 }
 

@@ -16,7 +16,7 @@ struct Filled {
     rows: Vec<[u32; LANES]>,
 }
 
-/// Fills a matrix. `layout` has no permutation of lanes or blocks, so that each element has a place
+/// Fills a matrix. `layout` has no permutation of lanes or blocks, so that each element has a location
 /// of its own.
 fn filled(random: &mut SplitMix64, layout: &MatrixLayout, target: Target, matrix: Matrix) -> Filled {
     let elem = layout.elem(matrix).expect("a matrix of numbers");
@@ -27,10 +27,10 @@ fn filled(random: &mut SplitMix64, layout: &MatrixLayout, target: Target, matrix
     };
     let mut filled =
         Filled { values: Default::default(), rows: vec![[0; LANES]; layout.registers(matrix) as usize] };
-    for (block, row, column, place) in layout.elements(matrix) {
+    for (block, row, column, location) in layout.elements(matrix) {
         let value = values[random.index(values.len())];
         filled.values.insert((block, row, column), value);
-        put(&mut filled.rows, place, encoded(elem, target, value));
+        put(&mut filled.rows, location, encoded(elem, target, value));
     }
     filled
 }
@@ -60,15 +60,17 @@ fn check(random: &mut SplitMix64, target: Target, line: &str) {
     let mut b = filled(random, &plain, target, Matrix::B);
     let c = filled(random, &plain, target, Matrix::C);
     let shape = layout.shape();
-    // After the permutation of lanes, a column of B reads the element of another place.
+    // After the permutation of lanes, a column of B reads the element of another location.
     if layout.permutes() && modifiers.blgp != 0 {
         let at: std::collections::HashMap<_, _> = plain
             .elements(Matrix::B)
-            .map(|(block, row, column, place)| ((u32::from(place.lane), place.bit), (block, row, column)))
+            .map(|(block, row, column, location)| {
+                ((u32::from(location.lane), location.bit), (block, row, column))
+            })
             .collect();
-        let read = plain.elements(Matrix::B).map(|(block, row, column, place)| {
-            let lane = source_lane(modifiers.blgp.into(), place.lane.into());
-            ((block, row, column), b.values[&at[&(lane, place.bit)]])
+        let read = plain.elements(Matrix::B).map(|(block, row, column, location)| {
+            let lane = source_lane(modifiers.blgp.into(), location.lane.into());
+            ((block, row, column), b.values[&at[&(lane, location.bit)]])
         });
         let values = read.collect();
         b.values = values;
@@ -80,7 +82,7 @@ fn check(random: &mut SplitMix64, target: Target, line: &str) {
     for matrix in layout.matrices() {
         match matrix {
             Matrix::Indices => {
-                for (_, row, column, place) in layout.elements(matrix) {
+                for (_, row, column, location) in layout.elements(matrix) {
                     // The first of a pair is the smaller one.
                     let pair = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
                     let index = match column % 2 {
@@ -95,16 +97,16 @@ fn check(random: &mut SplitMix64, target: Target, line: &str) {
                         _ => column_of[&(row, column)] % 4,
                     };
                     column_of.insert((row, column), column / 2 * 4 + index);
-                    put(&mut extra[0], place, index.into());
+                    put(&mut extra[0], location, index.into());
                 }
             }
             Matrix::ScaleA | Matrix::ScaleB => {
                 let which = usize::from(matrix == Matrix::ScaleB);
-                for (_, row, column, place) in layout.elements(matrix) {
+                for (_, row, column, location) in layout.elements(matrix) {
                     let exponent = random.below(4) as u32;
                     let key = if which == 0 { (row, column) } else { (column, row) };
                     scale_of[which].insert(key, exponent);
-                    put(&mut extra[which], place, (127 + exponent).into());
+                    put(&mut extra[which], location, (127 + exponent).into());
                 }
             }
             _ => {}
@@ -131,7 +133,7 @@ fn check(random: &mut SplitMix64, target: Target, line: &str) {
     let rows = if accumulates { &outcome.wave.accs } else { &outcome.wave.vgprs };
     let found = &rows[usize::from(D)..];
     let elem = layout.elem(Matrix::D).expect("the result is a matrix of numbers");
-    for (block, row, column, place) in layout.elements(Matrix::D) {
+    for (block, row, column, location) in layout.elements(Matrix::D) {
         let cbsz = if layout.permutes() { modifiers.cbsz } else { 0 };
         let block_a = if cbsz == 0 { block } else { (block >> cbsz << cbsz) + u32::from(modifiers.abid) };
         let stored = if layout.is_sparse() { shape.depth / 2 } else { shape.depth };
@@ -145,7 +147,7 @@ fn check(random: &mut SplitMix64, target: Target, line: &str) {
             sum += product;
         }
         let expected = encoded(elem, target, sum);
-        let found = get(found, place);
+        let found = get(found, location);
         // No rule gives a negative zero for integers, which are never all negative zeros.
         assert_eq!(
             found, expected,
@@ -201,8 +203,8 @@ fn inline_constants_are_the_value_of_every_element() {
         // Factors are zero: the result is the addend.
         let outcome = machine.run(&inst.words()[..2], |regs, _| regs.set_uni64(registers::EXEC, exec));
         let layout = MatrixLayout::of(&inst).expect("it has a layout");
-        for (_, row, column, place) in layout.elements(Matrix::D) {
-            let found = get(&outcome.wave.vgprs[usize::from(D)..], place);
+        for (_, row, column, location) in layout.elements(Matrix::D) {
+            let found = get(&outcome.wave.vgprs[usize::from(D)..], location);
             assert_eq!(found, encoded(elem, Target::Gfx942, value), "`{line}`, row {row}, column {column}");
         }
     }

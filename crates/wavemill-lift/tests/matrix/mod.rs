@@ -1,17 +1,17 @@
-//! Matrix products: places of elements, products of integers, and the numerics of hardware.
+//! Matrix products: locations of elements, products of integers, and the numerics of hardware.
 //!
-//! - Places: the operation names the same lanes and bits as the layout of the row.
+//! - Locations: the operation names the same lanes and bits as the layout of the row.
 //! - Integers: small integers are exact under every rule, so every row must give the plain product.
 //! - Numerics: dot products that `mmasim` computed for the shapes that it knows (README.md here).
 
 mod integers;
+mod locations;
 mod modes;
-mod places;
 mod vectors;
 
 use wavemill_ir::LANES;
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Elem, Inst, Matrix, MatrixLayout, MatrixPlace, Op};
+use wavemill_isa::gcn::{Elem, Inst, Matrix, MatrixLayout, MatrixLocation, Op};
 
 const TARGETS: [Target; 4] = [Target::Gfx908, Target::Gfx90a, Target::Gfx942, Target::Gfx950];
 
@@ -65,18 +65,18 @@ fn parse(target: Target, text: &str) -> Inst {
 }
 
 /// Sets the bits of an element that are 0 so far.
-fn put(rows: &mut [[u32; LANES]], place: MatrixPlace, value: u64) {
-    for bit in 0..u32::from(place.bits) {
-        let at = u32::from(place.bit) + bit;
-        rows[at as usize / 32][usize::from(place.lane)] |= ((value >> bit & 1) as u32) << (at % 32);
+fn put(rows: &mut [[u32; LANES]], location: MatrixLocation, value: u64) {
+    for bit in 0..u32::from(location.bits) {
+        let at = u32::from(location.bit) + bit;
+        rows[at as usize / 32][usize::from(location.lane)] |= ((value >> bit & 1) as u32) << (at % 32);
     }
 }
 
 /// The bits of an element.
-fn get(rows: &[[u32; LANES]], place: MatrixPlace) -> u64 {
-    (0..u32::from(place.bits)).fold(0, |value, bit| {
-        let at = u32::from(place.bit) + bit;
-        value | u64::from(rows[at as usize / 32][usize::from(place.lane)] >> (at % 32) & 1) << bit
+fn get(rows: &[[u32; LANES]], location: MatrixLocation) -> u64 {
+    (0..u32::from(location.bits)).fold(0, |value, bit| {
+        let at = u32::from(location.bit) + bit;
+        value | u64::from(rows[at as usize / 32][usize::from(location.lane)] >> (at % 32) & 1) << bit
     })
 }
 

@@ -51,21 +51,21 @@ fn run(target: Target, op: Op, vectors: &[Vector]) -> Vec<String> {
     for chunk in vectors.chunks(at_once) {
         let rows = |matrix| vec![[0; LANES]; layout.registers(matrix) as usize];
         let (mut a, mut b, mut c) = (rows(Matrix::A), rows(Matrix::B), rows(Matrix::C));
-        let place = |matrix, n: usize, k: Option<u32>| {
+        let location = |matrix, n: usize, k: Option<u32>| {
             let (block, i) = (n as u32 / shape.rows, n as u32 % shape.rows);
             let (row, column) = match (matrix, k) {
                 (Matrix::A, Some(k)) => (i, k),
                 (Matrix::B, Some(k)) => (k, i),
                 _ => (i, i),
             };
-            layout.place(matrix, block, row, column).expect("the element exists")
+            layout.location(matrix, block, row, column).expect("the element exists")
         };
         for (n, vector) in chunk.iter().enumerate() {
             for (k, (x, y)) in (0..).zip(vector.a.iter().zip(&vector.b)) {
-                put(&mut a, place(Matrix::A, n, Some(k)), *x);
-                put(&mut b, place(Matrix::B, n, Some(k)), *y);
+                put(&mut a, location(Matrix::A, n, Some(k)), *x);
+                put(&mut b, location(Matrix::B, n, Some(k)), *y);
             }
-            put(&mut c, place(Matrix::C, n, None), vector.c);
+            put(&mut c, location(Matrix::C, n, None), vector.c);
         }
         let accumulates = target == Target::Gfx908;
         let mut machine = Machine::new(target);
@@ -82,7 +82,7 @@ fn run(target: Target, op: Op, vectors: &[Vector]) -> Vec<String> {
         });
         let rows = if accumulates { &outcome.wave.accs } else { &outcome.wave.vgprs };
         for (n, vector) in chunk.iter().enumerate() {
-            let found = get(&rows[usize::from(D)..], place(Matrix::D, n, None));
+            let found = get(&rows[usize::from(D)..], location(Matrix::D, n, None));
             let is_nan = match layout.bits(Matrix::D) {
                 64 => f64::from_bits(found).is_nan(),
                 _ => f32::from_bits(found as u32).is_nan(),

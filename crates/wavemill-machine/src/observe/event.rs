@@ -159,7 +159,7 @@ impl fmt::Display for MemoryKind {
 /// The location of bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Place {
+pub enum MemoryLocation {
     /// At a guest address.
     Global(u64),
     /// At this offset in the workgroup's LDS.
@@ -176,13 +176,13 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl MemoryLocation {
     /// Guest address; `None` in data shares.
     #[must_use]
     pub fn address(self) -> Option<u64> {
         match self {
-            Place::Global(address) | Place::Private { address, .. } => Some(address),
-            Place::Lds(_) | Place::Gds(_) => None,
+            MemoryLocation::Global(address) | MemoryLocation::Private { address, .. } => Some(address),
+            MemoryLocation::Lds(_) | MemoryLocation::Gds(_) => None,
         }
     }
 }
@@ -195,7 +195,7 @@ pub struct Piece {
     /// Number of bytes, 1 to 64.
     pub size: u8,
     /// Their location.
-    pub place: Place,
+    pub location: MemoryLocation,
 }
 
 /// An access to memory.

@@ -15,8 +15,8 @@ use std::fmt;
 use std::ops::Range;
 
 pub use event::{
-    Barrier, CellChange, Changes, FenceEvent, Instruction, MemoryAccess, MemoryKind, Piece, Place, RowChange,
-    WaveId, Workgroup,
+    Barrier, CellChange, Changes, FenceEvent, Instruction, MemoryAccess, MemoryKind, MemoryLocation, Piece,
+    RowChange, WaveId, Workgroup,
 };
 pub use finding::{Finding, Findings, Reporter};
 pub use several::Several;

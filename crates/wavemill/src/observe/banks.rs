@@ -12,7 +12,7 @@
 
 use wavemill_ir::LANES;
 use wavemill_isa::Target;
-use wavemill_machine::{Access, MemoryAccess, Place};
+use wavemill_machine::{Access, MemoryAccess, MemoryLocation};
 
 /// Bytes of a bank's dword.
 const DWORD: u32 = 4;
@@ -46,7 +46,7 @@ impl Banks {
         let (mut all, mut least) = (0, 0);
         let mut group = None;
         for piece in access.pieces {
-            let Place::Lds(at) = piece.place else { continue };
+            let MemoryLocation::Lds(at) = piece.location else { continue };
             let own = u32::from(piece.lane) / lanes_at_once;
             if group.is_some_and(|group| group != own) {
                 all += self.finish();

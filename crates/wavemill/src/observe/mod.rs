@@ -10,8 +10,8 @@ pub use trace::{TraceAccess, TraceStep, Tracer};
 pub use wavemill_ir::MemoryScope;
 pub use wavemill_machine::{
     Access, Allocated, Barrier, CellChange, Changes, FenceEvent, Finding, Findings, Instruction, Interests,
-    MemoryAccess, MemoryKind, MemoryObserver, Observer, Piece, Place, Registers, Reporter, RowChange,
-    Watcher, WaveId, Workgroup,
+    MemoryAccess, MemoryKind, MemoryLocation, MemoryObserver, Observer, Piece, Registers, Reporter,
+    RowChange, Watcher, WaveId, Workgroup,
 };
 
 /// What an access does, in one word.

@@ -145,7 +145,7 @@ impl ThreadCounter<'_> {
         self.lines.clear();
         let mut ascending = true;
         for piece in access.pieces {
-            let Some(address) = piece.place.address() else { continue };
+            let Some(address) = piece.location.address() else { continue };
             let last = address.wrapping_add(u64::from(piece.size) - 1) / LINE;
             for line in address / LINE..=last {
                 match self.lines.last() {

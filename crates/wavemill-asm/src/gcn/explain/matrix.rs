@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use wavemill_isa::gcn::{Inst, Matrix, MatrixLayout, MatrixLayoutError, MatrixPlace, Modifiers, Op, Operand};
+use wavemill_isa::gcn::{
+    Inst, Matrix, MatrixLayout, MatrixLayoutError, MatrixLocation, Modifiers, Op, Operand,
+};
 
 use super::super::print::operand_text;
 use super::text::Table;
@@ -132,14 +134,14 @@ fn table(layout: &MatrixLayout, matrix: Matrix, inst: Option<&Inst>) -> MatrixTa
     let extent = layout.extent(matrix);
     let operand = inst.and_then(|inst| inst.operand(role));
     let text = inst.zip(operand).zip(layout.op().row().operand(role));
-    let element = |(block, row, column, place): (u32, u32, u32, MatrixPlace)| ElementFacts {
+    let element = |(block, row, column, location): (u32, u32, u32, MatrixLocation)| ElementFacts {
         block,
         row,
         column,
-        lane: place.lane,
-        register: place.register(),
-        bit: place.bit % 32,
-        bits: place.bits,
+        lane: location.lane,
+        register: location.register(),
+        bit: location.bit % 32,
+        bits: location.bits,
     };
     let naming = match operand {
         Some(Operand::Agpr { first, .. }) => ("a", u16::from(first)),
@@ -175,7 +177,7 @@ impl MatrixTable {
     }
 
     /// The location of an element: `v4{12}`, with the bits unless it fills its registers.
-    fn place(&self, element: &ElementFacts) -> String {
+    fn location(&self, element: &ElementFacts) -> String {
         let last = element.register + (element.bit + u16::from(element.bits) - 1) / 32;
         let lane = element.lane;
         let end = element.bit + u16::from(element.bits) - 1;
@@ -255,7 +257,7 @@ impl fmt::Display for ByElements<'_> {
                 for row in 0..matrix.rows {
                     let mut line = vec![row.to_string()];
                     let wanted = matrix.elements.iter().filter(|e| e.block == block && e.row == row);
-                    line.extend(wanted.map(|element| matrix.place(element)));
+                    line.extend(wanted.map(|element| matrix.location(element)));
                     table.row(line);
                 }
                 table.write(f)?;

@@ -51,8 +51,9 @@ pub(crate) struct LaunchArgs {
     pub stack: Option<u32>,
     /// Refuse to run if the chip cannot hold all workgroups at once
     ///
-    /// It also sets GWS resource 0 to the number of workgroups minus 1, so that they can meet at `ds_gws_barrier`.
-    /// hipLaunchCooperativeKernel does the same.
+    /// It also prepares grid.sync() of HIP: it sets GWS resource 0 to the number of workgroups minus 1, for
+    /// `ds_gws_barrier`, and passes the structure in memory that gfx942 and gfx950 use. hipLaunchCooperativeKernel does the
+    /// same.
     #[arg(long, hide_short_help = true, help_heading = LAUNCH)]
     pub cooperative: bool,
     /// Run waves that trap through this handler: a source, or a file with GPU code
@@ -67,6 +68,13 @@ pub(crate) struct LaunchArgs {
     /// It has the form of an argument. `--print log` prints it, and log=&out is the buffer of the argument out.
     #[arg(long, value_name = "BUFFER", hide_short_help = true, help_heading = LAUNCH)]
     pub trap_memory: Option<Late<ArgSpec>>,
+    /// The global data share: a buffer such as counts:u32[64]=@counts.npy
+    ///
+    /// It has the form of an argument. Its contents are copied to the beginning of the global data share before the launch,
+    /// and back after it: `--print counts`, `--out` and `--expect` see what the kernel left. Only gfx900, gfx906 and gfx908
+    /// have a global data share, of 64 KiB.
+    #[arg(long, value_name = "BUFFER", hide_short_help = true, help_heading = LAUNCH)]
+    pub gds: Option<Late<ArgSpec>>,
     /// Launch this many times in a row, on the same buffers
     #[arg(long, value_name = "N", value_parser = amount::times, hide_short_help = true, help_heading = LAUNCH)]
     pub repeat: Option<NonZeroU32>,
@@ -145,6 +153,11 @@ impl LaunchArgs {
     /// The memory of the trap handler.
     pub(crate) fn trap_memory(&self) -> Option<ArgSpec> {
         late::value(&self.trap_memory)
+    }
+
+    /// The buffer of the global data share.
+    pub(crate) fn gds(&self) -> Option<ArgSpec> {
+        late::value(&self.gds)
     }
 
     /// How often the launch runs.
@@ -303,6 +316,19 @@ pub(super) const GROUP: Group = Group {
             written: Some((27, |args| args.launch.trap_memory().map(|own| in_toml(&own.text)))),
         },
         Key {
+            name: "gds",
+            scope: Scope::LAUNCH,
+            read: Read::Text(|args, text, base| {
+                if args.launch.gds.is_none() {
+                    args.launch.gds = Some(Late::read(ArgSpec::parse(text, base)?));
+                }
+                Ok(())
+            }),
+            is_named: true,
+            listed: (36, 17),
+            written: Some((29, |args| args.launch.gds().map(|own| in_toml(&own.text)))),
+        },
+        Key {
             name: "repeat",
             scope: Scope::OneLaunch { question: "which one is repeated?" },
             read: Read::Whole(|args, times, _| {
@@ -322,6 +348,7 @@ pub(super) const GROUP: Group = Group {
         late::settle(&mut launch.block, "--block", str::parse)?;
         late::settle(&mut launch.offset, "--offset", Size::offset)?;
         late::settle(&mut launch.trap_memory, "--trap-memory", |text| ArgSpec::parse(text, Path::new("")))?;
+        late::settle(&mut launch.gds, "--gds", |text| ArgSpec::parse(text, Path::new("")))?;
         launch.is_sized = launch.grid.is_some() || launch.global_size.is_some();
         Ok(())
     },
@@ -337,6 +364,7 @@ pub(super) const GROUP: Group = Group {
             ("--dynamic-lds", own.dynamic_lds.is_some()),
             ("--stack", own.stack.is_some()),
             ("--cooperative", own.cooperative),
+            ("--gds", own.gds.is_some()),
             ("--repeat", own.repeat.is_some()),
             ("--init", own.init.is_some()),
         ];

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use wavemill::ir::{Operand, Row};
-use wavemill::observe::{Piece, Place, RowChange, TraceAccess, TraceStep, access_name};
+use wavemill::observe::{MemoryLocation, Piece, RowChange, TraceAccess, TraceStep, access_name};
 use wavemill::registers::{self, RegisterNames};
 
 use super::text::{changed_mode, scalars};
@@ -24,17 +24,17 @@ fn row_name(row: Row) -> String {
 }
 
 fn piece(piece: &Piece) -> Value {
-    match piece.place {
-        Place::Global(address) => {
+    match piece.location {
+        MemoryLocation::Global(address) => {
             json!({ "lane": piece.lane, "space": "global", "address": wide(address), "bytes": piece.size })
         }
-        Place::Lds(offset) => {
+        MemoryLocation::Lds(offset) => {
             json!({ "lane": piece.lane, "space": "lds", "offset": offset, "bytes": piece.size })
         }
-        Place::Gds(offset) => {
+        MemoryLocation::Gds(offset) => {
             json!({ "lane": piece.lane, "space": "gds", "offset": offset, "bytes": piece.size })
         }
-        Place::Private { address, offset } => json!({
+        MemoryLocation::Private { address, offset } => json!({
             "lane": piece.lane, "space": "private", "address": wide(address), "offset": offset, "bytes": piece.size,
         }),
         other => json!({ "lane": piece.lane, "space": format!("{other:?}"), "bytes": piece.size }),

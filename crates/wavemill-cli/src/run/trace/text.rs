@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use wavemill_object::printable::Printable;
 
 use wavemill::ir::{Operand, Uni};
-use wavemill::observe::{Changes, MemoryKind, Piece, Place, TraceAccess, TraceStep, access_name};
+use wavemill::observe::{Changes, MemoryKind, MemoryLocation, Piece, TraceAccess, TraceStep, access_name};
 use wavemill::registers::{self, RegisterNames};
 use wavemill_isa::gcn::Special;
 use wavemill_object::short;
@@ -118,15 +118,15 @@ fn lanes_text(lanes: &[(u8, u64)]) -> String {
 /// An access: `load 4 bytes global 0x1000..0x10ff (64 lanes)`, `store 4 bytes lds {0: 0x0, 5: 0x80}`.
 fn access(access: &TraceAccess) -> String {
     let head = format!("{} {} bytes {}", access_name(access.access), access.size, access.kind);
-    let known = |piece: &Piece| match piece.place {
-        Place::Global(address) => Some(address),
-        Place::Lds(offset) | Place::Gds(offset) => Some(u64::from(offset)),
-        Place::Private { offset, .. } => Some(offset),
+    let known = |piece: &Piece| match piece.location {
+        MemoryLocation::Global(address) => Some(address),
+        MemoryLocation::Lds(offset) | MemoryLocation::Gds(offset) => Some(u64::from(offset)),
+        MemoryLocation::Private { offset, .. } => Some(offset),
         _ => None,
     };
     // A kind of memory that this text has no name for must still show.
     if let Some(piece) = access.pieces.iter().find(|piece| known(piece).is_none()) {
-        return format!("{head} at {:?}", piece.place);
+        return format!("{head} at {:?}", piece.location);
     }
     let value = |piece: &Piece| known(piece).unwrap_or_default();
     let (Some(first), Some(last)) = (access.pieces.first(), access.pieces.last()) else {
@@ -187,7 +187,7 @@ mod tests {
             let kind = MemoryKind::Global;
             access(&TraceAccess { kind, access: Access::Store, size, active, pieces: pieces.to_vec() })
         };
-        let piece = |lane, address| Piece { lane, size: 4, place: Place::Global(address) };
+        let piece = |lane, address| Piece { lane, size: 4, location: MemoryLocation::Global(address) };
         let rising: Vec<Piece> = (0..64).map(|lane| piece(lane, 0x1000 + 4 * u64::from(lane))).collect();
         assert_eq!(text(4, !0, &rising), "store 4 bytes global 0x1000..0x10ff (64 lanes)");
         let same: Vec<Piece> = (0..3).map(|lane| piece(lane, 0x40)).collect();
@@ -207,7 +207,7 @@ mod tests {
         let private = |lane, offset: u64| Piece {
             lane,
             size: 4,
-            place: Place::Private { address: 0x8000 + 64 * offset + 4 * u64::from(lane), offset },
+            location: MemoryLocation::Private { address: 0x8000 + 64 * offset + 4 * u64::from(lane), offset },
         };
         let wide = [private(0, 8), private(0, 12), private(1, 8), private(1, 12)];
         assert_eq!(text(8, 3, &wide), "store 8 bytes global 0x8 (2 lanes)");

@@ -1,8 +1,8 @@
-//! The operation names the places that the layout of the row names, which `wavemill explain
+//! The operation names the locations that the layout of the row names, which `wavemill explain
 //! --layout` prints.
 
 use wavemill_ir::{MatrixOp, MatrixOperand, Op as IrOp};
-use wavemill_isa::gcn::{Matrix, MatrixLayout, MatrixPlace};
+use wavemill_isa::gcn::{Matrix, MatrixLayout, MatrixLocation};
 
 use super::{TARGETS, parse, products, text};
 use crate::common::lift;
@@ -19,21 +19,23 @@ fn product(target: wavemill_isa::Target, line: &str) -> (MatrixOp, MatrixLayout)
 }
 
 fn compare(line: &str, op: &MatrixOp, layout: &MatrixLayout) {
-    let place = |place: MatrixPlace| (u32::from(place.lane), u32::from(place.bit), u32::from(place.bits));
+    let location = |location: MatrixLocation| {
+        (u32::from(location.lane), u32::from(location.bit), u32::from(location.bits))
+    };
     for matrix in layout.matrices() {
         for (block, row, column, expected) in layout.elements(matrix) {
             let (found, bits) = match matrix {
-                Matrix::A => (op.a_place(block, row, column), op.a.bits()),
-                Matrix::B => (op.b_place(block, row, column), op.b.bits()),
-                Matrix::C | Matrix::D => (op.c_place(block, row, column), op.c.bits()),
-                Matrix::Indices => (op.index_place(row, column), 2),
-                Matrix::ScaleA => (op.scale_place(MatrixOperand::A, row, 32 * column), 8),
-                Matrix::ScaleB => (op.scale_place(MatrixOperand::B, column, 32 * row), 8),
+                Matrix::A => (op.a_location(block, row, column), op.a.bits()),
+                Matrix::B => (op.b_location(block, row, column), op.b.bits()),
+                Matrix::C | Matrix::D => (op.c_location(block, row, column), op.c.bits()),
+                Matrix::Indices => (op.index_location(row, column), 2),
+                Matrix::ScaleA => (op.scale_location(MatrixOperand::A, row, 32 * column), 8),
+                Matrix::ScaleB => (op.scale_location(MatrixOperand::B, column, 32 * row), 8),
             };
             let found = (found.lane, found.bit, bits);
             assert_eq!(
                 found,
-                place(expected),
+                location(expected),
                 "`{line}`, {} of block {block}, {row}, {column}",
                 matrix.name()
             );
