@@ -1,6 +1,6 @@
 //! Images and samplers as arguments: from pictures to kernels in assembly and back.
 
-use crate::common::{Folder, expect, out, repository, said};
+use crate::common::{Folder, err, expect, out, repository, said};
 
 /// Copies texel (x, y) to (y, x), through a sampler if it has one: one work-item a texel.
 const SOURCE: &str = "
@@ -335,6 +335,21 @@ fn a_buffer_of_texels_is_an_argument() {
             said(&folder, 2, &[&launch("read_f", "2")[..], &["image:image1d[rg8,5]"], &args[1..]].concat());
         let expected = "expected image:image1d_buffer[rgba8,1024]=zeros";
         assert!(message.contains(expected), "{message}");
+    }
+}
+
+/// gfx90a lacks the instructions, so ROCm's libraries compile such reads to nothing.
+#[test]
+fn levels_without_instructions_are_noted() {
+    for (target, image, notes) in [("gfx906", "mips=2", 0), ("gfx90a", "mips=2", 1), ("gfx90a", "mips=1", 0)]
+    {
+        let folder = compiled(&format!("images_note_{target}_{}", notes), target, "read");
+        let image = format!("image:image2d[r32f,4x4,{image}]");
+        let args = [image.as_str(), "smp:sampler", "at:f32[1,4]", "out:f32[1,4]", "how=2"];
+        let output = expect(&folder, 0, &[&launch("f_2d", "1")[..], &args[..]].concat());
+        let note =
+            "note: image `image` has mip levels, but gfx90a has no instruction that samples at a level";
+        assert_eq!(err(&output).matches(note).count(), notes, "{}", err(&output));
     }
 }
 
