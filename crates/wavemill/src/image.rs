@@ -520,6 +520,12 @@ impl Device {
         Image::allocate(&self.0, name, desc)
     }
 
+    /// Whether the target has instructions that sample at a level of detail that they are given.
+    #[must_use]
+    pub fn samples_levels(&self) -> bool {
+        Op::ImageSampleL.row().targets.contains(self.0.target)
+    }
+
     /// A sampler.
     ///
     /// # Errors

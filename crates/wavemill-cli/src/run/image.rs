@@ -376,7 +376,7 @@ impl Picture {
         }
         Err(Failure::usage(format!(
             "a picture has 8 bits for each channel, which is not the format {}; expected rgba8, bgra8, srgba8, rgba8ui, \
-             r8, r8ui, rgba32f or r32f, or a file of numbers (.npy, .bin)",
+             r8, r8ui, rgba32f, r32f or depth32f, or a file of numbers (.npy, .bin)",
             format.name
         )))
     }

@@ -362,9 +362,27 @@ impl Session<'_> {
         message::say_with(Kind::Warning, &text, &parts);
     }
 
+    /// Notes that OpenCL does not read mip levels on the target. Kernels in assembly may, so it is
+    /// no error.
+    fn note_levels(&self, planned: &Buffers<'_>) {
+        let has_levels = |buffer: &&BufferPlan| buffer.image.is_some_and(|desc| desc.levels > 1);
+        let Some(image) = planned.list.iter().find(has_levels).filter(|_| !self.device.samples_levels())
+        else {
+            return;
+        };
+        let note = format!(
+            "image `{}` has mip levels, but {} has no instruction that samples at a level of detail: OpenCL's reads with \
+             a level return no defined value",
+            image.shape.name.shown(),
+            self.device.target().processor.name()
+        );
+        message::say(Kind::Note, &note);
+    }
+
     /// Allocates and fills the buffers.
     fn allocate(&self, planned: Buffers<'_>, watch: &Watch) -> Result<Vec<(Shape, Memory)>, Failure> {
         let mut buffers = Vec::with_capacity(planned.list.len());
+        self.note_levels(&planned);
         for BufferPlan { shape, contents, image, .. } in planned.list {
             let size = size_of(&shape)?;
             let in_time =

@@ -404,7 +404,7 @@ fn images(target: &str) -> Result<(), Failed> {
         folder.file("k.cl", &source[..source[1..].find("kernel").map_or(source.len(), |at| at + 1)]);
         let line = ["run", "k.cl", "--target", target, "--grid", "1", "--block", "1"];
         let image = format!("image:{image}");
-        expect(&folder, 0, &[&line[..], &[&image, "out:f32[1]", "--expect", expected]].concat());
+        expect(&folder, 0, &[&line[..], &[image.as_str(), "out:f32[1]", "--expect", expected]].concat());
     }
     Ok(())
 }
