@@ -70,6 +70,8 @@ pub(super) struct TexelParts {
     slice: Option<Half>,
     sample: Option<Half>,
     level: Option<Half>,
+    /// Whether the address has two coordinates and nothing else.
+    is_plain: bool,
 }
 
 /// Where the parts of an address with a sampler are.
@@ -86,7 +88,7 @@ pub(super) struct SampleParts {
     level: Option<Half>,
     clamp: Option<Half>,
     /// Whether there is more than coordinates.
-    has_more: bool,
+    pub has_more: bool,
 }
 
 impl Cursor {
@@ -133,13 +135,11 @@ impl TexelParts {
         let mut cursor = Cursor::new(op);
         let axes = dimensions.axes();
         cursor.take(axes);
-        TexelParts {
-            axes,
-            step: cursor.step,
-            slice: cursor.slice(op, dimensions),
-            sample: cursor.take_if(dimensions.has_samples()),
-            level: cursor.take_if(op.has_mip()),
-        }
+        let slice = cursor.slice(op, dimensions);
+        let sample = cursor.take_if(dimensions.has_samples());
+        let level = cursor.take_if(op.has_mip());
+        let is_plain = axes == 2 && slice.or(sample).or(level).is_none();
+        TexelParts { axes, step: cursor.step, slice, sample, level, is_plain }
     }
 }
 
@@ -216,7 +216,16 @@ impl<'a> Cells<'a> {
     /// the image.
     #[inline(always)]
     pub(super) fn texel(&self, parts: &TexelParts, lane: usize, image: &Image) -> Result<TexelAt, Outside> {
+        let resource = &image.resource;
         let mut at = [self.integer(0, lane), 0, 0];
+        if parts.is_plain {
+            at[1] = self.integer(parts.step, lane);
+            let [width, height, _] = image.size(0);
+            if at[0] < width && at[1] < height {
+                let [x, y, _] = at;
+                return Ok(TexelAt { level: resource.levels.0, texel: [x, y, resource.slices.0], sample: 0 });
+            }
+        }
         if parts.axes > 1 {
             at[1] = self.integer(parts.step, lane);
         }
@@ -228,7 +237,6 @@ impl<'a> Cells<'a> {
             at[2] = read(parts.slice);
         }
         let (sample, level) = (read(parts.sample), read(parts.level));
-        let resource = &image.resource;
         let levels = resource.levels.1 - resource.levels.0 + 1;
         if level >= levels {
             return Err(Outside { coordinate: Coordinate::Level, value: level, end: levels, level: 0 });

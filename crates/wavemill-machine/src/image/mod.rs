@@ -232,6 +232,10 @@ impl<'a> ImageAccess<'a> {
             ImageKind::Sample(_) | ImageKind::Gather(..) | ImageKind::Level => {
                 let unit = sample::Unit::new(self, &image, &texels)?;
                 for lane in lanes_of(self.active) {
+                    if let Some(values) = unit.quick(lane) {
+                        write(lane, values);
+                        continue;
+                    }
                     match unit.lane(lane) {
                         Ok(values) => write(lane, values),
                         Err(sample::Miss::Refused(address)) => refused.add(lane, address),

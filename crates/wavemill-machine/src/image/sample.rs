@@ -120,6 +120,14 @@ struct Along {
 impl Along {
     const NOWHERE: Along = Along { index: 0, weight: 0 };
 
+    /// The neighbours of a coordinate in parts of a texel.
+    #[inline(always)]
+    fn of(at: i64, linear: bool) -> Along {
+        // A texel counts where it is nearest, or up to the centres of its neighbours.
+        let corner = at - if linear { UNIT / 2 } else { 0 };
+        Along { index: corner >> UNIT_BITS, weight: if linear { corner & (UNIT - 1) } else { 0 } }
+    }
+
     /// The number of neighbours that have a weight.
     fn count(self) -> i64 {
         1 + i64::from(self.weight > 0)
@@ -188,14 +196,27 @@ pub(super) struct Unit<'a> {
     is_integer: bool,
     /// Whether the filter of each axis is linear, for magnified and for minified texels.
     linear: [[bool; 3]; 2],
+    /// Whether samples are of the most frequent kind.
+    is_quick: bool,
+    /// Parts of a texel that a coordinate of 1 is, on the first two axes.
+    scale: [f64; 2],
+    /// The component 1.
+    one: u32,
 }
 
 /// The nearest integer, ties to even; a NaN is 0, and the conversion saturates.
 #[inline(always)]
 fn nearest(x: f64) -> i64 {
-    // Adding and subtracting this number rounds a smaller one to an integer.
+    nearest_small(x).unwrap_or_else(|| x.round_ties_even() as i64)
+}
+
+/// The nearest integer, ties to even, of a number that is not too large.
+#[inline(always)]
+fn nearest_small(x: f64) -> Option<i64> {
+    // A sum with this number is rounded to an integer, and its lowest bits are that integer.
     const ROUNDS: f64 = (3u64 << 51) as f64;
-    if x.abs() < (1u64 << 51) as f64 { (x + ROUNDS - ROUNDS) as i64 } else { x.round_ties_even() as i64 }
+    let sum = (x + ROUNDS).to_bits() as i64 - ROUNDS.to_bits() as i64;
+    (x.abs() < (1u64 << 51) as f64).then_some(sum)
 }
 
 /// A number in 1/256; a NaN is 0.
@@ -307,21 +328,72 @@ impl<'a> Unit<'a> {
         let linear = sampler.bilinear.map(|bilinear| {
             [bilinear, bilinear, sampler.linear_depth.unwrap_or(bilinear)].map(|linear| linear && !is_integer)
         });
+        let unnormalised = access.op.unnormalised || sampler.unnormalised;
+        let parts = SampleParts::of(access.op, dimensions);
+        let needs_no_detail = access.op.kind != ImageKind::Level
+            && levels.0 == levels.1
+            && sampler.bilinear[0] == sampler.bilinear[1];
+        let edges = [AddressMode::ClampHalfBorder, AddressMode::MirrorOnceHalfBorder];
+        let is_quick = matches!(access.op.kind, ImageKind::Sample(_))
+            && dimensions == Dimensions::D2
+            && needs_no_detail
+            && !(parts.has_more || access.op.compare || access.op.half || texels.records())
+            && access.op.channels == 15
+            && !sampler.truncates
+            && !sampler.address[..2].iter().any(|mode| edges.contains(mode));
+        let [width, height, _] = image.size(0);
+        let scale =
+            [width, height].map(|size| if unnormalised { 1.0 } else { f64::from(size) } * UNIT as f64);
         Ok(Unit {
             access,
             is_integer,
             linear,
+            is_quick,
+            scale,
+            one: image.resource.format.one(),
             image,
             texels,
             cells: access.cells(),
-            parts: SampleParts::of(access.op, dimensions),
-            unnormalised: access.op.unnormalised || sampler.unnormalised,
+            parts,
+            unnormalised,
             is_by_axis: dimensions != Dimensions::Cube || sampler.faces_apart,
-            needs_no_detail: access.op.kind != ImageKind::Level
-                && levels.0 == levels.1
-                && sampler.bilinear[0] == sampler.bilinear[1],
+            needs_no_detail,
             sampler,
         })
+    }
+
+    /// The result of a lane for the most frequent kind of sample: two coordinates, one level, four
+    /// channels, and neighbours inside the image. `None` if it is another kind, or if the access is
+    /// refused.
+    #[inline(always)]
+    pub(super) fn quick(&self, lane: usize) -> Option<[u32; MAX_RESULT]> {
+        if !self.is_quick {
+            return None;
+        }
+        let [x, y, _] = self.cells.coordinates(&self.parts, lane);
+        let [linear_x, linear_y, _] = self.linear[0];
+        let along = |at: f32, scale: f64, linear: bool| {
+            Some(Along::of(nearest_small(f64::from(at) * scale)?, linear))
+        };
+        let (x, y) = (along(x, self.scale[0], linear_x)?, along(y, self.scale[1], linear_y)?);
+        let Resource { levels, slices, format, .. } = self.image.resource;
+        let [width, height, _] = self.image.size(0);
+        let inside = |index: i64, size: u32| ((index as u64) < u64::from(size)).then_some(index as u32);
+        let channels = |nx: i64, ny: i64| {
+            let (x, y) = (inside(x.index + nx, width)?, inside(y.index + ny, height)?);
+            let address = self.image.address(levels.0, [x, y, slices.0], 0);
+            Some(texel::unpack(format, self.texels.read(address, self.image.resource.surface.bytes)?))
+        };
+        if x.weight | y.weight == 0 {
+            return Some(self.image.selected(channels(0, 0)?, self.one));
+        }
+        let mut filter = Filter::new(self.sampler.reduction);
+        for ny in 0..y.count() {
+            for nx in 0..x.count() {
+                filter.add(x.weight(nx) * y.weight(ny), channels(nx, ny)?);
+            }
+        }
+        Some(self.image.selected(filter.result(), self.one))
     }
 
     /// The result of a lane.
@@ -422,13 +494,10 @@ impl<'a> Unit<'a> {
             AddressMode::MirrorOnceHalfBorder => (at, last) = (at.clamp(-end, end), end),
             _ => {}
         }
-        let offset = i64::from(offset);
-        if linear {
-            let corner = at - UNIT / 2;
-            return Along { index: corner.div_euclid(UNIT) + offset, weight: corner.rem_euclid(UNIT) };
-        }
+        let Along { index, weight } = Along::of(at, linear);
         // The very edge is the last texel of a mode that stops there.
-        Along { index: at.div_euclid(UNIT) - i64::from(at == last) + offset, weight: 0 }
+        let is_edge = !linear && at == last;
+        Along { index: index + i64::from(offset) - i64::from(is_edge), weight }
     }
 
     /// The address mode of an axis.

@@ -29,6 +29,11 @@ impl<'a> Texels<'a> {
         Texels { map, access, window: Cell::new((0, 0, std::ptr::null_mut())), touched }
     }
 
+    /// Whether accesses are recorded.
+    pub(super) fn records(&self) -> bool {
+        self.touched.is_some()
+    }
+
     /// The texels that were accessed since the last call.
     pub(super) fn take_touched(&self) -> Vec<Touched> {
         self.touched.as_ref().map(RefCell::take).unwrap_or_default()
