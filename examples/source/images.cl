@@ -21,6 +21,21 @@ kernel void blur(read_only image2d_t from, sampler_t smooth, write_only image2d_
     write_imagef(to, at, sum / weights);
 }
 
+// The mean of a square of texels around each texel, without a sampler: coordinates must stay inside.
+kernel void mean(read_only image2d_t from, write_only image2d_t to, int reach) {
+    int2 at = (int2)(get_global_id(0), get_global_id(1));
+    int2 size = get_image_dim(from);
+    if (at.x >= size.x || at.y >= size.y)
+        return;
+    float4 sum = (float4)(0.0f);
+    for (int y = -reach; y <= reach; y++) {
+        for (int x = -reach; x <= reach; x++)
+            sum += read_imagef(from, clamp(at + (int2)(x, y), (int2)(0), size - 1));
+    }
+    float side = 2 * reach + 1;
+    write_imagef(to, at, sum / (side * side));
+}
+
 float hash(float2 p) {
     float n = sin(dot(p, (float2)(12.9898f, 78.233f))) * 43758.547f;
     return n - floor(n);

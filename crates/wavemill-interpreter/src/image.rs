@@ -123,7 +123,10 @@ unsafe fn read(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         let mask = lane_mask(ctx, op);
         for (n, values) in result.iter().take(image.result_cells().into()).enumerate() {
             let row = (*ctx).base.add((*op).dst as usize + n * ROW_BYTES as usize).cast::<u32>();
-            for_lanes(mask, |lane| row.add(lane).write(values[lane]));
+            match mask {
+                u64::MAX => row.copy_from_nonoverlapping(values.as_ptr(), LANES),
+                _ => for_lanes(mask, |lane| row.add(lane).write(values[lane])),
+            }
         }
         HostOp::next(op)
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wavemill_asm::gcn::print;
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Encoding, Form, Inst, Op, Row, decode};
+use wavemill_isa::gcn::{Encoding, Flag, Form, Inst, Op, Role, Row, decode};
 use wavemill_oracle::{Filler, Span, SplitMix64};
 
 use crate::cross::{self, Turns};
@@ -491,6 +491,22 @@ const RARE: [&str; 68] = [
     "s_sleep~ 0",
 ];
 
+/// A gather with one to six registers of data, and with each modifier that changes their number.
+fn gather_widths(mnemonic: &str, row: &Row) -> Vec<String> {
+    let least = row.operand(Role::Vaddr).map_or(1, |operand| operand.ty.dwords());
+    let tuple = |first: u8, count: u8| match count {
+        1 => format!("v{first}"),
+        _ => format!("v[{first}:{}]", first + count - 1),
+    };
+    let address = tuple(8, least);
+    let text = |count: u8, modifiers: &str| {
+        format!("{mnemonic} {}, {address}, s[0:7], s[8:11] dmask:0x2{modifiers}", tuple(0, count))
+    };
+    (1..=6)
+        .flat_map(|count| ["", " d16", " tfe", " tfe d16", " lwe"].map(|modifiers| text(count, modifiers)))
+        .collect()
+}
+
 /// All texts for `target`.
 pub(crate) fn texts(target: Target, effort: Effort) -> Texts {
     let mut all = Texts::default();
@@ -524,6 +540,9 @@ pub(crate) fn texts(target: Target, effort: Effort) -> Texts {
         // Other texts are not derived from these.
         if form.encoding == Encoding::Mubuf {
             all.mutated.extend(cross::condition_offsets(form.op.row().mnemonic(target)));
+        }
+        if form.op.row().has(Flag::Gather, target) {
+            all.mutated.extend(gather_widths(form.op.row().mnemonic(target), form.op.row()));
         }
         for _ in 0..effort.replacements {
             let base = all.lines[before + random.below((all.lines.len() - before) as u64) as usize].clone();

@@ -70,6 +70,8 @@ pub(super) struct TexelParts {
     slice: Option<Half>,
     sample: Option<Half>,
     level: Option<Half>,
+    /// Whether the address has two coordinates and nothing else.
+    is_plain: bool,
 }
 
 /// Where the parts of an address with a sampler are.
@@ -85,6 +87,8 @@ pub(super) struct SampleParts {
     slice: Option<Half>,
     level: Option<Half>,
     clamp: Option<Half>,
+    /// Whether there is more than coordinates.
+    pub has_more: bool,
 }
 
 impl Cursor {
@@ -131,13 +135,11 @@ impl TexelParts {
         let mut cursor = Cursor::new(op);
         let axes = dimensions.axes();
         cursor.take(axes);
-        TexelParts {
-            axes,
-            step: cursor.step,
-            slice: cursor.slice(op, dimensions),
-            sample: cursor.take_if(dimensions.has_samples()),
-            level: cursor.take_if(op.has_mip()),
-        }
+        let slice = cursor.slice(op, dimensions);
+        let sample = cursor.take_if(dimensions.has_samples());
+        let level = cursor.take_if(op.has_mip());
+        let is_plain = axes == 2 && slice.or(sample).or(level).is_none();
+        TexelParts { axes, step: cursor.step, slice, sample, level, is_plain }
     }
 }
 
@@ -158,17 +160,24 @@ impl SampleParts {
                 gradient
             })
         });
+        let coordinates = cursor.take(axes);
+        let slice = cursor.slice(op, dimensions);
+        let level = cursor.take_if(op.level() == Some(ImageLevel::Given));
+        let clamp = cursor.take_if(op.clamp);
+        let has_more = [offset, bias, reference, slice, level, clamp].iter().any(Option::is_some);
+        let step = cursor.step;
         SampleParts {
             axes,
-            step: cursor.step,
+            step,
             offset,
             bias,
             reference,
             gradients,
-            coordinates: cursor.take(axes),
-            slice: cursor.slice(op, dimensions),
-            level: cursor.take_if(op.level() == Some(ImageLevel::Given)),
-            clamp: cursor.take_if(op.clamp),
+            coordinates,
+            slice,
+            level,
+            clamp,
+            has_more,
         }
     }
 }
@@ -179,17 +188,20 @@ impl<'a> Cells<'a> {
     }
 
     /// A whole cell of a lane.
+    #[inline(always)]
     fn cell(&self, at: Half, lane: usize) -> u32 {
         self.rows.get(usize::from(at / 2)).map_or(0, |row| row[lane])
     }
 
     /// An integer of a lane.
+    #[inline(always)]
     fn integer(&self, at: Half, lane: usize) -> u32 {
         let cell = self.cell(at, lane);
         if self.short { cell >> (16 * (at % 2)) & 0xffff } else { cell }
     }
 
     /// A float of a lane.
+    #[inline(always)]
     fn float(&self, at: Half, lane: usize) -> f32 {
         let bits = self.integer(at, lane);
         f32::from_bits(if self.short { f32_from_f16(bits) } else { bits })
@@ -204,7 +216,16 @@ impl<'a> Cells<'a> {
     /// the image.
     #[inline(always)]
     pub(super) fn texel(&self, parts: &TexelParts, lane: usize, image: &Image) -> Result<TexelAt, Outside> {
+        let resource = &image.resource;
         let mut at = [self.integer(0, lane), 0, 0];
+        if parts.is_plain {
+            at[1] = self.integer(parts.step, lane);
+            let [width, height, _] = image.size(0);
+            if at[0] < width && at[1] < height {
+                let [x, y, _] = at;
+                return Ok(TexelAt { level: resource.levels.0, texel: [x, y, resource.slices.0], sample: 0 });
+            }
+        }
         if parts.axes > 1 {
             at[1] = self.integer(parts.step, lane);
         }
@@ -216,7 +237,6 @@ impl<'a> Cells<'a> {
             at[2] = read(parts.slice);
         }
         let (sample, level) = (read(parts.sample), read(parts.level));
-        let resource = &image.resource;
         let levels = resource.levels.1 - resource.levels.0 + 1;
         if level >= levels {
             return Err(Outside { coordinate: Coordinate::Level, value: level, end: levels, level: 0 });
@@ -237,6 +257,7 @@ impl<'a> Cells<'a> {
     }
 
     /// The coordinates of an access with a sampler, without slice and face.
+    #[inline(always)]
     pub(super) fn coordinates(&self, parts: &SampleParts, lane: usize) -> [f32; 3] {
         self.floats(parts, parts.coordinates, lane)
     }
@@ -247,6 +268,7 @@ impl<'a> Cells<'a> {
     }
 
     /// A float for each axis.
+    #[inline(always)]
     fn floats(&self, parts: &SampleParts, first: Half, lane: usize) -> [f32; 3] {
         let mut all = [self.float(first, lane), 0.0, 0.0];
         if parts.axes > 1 {
@@ -259,9 +281,15 @@ impl<'a> Cells<'a> {
     }
 
     /// What an access with a sampler reads from its address.
+    #[inline(always)]
     pub(super) fn sample(&self, parts: &SampleParts, lane: usize) -> SampleAt {
+        let at = self.coordinates(parts, lane);
+        if parts.has_more { self.more(parts, lane, at) } else { SampleAt { at, ..SampleAt::default() } }
+    }
+
+    /// The same for an address that has more than coordinates.
+    fn more(&self, parts: &SampleParts, lane: usize, mut at: [f32; 3]) -> SampleAt {
         let float = |part: Option<Half>| part.map_or(0.0, |part| self.float(part, lane));
-        let mut at = self.coordinates(parts, lane);
         if parts.slice.is_some() {
             at[2] = float(parts.slice);
         }

@@ -4,16 +4,20 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::descriptor::{DescriptorProblem, IDENTITY, Resource, Sampler, Select};
+use super::descriptor::{DescriptorProblem, Resource, Sampler, Select};
 use super::surface::{Layout, MAX_LEVELS};
+
+/// Components that are no channel, by their number after the channels.
+const ZERO: usize = 4;
+const ONE: usize = 5;
 
 /// An image.
 #[derive(Debug)]
 pub(super) struct Image {
     pub resource: Resource,
     pub layout: Layout,
-    /// Whether components are the channels in their own order.
-    is_identity: bool,
+    /// For each component: the number of a channel, [`ZERO`] or [`ONE`].
+    picks: [usize; 4],
     /// Sizes of the levels of the view.
     sizes: [[u32; 3]; MAX_LEVELS as usize],
 }
@@ -24,7 +28,12 @@ impl Image {
         for (level, size) in (0..=resource.levels.1 - resource.levels.0).zip(&mut sizes) {
             *size = resource.size(level);
         }
-        Image { layout: resource.layout(), is_identity: resource.select == IDENTITY, sizes, resource }
+        let picks = resource.select.map(|select| match select {
+            Select::Zero => ZERO,
+            Select::One => ONE,
+            Select::Channel(n) => usize::from(n) & 3,
+        });
+        Image { layout: resource.layout(), picks, sizes, resource }
     }
 
     /// Size of a level of the view; zeros for a level that it lacks.
@@ -43,14 +52,10 @@ impl Image {
     /// component 1.
     #[inline(always)]
     pub(super) fn selected(&self, channels: [u32; 4], one: u32) -> [u32; 4] {
-        if self.is_identity {
-            return channels;
-        }
-        self.resource.select.map(|select| match select {
-            Select::Zero => 0,
-            Select::One => one,
-            Select::Channel(n) => channels[usize::from(n) & 3],
-        })
+        let [x, y, z, w] = channels;
+        let from = [x, y, z, w, 0, one, 0, 0];
+        let [x, y, z, w] = self.picks;
+        [from[x & 7], from[y & 7], from[z & 7], from[w & 7]]
     }
 }
 

@@ -238,6 +238,10 @@ impl<'a> ImageAccess<'a> {
             ImageKind::Sample(_) | ImageKind::Gather(..) | ImageKind::Level => {
                 let unit = sample::Unit::new(self, &image, &texels)?;
                 for lane in lanes_of(self.active) {
+                    if let Some(values) = unit.quick(lane) {
+                        write(lane, values);
+                        continue;
+                    }
                     match unit.lane(lane) {
                         Ok(values) => write(lane, values),
                         Err(sample::Miss::Refused(address)) => refused.add(lane, address),
@@ -252,10 +256,13 @@ impl<'a> ImageAccess<'a> {
     }
 
     /// The channels that the operation wants, one in a cell or two.
+    #[inline(always)]
     fn elements(&self, values: [u32; 4]) -> [u32; MAX_RESULT] {
-        if self.op.channels == 15 && !self.op.half {
-            return values;
-        }
+        if self.op.channels == 15 && !self.op.half { values } else { self.some_elements(values) }
+    }
+
+    /// The same for halves, or without all channels.
+    fn some_elements(&self, values: [u32; 4]) -> [u32; MAX_RESULT] {
         let mut result = [0; MAX_RESULT];
         let channels = if self.op.channels & 15 == 0 { 1 } else { self.op.channels };
         let chosen = (0..4).filter(|n| channels >> n & 1 != 0).map(|n| values[n]);
@@ -270,6 +277,7 @@ impl<'a> ImageAccess<'a> {
     }
 
     /// The result of a texel with these channels.
+    #[inline(always)]
     fn chosen(&self, image: &Image, channels: [u32; 4]) -> [u32; MAX_RESULT] {
         let format = image.resource.format;
         let components = image.selected(channels, format.one());

@@ -110,22 +110,55 @@ impl Filter {
     }
 }
 
-/// Where a sample is on an axis: two neighbours, and the weight of the second one.
+/// Where a sample is on an axis: the first of two neighbours, and the weight of the second one.
 #[derive(Clone, Copy, Debug)]
 struct Along {
-    index: [i64; 2],
+    index: i64,
     weight: i64,
 }
 
 impl Along {
-    const NOWHERE: Along = Along { index: [0; 2], weight: 0 };
+    const NOWHERE: Along = Along { index: 0, weight: 0 };
 
-    /// The neighbours that have a weight: the first one, and mostly the second one. An index of an
-    /// array of both, and the weight.
-    fn parts(self) -> impl Iterator<Item = (usize, u64)> {
-        let weight = self.weight as u64;
-        let count = if weight == 0 { 1 } else { 2 };
-        [UNIT as u64 - weight, weight].into_iter().enumerate().take(count)
+    /// The neighbours of a coordinate in parts of a texel.
+    #[inline(always)]
+    fn of(at: i64, linear: bool) -> Along {
+        // A texel counts where it is nearest, or up to the centres of its neighbours.
+        let corner = at - if linear { UNIT / 2 } else { 0 };
+        Along { index: corner >> UNIT_BITS, weight: if linear { corner & (UNIT - 1) } else { 0 } }
+    }
+
+    /// The number of neighbours that have a weight.
+    fn count(self) -> i64 {
+        1 + i64::from(self.weight > 0)
+    }
+
+    /// The weight of a neighbour.
+    fn weight(self, n: i64) -> u64 {
+        (if n == 0 { UNIT - self.weight } else { self.weight }) as u64
+    }
+}
+
+/// Where a sample is in a level.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    level: u32,
+    along: [Along; 3],
+    slice: u32,
+    face: u32,
+}
+
+impl Position {
+    /// Whether a single texel has all of the weight.
+    fn is_single(&self) -> bool {
+        let [x, y, z] = self.along;
+        x.weight | y.weight | z.weight == 0
+    }
+
+    /// The indices of a neighbour on each axis.
+    fn index(&self, [x, y, z]: [i64; 3]) -> [i64; 3] {
+        let [along_x, along_y, along_z] = self.along;
+        [along_x.index + x, along_y.index + y, along_z.index + z]
     }
 }
 
@@ -159,14 +192,31 @@ pub(super) struct Unit<'a> {
     is_by_axis: bool,
     /// No level of detail changes the result: there are no levels and filters to choose from.
     needs_no_detail: bool,
+    /// Components are integers, which have no weights.
+    is_integer: bool,
+    /// Whether the filter of each axis is linear, for magnified and for minified texels.
+    linear: [[bool; 3]; 2],
+    /// Whether samples are of the most frequent kind.
+    is_quick: bool,
+    /// Parts of a texel that a coordinate of 1 is, on the first two axes.
+    scale: [f64; 2],
+    /// The component 1.
+    one: u32,
 }
 
 /// The nearest integer, ties to even; a NaN is 0, and the conversion saturates.
 #[inline(always)]
 fn nearest(x: f64) -> i64 {
-    // Adding and subtracting this number rounds a smaller one to an integer.
+    nearest_small(x).unwrap_or_else(|| x.round_ties_even() as i64)
+}
+
+/// The nearest integer, ties to even, of a number that is not too large.
+#[inline(always)]
+fn nearest_small(x: f64) -> Option<i64> {
+    // A sum with this number is rounded to an integer, and its lowest bits are that integer.
     const ROUNDS: f64 = (3u64 << 51) as f64;
-    if x.abs() < (1u64 << 51) as f64 { (x + ROUNDS - ROUNDS) as i64 } else { x.round_ties_even() as i64 }
+    let sum = (x + ROUNDS).to_bits() as i64 - ROUNDS.to_bits() as i64;
+    (x.abs() < (1u64 << 51) as f64).then_some(sum)
 }
 
 /// A number in 1/256; a NaN is 0.
@@ -197,7 +247,13 @@ fn half_log2(square: f64) -> i32 {
 }
 
 /// The texel of an index on an axis; `None` is the border.
+#[inline(always)]
 fn resolve(mode: AddressMode, index: i64, size: u32) -> Option<u32> {
+    // In every mode, a texel inside is itself.
+    if (index as u64) < u64::from(size) { Some(index as u32) } else { resolve_outside(mode, index, size) }
+}
+
+fn resolve_outside(mode: AddressMode, index: i64, size: u32) -> Option<u32> {
     let n = i64::from(size);
     let mirrored = if index < 0 { -1 - index } else { index };
     let inside = |index: i64| (0..n).contains(&index).then_some(index);
@@ -268,19 +324,76 @@ impl<'a> Unit<'a> {
         if matches!(access.op.kind, ImageKind::Gather(..)) && dimensions.axes() != 2 {
             return wrong("a gather reads images of two dimensions, arrays of them, and cubes");
         }
+        let is_integer = image.resource.format.number.is_integer() && !access.op.compare;
+        let linear = sampler.bilinear.map(|bilinear| {
+            [bilinear, bilinear, sampler.linear_depth.unwrap_or(bilinear)].map(|linear| linear && !is_integer)
+        });
+        let unnormalised = access.op.unnormalised || sampler.unnormalised;
+        let parts = SampleParts::of(access.op, dimensions);
+        let needs_no_detail = access.op.kind != ImageKind::Level
+            && levels.0 == levels.1
+            && sampler.bilinear[0] == sampler.bilinear[1];
+        let edges = [AddressMode::ClampHalfBorder, AddressMode::MirrorOnceHalfBorder];
+        let is_quick = matches!(access.op.kind, ImageKind::Sample(_))
+            && dimensions == Dimensions::D2
+            && needs_no_detail
+            && !(parts.has_more || access.op.compare || access.op.half || texels.records())
+            && access.op.channels == 15
+            && !sampler.truncates
+            && !sampler.address[..2].iter().any(|mode| edges.contains(mode));
+        let [width, height, _] = image.size(0);
+        let scale =
+            [width, height].map(|size| if unnormalised { 1.0 } else { f64::from(size) } * UNIT as f64);
         Ok(Unit {
             access,
+            is_integer,
+            linear,
+            is_quick,
+            scale,
+            one: image.resource.format.one(),
             image,
             texels,
             cells: access.cells(),
-            parts: SampleParts::of(access.op, dimensions),
-            unnormalised: access.op.unnormalised || sampler.unnormalised,
+            parts,
+            unnormalised,
             is_by_axis: dimensions != Dimensions::Cube || sampler.faces_apart,
-            needs_no_detail: access.op.kind != ImageKind::Level
-                && levels.0 == levels.1
-                && sampler.bilinear[0] == sampler.bilinear[1],
+            needs_no_detail,
             sampler,
         })
+    }
+
+    /// The result of a lane for the most frequent kind of sample: two coordinates, one level, four
+    /// channels, and neighbours inside the image. `None` if it is another kind, or if the access is
+    /// refused.
+    #[inline(always)]
+    pub(super) fn quick(&self, lane: usize) -> Option<[u32; MAX_RESULT]> {
+        if !self.is_quick {
+            return None;
+        }
+        let [x, y, _] = self.cells.coordinates(&self.parts, lane);
+        let [linear_x, linear_y, _] = self.linear[0];
+        let along = |at: f32, scale: f64, linear: bool| {
+            Some(Along::of(nearest_small(f64::from(at) * scale)?, linear))
+        };
+        let (x, y) = (along(x, self.scale[0], linear_x)?, along(y, self.scale[1], linear_y)?);
+        let Resource { levels, slices, format, .. } = self.image.resource;
+        let [width, height, _] = self.image.size(0);
+        let inside = |index: i64, size: u32| ((index as u64) < u64::from(size)).then_some(index as u32);
+        let channels = |nx: i64, ny: i64| {
+            let (x, y) = (inside(x.index + nx, width)?, inside(y.index + ny, height)?);
+            let address = self.image.address(levels.0, [x, y, slices.0], 0);
+            Some(texel::unpack(format, self.texels.read(address, self.image.resource.surface.bytes)?))
+        };
+        if x.weight | y.weight == 0 {
+            return Some(self.image.selected(channels(0, 0)?, self.one));
+        }
+        let mut filter = Filter::new(self.sampler.reduction);
+        for ny in 0..y.count() {
+            for nx in 0..x.count() {
+                filter.add(x.weight(nx) * y.weight(ny), channels(nx, ny)?);
+            }
+        }
+        Some(self.image.selected(filter.result(), self.one))
     }
 
     /// The result of a lane.
@@ -367,6 +480,7 @@ impl<'a> Unit<'a> {
     }
 
     /// The nearest neighbours of a coordinate on an axis.
+    #[inline(always)]
     fn along(&self, axis: usize, coordinate: f32, size: u32, linear: bool, offset: i32) -> Along {
         let texels = if self.unnormalised { 1.0 } else { f64::from(size) };
         let exact = f64::from(coordinate) * texels * UNIT as f64;
@@ -374,23 +488,16 @@ impl<'a> Unit<'a> {
         let rounded = if self.sampler.truncates { exact.floor() as i64 } else { nearest(exact) };
         let mut at = rounded.clamp(-FARTHEST, FARTHEST);
         let end = i64::from(size) * UNIT;
+        let mut last = i64::MAX;
         match self.mode(axis) {
-            AddressMode::ClampHalfBorder => at = at.clamp(0, end),
-            AddressMode::MirrorOnceHalfBorder => at = at.clamp(-end, end),
+            AddressMode::ClampHalfBorder => (at, last) = (at.clamp(0, end), end),
+            AddressMode::MirrorOnceHalfBorder => (at, last) = (at.clamp(-end, end), end),
             _ => {}
         }
-        if linear {
-            let corner = at - UNIT / 2;
-            let index = corner.div_euclid(UNIT) + i64::from(offset);
-            return Along { index: [index, index + 1], weight: corner.rem_euclid(UNIT) };
-        }
-        let mut index = at.div_euclid(UNIT);
+        let Along { index, weight } = Along::of(at, linear);
         // The very edge is the last texel of a mode that stops there.
-        match self.mode(axis) {
-            AddressMode::ClampHalfBorder | AddressMode::MirrorOnceHalfBorder if at == end => index -= 1,
-            _ => {}
-        }
-        Along { index: [index + i64::from(offset); 2], weight: 0 }
+        let is_edge = !linear && at == last;
+        Along { index: index + i64::from(offset) - i64::from(is_edge), weight }
     }
 
     /// The address mode of an axis.
@@ -436,24 +543,23 @@ impl<'a> Unit<'a> {
         Ok(self.image.resource.border.map(|channel| colour[usize::from(channel) & 3]))
     }
 
-    /// The texel that an index on an axis names; `None` is the border.
-    #[inline(always)]
-    fn resolve(&self, axis: usize, index: i64, size: [u32; 3]) -> Option<u32> {
-        if axis >= self.image.resource.dimensions.axes() {
-            return Some(0);
-        }
-        resolve(self.mode(axis), index, size[axis])
-    }
-
     /// The texel of a level with these indices, and its face; `None` is the border.
+    #[inline(always)]
     fn texel_at(&self, level: u32, at: [i64; 3], face: u32) -> Option<([u32; 3], u32)> {
         let size = self.image.size(level);
         if !self.is_by_axis {
             let (to, [x, y]) = around_the_edge(face, [at[0], at[1]], size[0]);
             return Some(([x, y.min(size[1] - 1), 0], to));
         }
-        let [x, y, z] = [0, 1, 2].map(|axis| self.resolve(axis, at[axis], size));
-        Some(([x?, y?, z?], face))
+        let axes = self.image.resource.dimensions.axes();
+        let mut texel = [resolve(self.mode(0), at[0], size[0])?, 0, 0];
+        if axes > 1 {
+            texel[1] = resolve(self.mode(1), at[1], size[1])?;
+        }
+        if axes > 2 {
+            texel[2] = resolve(self.mode(2), at[2], size[2])?;
+        }
+        Some((texel, face))
     }
 
     /// The words of a texel of a level and of a slice of the view.
@@ -467,6 +573,7 @@ impl<'a> Unit<'a> {
 
     /// The channels of a texel, or the result of its comparison; indices are those of the address
     /// modes.
+    #[inline(always)]
     fn texel(
         &self,
         level: u32,
@@ -474,16 +581,9 @@ impl<'a> Unit<'a> {
         (slice, face): (u32, u32),
         reference: f32,
     ) -> Result<Channels, Miss> {
-        let found = self.texel_at(level, at, face).map(|(texel, face)| (texel, slice + face));
-        self.channels(level, found, reference)
-    }
-
-    /// The channels of a texel of a slice, or of the border, or the result of their comparison.
-    #[inline(always)]
-    fn channels(&self, level: u32, texel: Option<([u32; 3], u32)>, reference: f32) -> Result<Channels, Miss> {
-        let channels = match texel {
-            Some((texel, slice)) => {
-                texel::unpack(self.image.resource.format, self.words(level, texel, slice)?)
+        let channels = match self.texel_at(level, at, face) {
+            Some((texel, face)) => {
+                texel::unpack(self.image.resource.format, self.words(level, texel, slice + face)?)
             }
             None => self.border()?,
         };
@@ -494,72 +594,57 @@ impl<'a> Unit<'a> {
         Ok([if holds { ONE } else { 0 }, 0, 0, ONE])
     }
 
-    /// Whether components are integers, which have no weights.
-    fn is_integer(&self) -> bool {
-        self.image.resource.format.number.is_integer() && !self.access.op.compare
+    /// Where a sample is in a level.
+    #[inline(always)]
+    fn position(&self, at: &SampleAt, level: u32, minified: bool) -> Position {
+        let size = self.image.size(level);
+        let linear = self.linear[usize::from(minified)];
+        let mut along = [Along::NOWHERE; 3];
+        for axis in 0..self.image.resource.dimensions.axes() {
+            let coordinate = self.on_face(at.at[axis]);
+            along[axis] = self.along(axis, coordinate, size[axis], linear[axis], at.offset[axis]);
+        }
+        let (slice, face) = self.slice(at.at[2]);
+        Position { level, along, slice, face }
+    }
+
+    /// The channels of a neighbour on each axis, or the result of their comparison.
+    #[inline(always)]
+    fn neighbour(&self, position: &Position, which: [i64; 3], reference: f32) -> Result<Channels, Miss> {
+        self.texel(position.level, position.index(which), (position.slice, position.face), reference)
     }
 
     /// Adds the texels of a level with their weights.
-    fn level(
-        &self,
-        at: &SampleAt,
-        level: u32,
-        weight: u64,
-        minified: bool,
-        into: &mut Filter,
-    ) -> Result<(), Miss> {
-        let size = self.image.size(level);
-        let axes = self.image.resource.dimensions.axes();
-        let bilinear = self.sampler.bilinear[usize::from(minified)] && !self.is_integer();
-        let mut along = [Along::NOWHERE; 3];
-        for (axis, place) in along.iter_mut().enumerate().take(axes) {
-            let linear = match (axis, self.sampler.linear_depth) {
-                (2, Some(linear)) => linear && !self.is_integer(),
-                _ => bilinear,
-            };
-            *place = self.along(axis, self.on_face(at.at[axis]), size[axis], linear, at.offset[axis]);
-        }
-        let (slice, face) = self.slice(at.at[2]);
-        let [x, y, z] = along;
-        if !self.is_by_axis {
-            for (nz, wz) in z.parts() {
-                for (ny, wy) in y.parts() {
-                    for (nx, wx) in x.parts() {
-                        let index = [x.index[nx], y.index[ny], z.index[nz]];
-                        let channels = self.texel(level, index, (slice, face), at.reference)?;
-                        into.add(weight * wx * wy * wz, channels);
-                    }
-                }
-            }
-            return Ok(());
-        }
-        // Each neighbour on an axis belongs to several texels.
-        let named = |axis: usize, along: Along| along.index.map(|index| self.resolve(axis, index, size));
-        let (xs, ys, zs) = (named(0, x), named(1, y), named(2, z));
-        for (nz, wz) in z.parts() {
-            for (ny, wy) in y.parts() {
-                for (nx, wx) in x.parts() {
-                    let texel = match (xs[nx], ys[ny], zs[nz]) {
-                        (Some(x), Some(y), Some(z)) => Some(([x, y, z], slice + face)),
-                        _ => None,
-                    };
-                    into.add(weight * wx * wy * wz, self.channels(level, texel, at.reference)?);
+    fn add(&self, position: &Position, weight: u64, reference: f32, filter: &mut Filter) -> Result<(), Miss> {
+        let [x, y, z] = position.along;
+        for nz in 0..z.count() {
+            for ny in 0..y.count() {
+                for nx in 0..x.count() {
+                    let channels = self.neighbour(position, [nx, ny, nz], reference)?;
+                    filter.add(weight * x.weight(nx) * y.weight(ny) * z.weight(nz), channels);
                 }
             }
         }
         Ok(())
     }
 
+    #[inline(always)]
     fn sample(&self, at: &SampleAt, detail: &Detail) -> Result<[u32; MAX_RESULT], Miss> {
         let minified = detail.limited > 0;
-        let mut filter = Filter::new(self.sampler.reduction);
         let level = self.nearest_level(detail);
         let (index, part) = ((level >> UNIT_BITS) as u32, u64::from(level as u32 % UNIT as u32));
-        if part == 0 || self.is_integer() {
-            self.level(at, index, 1, minified, &mut filter)?;
+        let first = self.position(at, index, minified);
+        let is_one_level = part == 0 || self.is_integer;
+        if is_one_level && first.is_single() {
+            return Ok(self.finish(self.neighbour(&first, [0; 3], at.reference)?));
+        }
+        let mut filter = Filter::new(self.sampler.reduction);
+        if is_one_level {
+            self.add(&first, 1, at.reference, &mut filter)?;
         } else {
-            self.level(at, index, UNIT as u64 - part, minified, &mut filter)?;
-            self.level(at, index + 1, part, minified, &mut filter)?;
+            self.add(&first, UNIT as u64 - part, at.reference, &mut filter)?;
+            let second = self.position(at, index + 1, minified);
+            self.add(&second, part, at.reference, &mut filter)?;
         }
         Ok(self.finish(filter.result()))
     }
@@ -589,7 +674,8 @@ impl<'a> Unit<'a> {
         let size = self.image.size(level);
         let square = shape == ImageGather::Square;
         let [x, y] = [0, 1].map(|axis| {
-            self.along(axis, self.on_face(at.at[axis]), size[axis], square, at.offset[axis]).index
+            let first = self.along(axis, self.on_face(at.at[axis]), size[axis], square, at.offset[axis]);
+            [first.index, first.index + 1]
         });
         let slice = self.slice(at.at[2]);
         if let ImageGather::PackedRow(count) = shape {

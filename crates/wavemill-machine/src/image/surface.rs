@@ -368,26 +368,35 @@ impl Layout {
     /// Offset of a sample of a texel. Coordinates are those of the level; the third one is the
     /// slice.
     #[must_use]
+    #[inline(always)]
     pub fn offset(&self, level: u32, [x, y, z]: [u32; 3], sample: u32) -> u64 {
         let start = &self.levels[level.min(MAX_LEVELS - 1) as usize];
-        let Some(blocks) = &self.blocks else {
-            return start.offset
-                + u64::from(z) * self.slice
-                + u64::from(y) * self.row
-                + u64::from(x) * u64::from(self.surface.bytes);
-        };
-        let coordinates = [x, y, z];
+        match &self.blocks {
+            None => {
+                start.offset
+                    + u64::from(z) * self.slice
+                    + u64::from(y) * self.row
+                    + u64::from(x) * u64::from(self.surface.bytes)
+            }
+            Some(blocks) => blocks.offset(start, [x, y, z], sample),
+        }
+    }
+}
+
+impl Blocks {
+    /// The same for an image in blocks.
+    fn offset(&self, start: &Level, coordinates: [u32; 3], sample: u32) -> u64 {
         let mut within = 0;
-        for (n, (axis, bit)) in blocks.bits[..blocks.count].iter().enumerate() {
+        for (n, (axis, bit)) in self.bits[..self.count].iter().enumerate() {
             within |= u64::from(coordinates[usize::from(*axis)] >> bit & 1) << n;
         }
-        let mut within = within << blocks.bytes_log2 | start.offset;
-        if blocks.sample.1 > 0 {
-            within |= u64::from(sample) << blocks.sample.0;
+        let mut within = within << self.bytes_log2 | start.offset;
+        if self.sample.1 > 0 {
+            within |= u64::from(sample) << self.sample.0;
         }
         let [bx, by, bz] =
-            [0, 1, 2].map(|axis| u64::from(coordinates[axis] >> blocks.size[axis]) + start.block[axis]);
-        (bz * blocks.slice + by * blocks.pitch + bx) << blocks.log2 | within
+            [0, 1, 2].map(|axis| u64::from(coordinates[axis] >> self.size[axis]) + start.block[axis]);
+        (bz * self.slice + by * self.pitch + bx) << self.log2 | within
     }
 }
 

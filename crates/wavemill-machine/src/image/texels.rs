@@ -6,7 +6,7 @@ use crate::fault::Access;
 use crate::memory::MemoryMap;
 use crate::raw;
 
-/// Guest memory that one allocation allows accesses to: first address, end, host memory.
+/// Guest memory that one allocation allows accesses to: first address, bytes, host memory.
 type Window = (u64, u64, *mut u8);
 
 /// A texel that was accessed: address and bytes.
@@ -29,6 +29,11 @@ impl<'a> Texels<'a> {
         Texels { map, access, window: Cell::new((0, 0, std::ptr::null_mut())), touched }
     }
 
+    /// Whether accesses are recorded.
+    pub(super) fn records(&self) -> bool {
+        self.touched.is_some()
+    }
+
     /// The texels that were accessed since the last call.
     pub(super) fn take_touched(&self) -> Vec<Touched> {
         self.touched.as_ref().map(RefCell::take).unwrap_or_default()
@@ -44,9 +49,10 @@ impl<'a> Texels<'a> {
     /// Host memory of a texel, if one allocation contains it and allows the access.
     #[inline(always)]
     pub(super) fn host(&self, address: u64, bytes: u32) -> Option<*mut u8> {
-        let (start, end, host) = self.window.get();
-        if address >= start && address < end && end - address >= bytes.into() {
-            return Some(host.wrapping_add((address - start) as usize));
+        let (start, size, host) = self.window.get();
+        let offset = address.wrapping_sub(start);
+        if offset < size && size - offset >= bytes.into() {
+            return Some(host.wrapping_add(offset as usize));
         }
         self.find(address, bytes)
     }
@@ -61,11 +67,12 @@ impl<'a> Texels<'a> {
             return None;
         }
         let host = allocation.host().wrapping_add((range.start - allocation.start) as usize);
-        self.window.set((range.start, range.end, host));
+        self.window.set((range.start, range.end - range.start, host));
         Some(host.wrapping_add((address - range.start) as usize))
     }
 
     /// The words of a texel of 1 to 16 bytes; `None` if the access is refused.
+    #[inline(always)]
     pub(super) fn read(&self, address: u64, bytes: u32) -> Option<[u32; 4]> {
         self.note(address, bytes);
         let p = self.host(address, bytes)?;
