@@ -1,7 +1,9 @@
 //! The values that atomics leave in memory, on edge values.
 
-use wavemill_float::atomic_op;
-use wavemill_ir::{AtomicOp, FpEnv, Width};
+use wavemill_float::{Bf16, F16, F32, F64, Format, atomic_op};
+use wavemill_ir::{AtomicOp, FpEnv, Round, Width};
+
+use crate::common::{Random, cases, edges, env_of, environment, format_of};
 
 const MIN32: u64 = 0x8000_0000;
 const MIN64: u64 = 0x8000_0000_0000_0000;
@@ -72,4 +74,37 @@ fn floats_on_both_widths() {
     // 1 + 2 and -1 + 0.5, in either half.
     assert_eq!(atomic_op(PkAddF16, Width::W32, [0xbc00_3c00, 0x3800_4000, 0], FpEnv::DEFAULT), 0xb800_4200);
     assert_eq!(atomic_op(PkAddBf16, Width::W32, [0xbf80_3f80, 0x3f00_4000, 0], FpEnv::DEFAULT), 0xbf00_4040);
+}
+
+/// Sums equal those of exact arithmetic, whatever the environment does to denormals.
+#[test]
+fn float_sums_are_correctly_rounded() {
+    fn check<F: Format>(random: &mut Random, op: AtomicOp, width: Width) {
+        let edges = edges::<F>();
+        for n in 0..cases(20_000).max(edges.len().pow(2)) {
+            let env = FpEnv { round: Round::NearestEven, ..environment(random) };
+            let pair = match (edges.get(n / edges.len()), edges[n % edges.len()]) {
+                (Some(a), b) => [*a, b],
+                (None, _) => [(); 2].map(|()| random.pattern::<F>()),
+            };
+            // Two halves have the sources in both orders.
+            let bits = F::BITS;
+            let [old, data] = match op {
+                AtomicOp::AddF => pair,
+                _ => [pair[0] | pair[1] << bits, pair[1] | pair[0] << bits],
+            };
+            let sum = |[a, b]: [u64; 2]| wavemill_reference::add(format_of::<F>(), [a, b], env_of(env));
+            let mut want = sum(pair);
+            if op != AtomicOp::AddF {
+                want |= sum([pair[1], pair[0]]) << bits;
+            }
+            let got = atomic_op(op, width, [old, data, 0], env);
+            assert_eq!(got, want, "{op:?} of {old:#x} and {data:#x} in {env:?}");
+        }
+    }
+    let mut random = Random::new(117);
+    check::<F32>(&mut random, AtomicOp::AddF, Width::W32);
+    check::<F64>(&mut random, AtomicOp::AddF, Width::W64);
+    check::<F16>(&mut random, AtomicOp::PkAddF16, Width::W32);
+    check::<Bf16>(&mut random, AtomicOp::PkAddBf16, Width::W32);
 }

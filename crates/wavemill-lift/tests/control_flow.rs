@@ -140,6 +140,9 @@ fn status_tells_the_conditions() {
         0xbe82_01eb, // s_mov_b64 s[2:3], src_shared_base
         0xbe84_00eb, // s_mov_b32 s4, src_shared_base
         0xbe86_01ed, // s_mov_b64 s[6:7], src_private_base
+        0xbe88_01ec, // s_mov_b64 s[8:9], src_shared_limit
+        0xbe8a_01ee, // s_mov_b64 s[10:11], src_private_limit
+        0xbe8c_00ee, // s_mov_b32 s12, src_private_limit
     ];
     for (scc, exec, vcc) in [(true, 0u64, 1u64), (false, 1, 0), (true, 1 << 40, 1 << 40)] {
         let outcome = Machine::new(TARGET).run(&code, |regs, _| {
@@ -156,6 +159,9 @@ fn status_tells_the_conditions() {
         assert_ne!(shared, private);
         assert_eq!(u64::from(outcome.sgpr(0)), shared >> 48 << 16 | private >> 48);
         assert_eq!(outcome.sgpr(4), 0, "the low half");
+        // An aperture has 4 GiB, as in the Linux driver amdkfd; the limit is its last address.
+        assert_eq!([outcome.sgpr64(8), outcome.sgpr64(10)], [shared, private].map(|base| base + 0xffff_ffff));
+        assert_eq!(outcome.sgpr(12), 0xffff_ffff, "the low half");
     }
 }
 
