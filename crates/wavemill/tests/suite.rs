@@ -3,6 +3,7 @@
 mod control;
 mod faults;
 mod find;
+mod known_gaps;
 mod matrix;
 mod serialised;
 mod services;

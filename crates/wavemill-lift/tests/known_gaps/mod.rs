@@ -156,6 +156,30 @@ fn relative_moves() {
     });
 }
 
+/// CDNA4-RJ-026: matrix products of floats other than f32 keep denormals whatever MODE says. 2^-24 as
+/// a half times 1, 2^-133 as a bf16 times 2^100, 2^-1074 times 2^1000, as many times as the product
+/// has columns.
+#[test]
+fn denormals_of_matrix_products() {
+    const MODES: &[u32] = &[MODE, 0x3c0, 0x330, 0x300];
+    check(facts! {
+        "CDNA4-RJ-026", &[Gfx942, Gfx950], MODES,
+            "v_mfma_f32_4x4x4_16b_f16 v[0:3], v[8:9], v[16:17], 0",
+            [V(8, 0x0001_0001), V(9, 0x0001_0001), V(16, 0x3c00_3c00), V(17, 0x3c00_3c00)]
+            => [V(0, 0x3480_0000), V(3, 0x3480_0000)];
+        "CDNA4-RJ-026", &[Gfx942, Gfx950], MODES,
+            "v_mfma_f32_16x16x16_bf16 v[0:3], v[8:9], v[16:17], 0",
+            [V(8, 0x0001_0001), V(9, 0x0001_0001), V(16, 0x7180_7180), V(17, 0x7180_7180)]
+            => [V(0, 0x3100_0000), V(3, 0x3100_0000)];
+        "CDNA4-RJ-026", &[Gfx90a], MODES,
+            "v_mfma_f64_16x16x4f64 v[0:7], v[8:9], v[16:17], 0",
+            [V(8, 1), V(9, 0), V(16, 0), V(17, 0x7e70_0000)] => [V(0, 0), V(1, 0x3b70_0000)];
+        "CDNA4-RJ-026", &[Gfx942, Gfx950], MODES,
+            "v_mfma_f64_16x16x4_f64 v[0:7], v[8:9], v[16:17], 0",
+            [V(8, 1), V(9, 0), V(16, 0), V(17, 0x7e70_0000)] => [V(0, 0), V(1, 0x3b70_0000)];
+    });
+}
+
 /// Row `n` of lane `lane`: a small number, also as a float.
 fn before(n: u32, lane: usize) -> u32 {
     ((64 * n + lane as u32 + 1) as f32).to_bits()
