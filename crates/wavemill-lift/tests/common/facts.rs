@@ -1,5 +1,7 @@
 //! Facts about instructions as tables: assembly text, registers before, registers after.
 
+#![allow(dead_code, unused_imports, unused_macros, reason = "every test binary uses what it needs")]
+
 use wavemill_ir::Uni;
 use wavemill_isa::Target;
 use wavemill_lift::gcn::registers;
