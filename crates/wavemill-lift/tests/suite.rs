@@ -7,6 +7,7 @@ mod coverage;
 mod exceptions;
 mod gpr_index;
 mod images;
+mod known_gaps;
 mod matrix;
 mod memory;
 mod pseudocode;

@@ -37,7 +37,7 @@ fn equal() -> u64 {
 fn writes_are_ignored_and_everything_else_happens() {
     let unchanged = |outcome: &Outcome| (outcome.wave.scalars[126], outcome.wave.scalars[127]);
     let exec = |value: u64| (value as u32, (value >> 32) as u32);
-    for target in [Target::Gfx906, Target::Gfx90a, Target::Gfx950] {
+    for target in [Target::Gfx906, Target::Gfx90a, Target::Gfx942, Target::Gfx950] {
         for (code, after, what) in [
             (&[0xbeec_0085][..], EXEC, "s_mov_b32 ttmp0, 5"),
             (&[0xbeee_01c1], EXEC, "s_mov_b64 ttmp[2:3], -1"),
@@ -82,12 +82,13 @@ fn a_jump_can_be_linked_to_them() {
 }
 
 #[test]
-fn reads_give_zero_on_gfx950_and_the_contents_elsewhere() {
+fn reads_give_zero_from_gfx942_on_and_the_contents_before() {
     // s_mov_b32 s4, ttmp1; s_mov_b64 s[6:7], ttmp[2:3]; v_add_u32 v1, ttmp1, v0.
     let code = [0xbe84_006d, 0xbe86_016e, 0x6802_006d];
     for (target, contents) in [
         (Target::Gfx906, [held(1), held(2), held(3), held(1) + 1]),
         (Target::Gfx90a, [held(1), held(2), held(3), held(1) + 1]),
+        (Target::Gfx942, [0, 0, 0, 1]),
         (Target::Gfx950, [0, 0, 0, 1]),
     ] {
         let outcome = run(target, &code);

@@ -5,6 +5,7 @@ mod cooperative;
 mod faults;
 mod find;
 mod images;
+mod known_gaps;
 mod matrix;
 mod serialised;
 mod services;

@@ -143,7 +143,8 @@ pub struct GcnFacts {
     pub xcc_registers: bool,
     /// Whether TTMP registers hold the packet, the grid and the wave when a wave starts (CDNA4 ISA 3.13).
     pub architected_sgprs: bool,
-    /// Whether waves without privileges read 0 from TTMP registers (CDNA4 ISA 3.10).
+    /// Whether waves without privileges read 0 from TTMP registers (CDNA3 ISA 3.10, as AMD's audit of its emulator
+    /// cites it, CDNA3-RJ-055; CDNA4 ISA 3.10).
     pub ttmp_reads_zero: bool,
     /// Whether V0 packs the ids of a work-item (CDNA2 ISA, "Feature Changes"; CDNA4 ISA 3.13;
     /// AMDGPUUsage, "VGPR Register Set Up Order").
@@ -236,6 +237,7 @@ const GFX942: GcnFacts = GcnFacts {
     blgp_negates_doubles: true,
     xcc_registers: true,
     architected_sgprs: true,
+    ttmp_reads_zero: true,
     atomic_f32_keeps_denormals: true,
     dot2_keeps_denormals: true,
     fp8: Fp8Format::Fnuz,
@@ -249,7 +251,6 @@ const GFX950: GcnFacts = GcnFacts {
     lds_granule: 1280,
     lds_banks: 64,
     lds_address_bits: 18,
-    ttmp_reads_zero: true,
     fp8: Fp8Format::Ocp,
     ..GFX942
 };

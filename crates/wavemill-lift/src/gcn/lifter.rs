@@ -57,8 +57,8 @@ impl Lifter {
         use gcn::Operand as O;
         match operand {
             O::Sgpr { first, .. } => registers::scalar(u16::from(first)).into(),
-            // Outside the trap handler these registers read as zero (CDNA4 ISA 3.10); for the older
-            // targets the manual mentions no such rule (Vega ISA 3.10).
+            // Outside the trap handler these registers read as zero (CDNA4 ISA 3.10); for targets before
+            // CDNA 3 the manual mentions no such rule (Vega ISA 3.10).
             O::Ttmp { .. }
                 if spec.access == Access::Read
                     && self.context.target.facts().ttmp_reads_zero

@@ -7,7 +7,7 @@
 //! (`is_fetch_size_safe` in its common AMD code). A signed channel of two bits is signed, as Mesa has
 //! it from GFX9 on (`ac_get_vtx_format_info_table`).
 
-use wavemill_ir::{IntOp, Op as IrOp, Operand, TexelAccess, TexelCells, TexelFormat};
+use wavemill_ir::{IntOp, Op as IrOp, Operand, Row, TexelAccess, TexelCells, TexelFormat};
 use wavemill_isa::gcn::{Elem, Flag, Inst, MemOp, Role, Type};
 
 use super::lifter::{Lifted, Lifter};
@@ -56,13 +56,31 @@ impl Lifter {
             self.store_lds_by_lane(to, temp, access.dwords());
             return Lifted::Next;
         }
+        let rest = self.half_left_over(access, data).map(|row| {
+            let rest = self.b.row_temp(1);
+            self.int(IntOp::And, rest, [row.into(), Operand::Const(0xffff_0000), Operand::None]);
+            (row, rest)
+        });
         self.b.push(op, [data, Operand::None], sources, attrs);
+        if let Some((row, rest)) = rest {
+            self.int(IntOp::Or, row, [row.into(), rest.into(), Operand::None]);
+        }
         if let (true, true, Operand::Row(half)) = (access.keeps_half(), self.context.sramecc, data) {
             let upper = Operand::Const(0xffff_0000);
             self.int(IntOp::And, half, [half.into(), upper, Operand::None]);
         }
         self.texel_fail_status(inst, data, access.dwords());
         Lifted::Next
+    }
+
+    /// The register whose upper half keeps its value because the loaded halves are an odd number
+    /// (CDNA3 ISA 12.14). With SRAM ECC, the load clears that half.
+    fn half_left_over(&self, access: TexelAccess, data: Operand) -> Option<Row> {
+        let is_odd = access.cells == TexelCells::Halves && access.count % 2 == 1;
+        match data.dword(access.dwords() - 1) {
+            Operand::Row(row) if is_odd && !self.context.sramecc => Some(row),
+            _ => None,
+        }
     }
 
     /// An access in a format that does not exist.
@@ -72,9 +90,16 @@ impl Lifter {
         };
         let data = self.get(inst, Role::Vdata);
         if memory.op == MemOp::Load {
-            for n in 0..texels(inst, spec.ty, None).dwords() {
+            let access = texels(inst, spec.ty, None);
+            let half = self.half_left_over(access, data);
+            for n in 0..access.dwords() {
                 let Operand::Row(row) = data.dword(n) else { return Lifted::Unsupported };
-                self.int(IntOp::Mov, row, [Operand::Const(0), Operand::None, Operand::None]);
+                match half == Some(row) {
+                    true => {
+                        self.int(IntOp::And, row, [row.into(), Operand::Const(0xffff_0000), Operand::None])
+                    }
+                    false => self.int(IntOp::Mov, row, [Operand::Const(0), Operand::None, Operand::None]),
+                }
             }
         }
         Lifted::Next

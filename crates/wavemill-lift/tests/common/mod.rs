@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "every test binary uses what it needs")]
 
+pub(crate) mod facts;
 pub(crate) mod vector;
 
 use std::num::NonZeroUsize;

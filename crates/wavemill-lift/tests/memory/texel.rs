@@ -208,9 +208,15 @@ fn loads() {
             let mut expected = column(&old, lane);
             if active(exec, lane) {
                 let loaded = trial.loaded(place.at[lane].map(|at| &machine.buffers[0][at..]));
-                let kept = if trial.shape.1 == Cells::UpperHalf { expected[0] & 0xffff } else { 0 };
+                // The half that the components do not need.
+                let kept = match trial.shape {
+                    (_, Cells::UpperHalf) => 0xffff,
+                    (1 | 3, Cells::Halves) => 0xffff_0000,
+                    _ => 0,
+                };
+                let kept = expected[loaded.len() - 1] & kept;
                 expected[..loaded.len()].copy_from_slice(&loaded);
-                expected[0] |= kept;
+                expected[loaded.len() - 1] |= kept;
                 if tfe {
                     expected[loaded.len()] = 0;
                 }
@@ -285,7 +291,7 @@ fn loads_to_lds() {
     }
 }
 
-/// With ECC, a load into the upper half clears the lower one.
+/// With ECC, a load of an odd number of halves clears the half that it does not need.
 #[test]
 fn the_other_half_is_kept_or_cleared() {
     let mut numbers = Numbers::new(64);
@@ -302,6 +308,21 @@ fn the_other_half_is_kept_or_cleared() {
             let half = place.at[lane].map_or(0, |at| bits(&machine.buffers[0][at..at + 2]) as u32);
             let expected = half << 16 | if sramecc { 0 } else { 0x5678 };
             assert_eq!(outcome.wave.vgprs[DATA as usize][lane], expected, "ECC {sramecc}, lane {lane}");
+        }
+        for (op, register) in [
+            (Op::BufferLoadFormatD16X, DATA),
+            (Op::BufferLoadFormatD16Xyz, DATA + 1),
+            (Op::TbufferLoadFormatD16X, DATA),
+            (Op::TbufferLoadFormatD16Xyz, DATA + 1),
+        ] {
+            let outcome = machine.run(&home_words(TARGET, op, &place.fields()), |regs, buffers| {
+                place.set(regs, buffers[0], 2 << 15 | 4 << 12 | 0xfac);
+                set_rows(regs, DATA as u16, &[[0x1234_5678; 64]; 2]);
+            });
+            for (lane, value) in outcome.wave.vgprs[register as usize].iter().enumerate() {
+                let expected = if sramecc { 0 } else { 0x1234 };
+                assert_eq!(value >> 16, expected, "{op}, ECC {sramecc}, lane {lane}");
+            }
         }
     }
 }

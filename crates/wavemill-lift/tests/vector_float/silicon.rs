@@ -5,40 +5,16 @@
 //! `memory/denormals.rs` pins facts about float atomics, `memory/buffer.rs` out-of-range atomics,
 //! `vector_modifiers/constants.rs` all inline constants in all operands.
 
-use wavemill_ir::Uni;
 use wavemill_isa::Target;
 
-use crate::common::{MODE, Machine, Outcome};
+use crate::common::MODE;
+use crate::common::facts::Register::{S, Scc, V};
+use crate::common::facts::{Fact, check, facts};
 
 use Target::{Gfx90a, Gfx900, Gfx906, Gfx908, Gfx942, Gfx950};
 
-/// A register and its value.
-#[derive(Clone, Copy, Debug)]
-enum Register {
-    /// A VGPR, the same in all lanes.
-    V(u16, u32),
-    /// An SGPR; VCC is 106.
-    S(u16, u32),
-    /// SCC.
-    Scc(bool),
-}
-
-use Register::{S, Scc, V};
-use wavemill_lift::gcn::registers;
-
 /// SGPR of the low half of VCC.
 const VCC: u16 = 106;
-
-/// One fact.
-struct Fact {
-    source: &'static str,
-    targets: &'static [Target],
-    modes: &'static [u32],
-    /// Instructions, one on each line.
-    code: &'static str,
-    before: &'static [Register],
-    after: &'static [Register],
-}
 
 const ALL: &[Target] = &[Gfx900, Gfx906, Gfx908, Gfx90a, Gfx942, Gfx950];
 const SINCE_906: &[Target] = &[Gfx906, Gfx908, Gfx90a, Gfx942, Gfx950];
@@ -50,72 +26,6 @@ const START: &[u32] = &[MODE];
 const MODES: &[u32] = &[MODE, 0x3c0, 0x330, 0x300, 0x3ff, 0x0f0];
 /// MODE with FP16_OVFL.
 const SATURATING: &[u32] = &[MODE | 1 << 23];
-
-fn words(target: Target, code: &str) -> Vec<u32> {
-    let lines = code.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines
-        .flat_map(|line| {
-            let inst = wavemill_asm::gcn::parse(target, line)
-                .unwrap_or_else(|error| panic!("`{line}` on {}: {error:?}", target.name()));
-            inst.words()[..inst.size() / 4].to_vec()
-        })
-        .collect()
-}
-
-fn run(target: Target, mode: u32, fact: &Fact) -> Outcome {
-    let mut machine = Machine::new(target);
-    machine.mode = mode;
-    machine.run(&words(target, fact.code), |regs, _| {
-        regs.set_uni64(registers::EXEC, u64::MAX);
-        for register in fact.before {
-            match *register {
-                V(n, value) => regs.set_row(registers::vgpr(n), &[value; 64]),
-                S(n, value) => regs.set_uni(Uni(n), value),
-                Scc(value) => regs.set_uni(registers::SCC, u32::from(value)),
-            }
-        }
-    })
-}
-
-fn check(facts: &[Fact]) {
-    for fact in facts {
-        for &target in fact.targets {
-            for &mode in fact.modes {
-                let outcome = run(target, mode, fact);
-                let what =
-                    format!("`{}` on {} in mode {mode:#x} ({})", fact.code, target.name(), fact.source);
-                for register in fact.after {
-                    match *register {
-                        V(n, value) => {
-                            let found = outcome.wave.vgprs[usize::from(n)];
-                            assert!(
-                                found == [value; 64],
-                                "v{n} after {what}: {:#010x} instead of {value:#010x}",
-                                found[0]
-                            );
-                        }
-                        S(n, value) => assert_eq!(outcome.sgpr(usize::from(n)), value, "s{n} after {what}"),
-                        Scc(value) => assert_eq!(outcome.wave.scc, value, "SCC after {what}"),
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// A fact in a line or two: source, targets, modes, code, registers before and after.
-macro_rules! facts {
-    ($($source:literal, $targets:expr, $modes:expr, $code:literal, [$($before:expr),*] => [$($after:expr),*];)*) => {
-        &[$(Fact {
-            source: $source,
-            targets: $targets,
-            modes: $modes,
-            code: $code,
-            before: &[$($before),*],
-            after: &[$($after),*],
-        }),*]
-    };
-}
 
 #[test]
 fn rounding_of_conversions() {

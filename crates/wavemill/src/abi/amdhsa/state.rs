@@ -159,7 +159,11 @@ impl WaveInit for InitialState {
         let size = self.size_of(workgroup);
         let waves = size.iter().product::<u32>().div_ceil(LANES as u32);
         if d.rsrc2.workgroup_info() {
-            let order = self.number(workgroup).wrapping_mul(self.waves.into()).wrapping_add(wave.into());
+            // Without a global data share there is no ordered count, and the field is 0 (CDNA4 ISA 3.13).
+            let order = match self.target.facts().gds {
+                true => self.number(workgroup).wrapping_mul(self.waves.into()).wrapping_add(wave.into()),
+                false => 0,
+            };
             let order = order as u32 % TURNS;
             s.push(u32::from(wave == 0) << 31 | (wave & 0x1f) << 20 | order << 6 | waves & 0x3f);
         }
