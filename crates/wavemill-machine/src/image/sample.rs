@@ -213,7 +213,7 @@ fn nearest(x: f64) -> i64 {
 fn nearest_small(x: f64) -> Option<i64> {
     // A sum with this number is rounded to an integer, and its lowest bits are that integer.
     const ROUNDS: f64 = (3u64 << 51) as f64;
-    let sum = (x + ROUNDS).to_bits() as i64 - ROUNDS.to_bits() as i64;
+    let sum = (x + ROUNDS).to_bits().wrapping_sub(ROUNDS.to_bits()) as i64;
     (x.abs() < (1u64 << 51) as f64).then_some(sum)
 }
 
