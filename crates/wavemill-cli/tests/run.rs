@@ -2,7 +2,7 @@
 
 mod arguments;
 mod exports;
-mod images;
+pub(crate) mod images;
 mod names;
 mod several;
 mod synchronization;

@@ -218,6 +218,15 @@ fn exceptions(cases: &mut Cases) {
     assert_eq!(last["fault"]["lanes"][3], json!({ "lane": 3, "exceptions": ["div0"] }));
 }
 
+/// A load outside an image.
+fn image_accesses(cases: &mut Cases) {
+    let folder = crate::run::images::copying("schemas_images");
+    let line =
+        "run k.s --grid 1 --block 8x8 from:image2d=@in.png to:image2d[rgba8,8x8] offset:i32=3 --strict";
+    let last = cases.run(&folder, 4, line).pop().unwrap();
+    assert_eq!(last["fault"]["image"]["coordinate"], json!("x"));
+}
+
 /// Accesses past LDS without `--strict`.
 fn warnings(cases: &mut Cases) {
     let folder = faults::folder("schemas_warnings", "gfx950");
@@ -549,6 +558,7 @@ static CASES: LazyLock<Cases> = LazyLock::new(|| {
         expectations,
         faults,
         exceptions,
+        image_accesses,
         warnings,
         odd_kernels,
         traces,

@@ -410,11 +410,16 @@ fn strict_launch_files() {
     let line = case.line(AddressMode::Sandbox);
     let shown = folder.command().args(&line).arg("--init").output().unwrap();
     let text = String::from_utf8(shown.stdout).unwrap();
-    assert!(text.contains("\nstrict = \"lds\"\n"), "{text}");
-    for (strict, code) in
-        [("\"lds\"", 4), ("true", 4), ("\"lds,buffers\"", 4), ("\"buffers\"", 0), ("false", 0)]
-    {
-        folder.file("strict.toml", text.replace("strict = \"lds\"", &format!("strict = {strict}")));
+    assert!(text.contains("\nstrict = \"lds,images\"\n"), "{text}");
+    for (strict, code) in [
+        ("\"lds\"", 4),
+        ("true", 4),
+        ("\"lds,buffers\"", 4),
+        ("\"buffers\"", 0),
+        ("\"images,buffers\"", 0),
+        ("false", 0),
+    ] {
+        folder.file("strict.toml", text.replace("strict = \"lds,images\"", &format!("strict = {strict}")));
         let output = folder.run(&["run", "strict.toml"]);
         assert_eq!(output.status.code(), Some(code), "{strict}: {}", String::from_utf8_lossy(&output.stderr));
     }

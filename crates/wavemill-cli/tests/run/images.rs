@@ -180,7 +180,7 @@ const COPY: &str = "
 ";
 
 /// [`COPY`] in the frame of [`SOURCE`].
-fn copying(name: &str) -> Folder {
+pub(crate) fn copying(name: &str) -> Folder {
     let folder = folder(name);
     let (head, rest) = SOURCE.split_once("k:\n").unwrap();
     let (_, tail) = rest.split_once("s_endpgm\n").unwrap();

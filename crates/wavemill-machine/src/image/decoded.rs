@@ -16,6 +16,8 @@ const ONE: usize = 5;
 pub(super) struct Image {
     pub resource: Resource,
     pub layout: Layout,
+    /// The component 1.
+    pub one: u32,
     /// For each component: the number of a channel, [`ZERO`] or [`ONE`].
     picks: [usize; 4],
     /// Sizes of the levels of the view.
@@ -33,7 +35,7 @@ impl Image {
             Select::One => ONE,
             Select::Channel(n) => usize::from(n) & 3,
         });
-        Image { layout: resource.layout(), picks, sizes, resource }
+        Image { layout: resource.layout(), one: resource.format.one(), picks, sizes, resource }
     }
 
     /// Size of a level of the view; zeros for a level that it lacks.
@@ -89,5 +91,26 @@ impl ImageCache {
         let sampler = Sampler::decode(words)?;
         *self.sampler.borrow_mut() = Some((*words, sampler));
         Ok(sampler)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An instruction in a loop may get other descriptors each time.
+    #[test]
+    fn changed_words_are_decoded_again() {
+        let cache = ImageCache::default();
+        // A rectangle of bytes, as wide as it is said here.
+        let words = |width: u32| [0, 1 << 20, width - 1, 9 << 28, 0, 0, 0, 0];
+        let width = |width: u32| cache.image(&words(width)).map(|image| image.size(0)[0]);
+        assert_eq!((width(8), width(8), width(9), width(8)), (Ok(8), Ok(8), Ok(9), Ok(8)));
+        let first = cache.image(&words(8)).unwrap();
+        assert!(Arc::ptr_eq(&first, &cache.image(&words(8)).unwrap()), "it is decoded once");
+        assert!(cache.image(&[0; 8]).is_err());
+        assert_eq!(width(8), Ok(8));
+        let bias = |bias: u32| cache.sampler(&[0, 0, bias, 0]).map(|sampler| sampler.bias);
+        assert_eq!((bias(3), bias(4), bias(3)), (Ok(3), Ok(4), Ok(3)));
     }
 }

@@ -280,7 +280,7 @@ impl<'a> ImageAccess<'a> {
     #[inline(always)]
     fn chosen(&self, image: &Image, channels: [u32; 4]) -> [u32; MAX_RESULT] {
         let format = image.resource.format;
-        let components = image.selected(channels, format.one());
+        let components = image.selected(channels, image.one);
         self.elements(if self.op.half {
             components.map(|component| texel::to_half(format.number, component).into())
         } else {

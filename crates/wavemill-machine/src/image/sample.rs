@@ -200,8 +200,6 @@ pub(super) struct Unit<'a> {
     is_quick: bool,
     /// Parts of a texel that a coordinate of 1 is, on the first two axes.
     scale: [f64; 2],
-    /// The component 1.
-    one: u32,
 }
 
 /// The nearest integer, ties to even; a NaN is 0, and the conversion saturates.
@@ -215,7 +213,7 @@ fn nearest(x: f64) -> i64 {
 fn nearest_small(x: f64) -> Option<i64> {
     // A sum with this number is rounded to an integer, and its lowest bits are that integer.
     const ROUNDS: f64 = (3u64 << 51) as f64;
-    let sum = (x + ROUNDS).to_bits() as i64 - ROUNDS.to_bits() as i64;
+    let sum = (x + ROUNDS).to_bits().wrapping_sub(ROUNDS.to_bits()) as i64;
     (x.abs() < (1u64 << 51) as f64).then_some(sum)
 }
 
@@ -350,7 +348,6 @@ impl<'a> Unit<'a> {
             linear,
             is_quick,
             scale,
-            one: image.resource.format.one(),
             image,
             texels,
             cells: access.cells(),
@@ -385,7 +382,7 @@ impl<'a> Unit<'a> {
             Some(texel::unpack(format, self.texels.read(address, self.image.resource.surface.bytes)?))
         };
         if x.weight | y.weight == 0 {
-            return Some(self.image.selected(channels(0, 0)?, self.one));
+            return Some(self.image.selected(channels(0, 0)?, self.image.one));
         }
         let mut filter = Filter::new(self.sampler.reduction);
         for ny in 0..y.count() {
@@ -393,7 +390,7 @@ impl<'a> Unit<'a> {
                 filter.add(x.weight(nx) * y.weight(ny), channels(nx, ny)?);
             }
         }
-        Some(self.image.selected(filter.result(), self.one))
+        Some(self.image.selected(filter.result(), self.image.one))
     }
 
     /// The result of a lane.
@@ -533,7 +530,7 @@ impl<'a> Unit<'a> {
 
     /// The channels of the border colour.
     fn border(&self) -> Result<Channels, Miss> {
-        let one = self.image.resource.format.one();
+        let one = self.image.one;
         let colour = match self.sampler.border {
             BorderColour::TransparentBlack => [0; 4],
             BorderColour::OpaqueBlack => [0, 0, 0, one],
@@ -656,7 +653,7 @@ impl<'a> Unit<'a> {
 
     /// The components that the resource selects.
     fn selected(&self, channels: Channels) -> Channels {
-        let one = if self.access.op.compare { ONE } else { self.image.resource.format.one() };
+        let one = if self.access.op.compare { ONE } else { self.image.one };
         self.image.selected(channels, one)
     }
 
@@ -748,6 +745,95 @@ mod tests {
         ] {
             assert_eq!(half_log2(length * length), level, "{length}");
         }
+    }
+
+    /// The short way of the most frequent samples gives what the general way gives.
+    #[test]
+    fn quick_samples_are_samples() {
+        use wavemill_ir::{DataFormat, ImageOp, LANES, TexelFormat};
+
+        use crate::image::{BlockOrder, ImageCache, Select, Surface, Tiling};
+        use crate::{Access, GuestMemory};
+
+        let mut state = 1u64;
+        let mut below = move |n: u32| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as u32 % n
+        };
+        let memory = GuestMemory::default();
+        let base = memory.allocate("image", 1 << 16, 1 << 16).unwrap();
+        let bytes: Vec<u8> = (0..1 << 16).map(|_| below(256) as u8).collect();
+        memory.write(base, &bytes).unwrap();
+        let map = memory.snapshot();
+        let op = ImageOp::new(ImageKind::Sample(ImageLevel::Zero), 15);
+        let formats = [
+            (DataFormat::D8_8_8_8, TexelNumber::Unorm),
+            (DataFormat::D32, TexelNumber::Float),
+            (DataFormat::D32_32_32_32, TexelNumber::Float),
+            (DataFormat::D16_16, TexelNumber::Snorm),
+            (DataFormat::D8, TexelNumber::Uint),
+        ];
+        let (mut quick, mut blended) = (0, 0);
+        for _ in 0..300 {
+            let (data, number) = formats[below(5) as usize];
+            let blocks = Tiling::Blocks { log2: 12, order: BlockOrder::Standard };
+            let surface = Surface {
+                tiling: if below(2) == 0 { Tiling::Linear } else { blocks },
+                bytes: data.bytes(),
+                width: 1 + below(20),
+                height: 1 + below(20),
+                depth: 1,
+                is_volume: false,
+                levels: 1,
+                samples_log2: 0,
+                pitch: 0,
+            };
+            let resource = Resource {
+                base,
+                format: TexelFormat { data, number },
+                select: [Select::Channel(2), Select::One, Select::Channel(0), Select::Zero],
+                border: [0, 1, 2, 3],
+                dimensions: Dimensions::D2,
+                surface: Surface { pitch: surface.least_pitch(), ..surface },
+                levels: (0, 0),
+                slices: (0, 1),
+                min_level: 0,
+            };
+            let bilinear = below(2) == 0;
+            let sampler = Sampler {
+                address: [0; 3].map(|_| AddressMode::ALL[below(8) as usize]),
+                unnormalised: below(2) == 0,
+                reduction: [Reduction::Blend, Reduction::Min, Reduction::Max][below(3) as usize],
+                levels: (0, 4095),
+                bilinear: [bilinear; 2],
+                ..Sampler::decode(&[0; 4]).unwrap()
+            };
+            let part = if sampler.unnormalised { 1 } else { 20 };
+            let mut row =
+                || std::array::from_fn(|_| ((below(5000) as f32 / 200.0 - 2.0) / part as f32).to_bits());
+            let address: [[u32; LANES]; 2] = [row(), row()];
+            let access = ImageAccess {
+                op: &op,
+                map: &map,
+                resource: resource.encode(),
+                sampler: sampler.encode(),
+                address: &address,
+                active: !0,
+                cache: &ImageCache::default(),
+            };
+            let texels = Texels::new(&map, Access::Load, false);
+            let image = access.image().unwrap();
+            let unit = Unit::new(&access, &image, &texels).unwrap();
+            for lane in 0..LANES {
+                let general = unit.lane(lane).unwrap();
+                if let Some(values) = unit.quick(lane) {
+                    assert_eq!(values, general, "{resource:?} {sampler:?} {address:?} {lane}");
+                    quick += 1;
+                    blended += usize::from(bilinear);
+                }
+            }
+        }
+        assert!(quick > 5000 && blended > 2000, "{quick} {blended}");
     }
 
     /// Going over an edge and back along the same line returns to the face.
