@@ -131,7 +131,7 @@ fn global_accesses_do_not_reach_lds() {
             });
             match result {
                 Ok(outcome) if reaches => {
-                    let even = |lane: usize| if lane % 2 == 0 { dword(lane as u32) } else { 0 };
+                    let even = |lane: usize| if lane.is_multiple_of(2) { dword(lane as u32) } else { 0 };
                     assert_eq!(outcome.wave.vgprs[1], std::array::from_fn(even), "{target}");
                 }
                 Err(FaultCause::Memory { lanes, .. }) if !reaches => {
