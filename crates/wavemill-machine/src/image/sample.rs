@@ -774,7 +774,7 @@ mod tests {
             (DataFormat::D8, TexelNumber::Uint),
         ];
         let (mut quick, mut blended) = (0, 0);
-        for _ in 0..300 {
+        for _ in 0..500 {
             let (data, number) = formats[below(5) as usize];
             let blocks = Tiling::Blocks { log2: 12, order: BlockOrder::Standard };
             let surface = Surface {
