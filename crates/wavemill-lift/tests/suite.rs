@@ -5,6 +5,7 @@ mod common;
 mod control_flow;
 mod coverage;
 mod exceptions;
+mod exports;
 mod gpr_index;
 mod images;
 mod known_gaps;
