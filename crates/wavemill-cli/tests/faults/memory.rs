@@ -423,11 +423,11 @@ fn strict_launch_files() {
         let output = folder.run(&["run", "strict.toml"]);
         assert_eq!(output.status.code(), Some(code), "{strict}: {}", String::from_utf8_lossy(&output.stderr));
     }
-    folder.file("strict.toml", text.replace("strict = \"lds\"", "strict = \"lsd\""));
+    folder.file("strict.toml", text.replace("strict = \"lds,images\"", "strict = \"lsd\""));
     let output = folder.run(&["run", "strict.toml"]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("strict: there is no rule `lsd`; expected any of lds, buffers"), "{said}");
+    assert!(said.contains("strict: there is no rule `lsd`; expected any of lds, images, buffers"), "{said}");
 }
 
 /// Reports have twelve lines with advice, unless the user requests the rest.
