@@ -98,6 +98,8 @@ fn single_precision() {
         (&[0x7e0c_1100], [0x3fc0_0000, 0, 0], NONE, "v_cvt_i32_f32"),
         (&[0xd148_8006, 0x0000_0100], [0x3fc0_0000, 0, 0], INEXACT, "v_cvt_i32_f32 clamp"),
         (&[0xd148_8006, 0x0000_0100], [ONE, 0, 0], NONE, "v_cvt_i32_f32 clamp"),
+        (&[0xd148_8006, 0x0000_0100], [0, 0, 0], NONE, "v_cvt_i32_f32 clamp"),
+        (&[0xd148_8006, 0x0000_0100], [SIGN, 0, 0], NONE, "v_cvt_i32_f32 clamp"),
         (&[0x7e0c_1100], [0x4f80_0000, 0, 0], INVALID, "v_cvt_i32_f32"),
         (&[0x7e0c_1100], [QUIET, 0, 0], INVALID, "v_cvt_i32_f32"),
         (&[0x7e0c_1500], [0x4780_0000, 0, 0], OVERFLOW | INEXACT, "v_cvt_f16_f32"),

@@ -15,6 +15,7 @@ mod pseudocode;
 mod random_words;
 mod register_range;
 mod scalar_alu;
+mod synchronization;
 mod trap_registers;
 mod vector_float;
 mod vector_integer;

@@ -381,9 +381,13 @@ fn data_in_lds() {
     for op in ops {
         let atomic = Atomic::of(&op.row().name().replace("src2_", "").replace("ds_write", "ds_wrxchg"));
         let values = Values::new(&atomic, false);
-        // The slots, followed by the same number of data.
+        // The slots, followed by the same number of data, at an odd distance in dwords if it may be.
         let mut contents = values.memory(&atomic);
-        let distance = contents.len();
+        let distance = match atomic.bytes {
+            4 => (contents.len() / 4 | 1) * 4,
+            _ => contents.len(),
+        };
+        contents.resize(distance, 0);
         contents.extend(values.data.iter().flat_map(|v| v.to_le_bytes()[..atomic.bytes].to_vec()));
         contents.resize(LDS, 0);
         let places = values.slot.map(|slot| slot * atomic.bytes);

@@ -103,6 +103,10 @@ fn conversions() {
             "v_cvt_sr_fp8_f32 v0, v2, v3
              v_cvt_sr_fp8_f32 v1, v2, v4",
             [V(2, 0x3f88_0000), V(3, 0x8000_0000), V(4, 0x7fff_ffff)] => [V(0, 0x39), V(1, 0x38)];
+        // 1 is a number of FP4: the largest random number does not change it, nor does a sign.
+        "CDNA4 ISA 7.3", &[Gfx950], START, "v_cvt_scalef32_sr_pk_fp4_f32 v0, -v[2:3], v4, v5",
+            [V(0, 0), V(2, 0x3f80_0000), V(3, 0x3f80_0000), V(4, 0xffff_ffff), V(5, 0x3f80_0000)]
+            => [V(0, 0xaa)];
         "CDNA4 ISA, V_PRNG_B32; ROCm/composable_kernel #2355", &[Gfx950], START,
             "v_prng_b32_e32 v0, v2
              v_prng_b32_e32 v1, v3",
