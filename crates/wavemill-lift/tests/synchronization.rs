@@ -44,8 +44,8 @@ fn orders_of_ordered_counts() {
             let turn = (Op::Sync(SyncOp::Turn), order as i32);
             let count = (Op::Counter(counter, Space::Gds), 4 * order as i32);
             let pass = (Op::Sync(SyncOp::Pass), order as i32);
-            assert_eq!(operations(words(4 * order | flags << 8)), [turn, count]);
-            assert_eq!(operations(words(4 * order | (flags | 1) << 8)), [turn, count, pass]);
+            assert_eq!(operations(words((4 * order) | (flags << 8))), [turn, count]);
+            assert_eq!(operations(words((4 * order) | ((flags | 1) << 8))), [turn, count, pass]);
         }
     }
 }

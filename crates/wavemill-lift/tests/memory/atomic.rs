@@ -384,7 +384,7 @@ fn data_in_lds() {
         // The slots, followed by the same number of data, at an odd distance in dwords if it may be.
         let mut contents = values.memory(&atomic);
         let distance = match atomic.bytes {
-            4 => (contents.len() / 4 | 1) * 4,
+            4 => ((contents.len() / 4) | 1) * 4,
             _ => contents.len(),
         };
         contents.resize(distance, 0);
