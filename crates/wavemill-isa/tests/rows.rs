@@ -27,7 +27,9 @@ mod table;
 mod target;
 
 use table::When;
-use wavemill_isa::gcn::{Encoding, Facet, FacetKind, Fidelity, FieldId, Format, Op, Row, decode};
+use wavemill_isa::gcn::{
+    Access, Encoding, Facet, FacetKind, Fidelity, FieldId, Flag, Format, Op, Role, Row, decode,
+};
 use wavemill_isa::{GcnFacts, Target};
 
 /// The messages for a table with these rows.
@@ -336,6 +338,42 @@ fn open_questions_are_facets() {
             "{name}"
         );
     }
+}
+
+/// A result of 16 bits leaves half of a VGPR open. A row has a facet on it unless a manual or AMD's
+/// pseudocode of the target specifies that half. Rows whose OP_SEL selects the half read the other.
+#[test]
+fn results_of_half_a_register_specify_the_other_half() {
+    use Target::{Gfx900, Gfx906, Gfx950};
+    let is_specified = |name: &str, target| match name {
+        // Vega ISA 12.12.
+        "v_mad_f16" | "v_mad_u16" | "v_mad_i16" | "v_fma_f16" | "v_div_fixup_f16" | "v_interp_p2_f16"
+        | "v_mad_legacy_f16" | "v_mad_legacy_u16" | "v_mad_legacy_i16" => true,
+        // Vega ISA 12.8.
+        "v_sat_pk_u8_i16" => [Gfx900, Gfx906].contains(&target),
+        // AMD's pseudocode of gfx950.
+        "v_mac_f16" | "v_madmk_f16" | "v_madak_f16" | "v_fma_legacy_f16" | "v_div_fixup_legacy_f16" => {
+            target == Gfx950
+        }
+        _ => false,
+    };
+    let mut facets = 0;
+    for row in Op::ALL.iter().map(|op| op.row()) {
+        let Some(result) = row.operand(Role::Vdst) else { continue };
+        if result.ty.bits() != 16 || ![Format::Vop1, Format::Vop2, Format::Vop3].contains(&row.format) {
+            continue;
+        }
+        for target in row.targets.iter() {
+            let name = row.name();
+            let is_open = row.facets(target).iter().any(|facet| facet.kind == FacetKind::UpperHalf);
+            assert_eq!(is_open, !is_specified(name, target), "{name} on {target}");
+            facets += u32::from(is_open);
+            if row.has(Flag::Opsel, target) || row.has(Flag::DstHalf, target) {
+                assert_eq!(result.access, Access::ReadWrite, "{name} on {target}");
+            }
+        }
+    }
+    assert!(facets > 200, "{facets} rows and targets");
 }
 
 /// Where a facet depends on a fact about the target, both say the same.

@@ -309,6 +309,7 @@ references! {
     });
     // The manual does not describe amounts above 4; they act as 0 here.
     "v_lshl_add_u64" |x| raw(64, (x.u(0, 64) << if x.n(1, 3) > 4 { 0 } else { x.n(1, 3) }) + x.u(2, 64));
+    // AMD's pseudocode assigns the lower half only; the upper one is cleared (facet half_unassigned).
     "v_ashr_pk_i8_i32" |x| {
         let part = |n| (x.i(n, 32) >> x.n(2, 5)).clamp(-128, 127) & 0xff;
         raw(32, part(0) | part(1) << 8)

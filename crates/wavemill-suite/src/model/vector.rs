@@ -270,7 +270,7 @@ impl Vector<'_> {
             }
             return placed(old as u32, result as u32, &self.m).into();
         }
-        if ty.bits() != 16 || ty.count != 1 {
+        if ty.bits() != 16 {
             return result;
         }
         if self.selects_halves() && self.m.op_sel & 8 != 0 {
