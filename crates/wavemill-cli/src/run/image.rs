@@ -8,6 +8,7 @@ use wavemill::image::{
     AddressMode, BlockOrder, DataFormat, Dimensions, ImageDesc, ImageFormat, MipFilter, SamplerDesc,
     TexelNumber, Tiling,
 };
+use wavemill::module::ParameterKind;
 use wavemill::{Arg, Buffer, Error, Image};
 
 use super::element::{Element, Number};
@@ -93,6 +94,30 @@ pub(super) fn template(name: &str, type_name: Option<&str>) -> String {
     let format = if has_depth { "depth32f" } else { "rgba8" };
     let samples = if has_samples { ",samples=4" } else { "" };
     format!("{name}:{}[{format},{}{samples}]=zeros", ty.name, ty.size.1)
+}
+
+/// Whether a parameter is an image that only image instructions access.
+pub(super) fn needs_instructions(parameter: &Known) -> bool {
+    let ty = parameter.type_name.as_deref().and_then(declared);
+    parameter.kind == ParameterKind::Image && !ty.is_some_and(|declared| declared.ty.is_buffer)
+}
+
+/// The first texels of an image for a parameter of a type of the source, as results name them.
+pub(super) fn first_texels(name: &str, type_name: Option<&str>) -> String {
+    let ty = type_name.and_then(declared).map_or(&TYPES[1], |declared| declared.ty);
+    let before = match ty.dimensions {
+        Dimensions::D1 => "",
+        Dimensions::D1Array | Dimensions::D2 => "0,",
+        _ => "0,0,",
+    };
+    format!("{name}[{before}:4]")
+}
+
+/// Name of the address mode of a sampler, if OpenCL defines it for normalized coordinates only.
+pub(super) fn undefined_mode(desc: &SamplerDesc) -> Option<&'static str> {
+    let repeats = matches!(desc.address, AddressMode::Wrap | AddressMode::Mirror);
+    let (name, _) = MODES.iter().find(|(_, mode)| *mode == desc.address)?;
+    (repeats && !desc.normalised).then_some(*name)
 }
 
 /// Names of address modes in arguments: OpenCL's.
@@ -444,7 +469,7 @@ pub(super) fn plan(parameter: &Known, argument: &ArgSpec, spec: &ImageSpec) -> R
     };
     let desc = spec.desc(format, size);
     if let Some(problem) = desc.problem() {
-        return Err(Failure::usage(format!("there is no such image: {problem}")));
+        return Err(Failure::usage(format!("cannot create the image: {problem}")));
     }
     check_type(parameter, spec)?;
     let shape = shape(&name, &desc, 0);

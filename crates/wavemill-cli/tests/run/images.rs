@@ -197,6 +197,51 @@ fn what_is_wrong_is_said() {
     assert!(message.contains("cannot read `not.png`"), "{message}");
 }
 
+/// What `--init` writes for a kernel without buffers runs, and prints the last image.
+#[test]
+fn a_launch_file_of_images_runs() {
+    let folder = folder("images_init");
+    expect(&folder, 0, &["run", "k.s", "--init=launch.toml"]);
+    let output = expect(&folder, 0, &["run", "launch.toml"]);
+    assert!(out(&output).starts_with("to[0,:4] =\n"), "{}", out(&output));
+}
+
+/// OpenCL defines repetition for coordinates from 0 to 1.
+#[test]
+fn undefined_samplers_are_noted() {
+    let folder = folder("images_samplers");
+    for (sampler, mode) in [
+        ("s:sampler[repeat]", Some("repeat")),
+        ("s:sampler[linear,mirrored_repeat]", Some("mirrored_repeat")),
+        ("s:sampler[repeat,normalized]", None),
+        ("s:sampler[clamp]", None),
+    ] {
+        let args = ["from:image2d=@in.png", "to:image2d[rgba8,8x8]", sampler];
+        let message = said(&folder, 0, &[&RUN[..], &args].concat());
+        let note =
+            mode.map(|mode| format!("note: sampler `s` has `{mode}` without `normalized`, which OpenCL"));
+        assert_eq!(message.contains("note: sampler"), mode.is_some(), "{message}");
+        assert!(note.is_none_or(|note| message.contains(&note)), "{message}");
+    }
+}
+
+/// A target without image instructions: a note about mip levels would be beside the point.
+#[test]
+fn targets_without_images_are_said() {
+    let folder = folder("images_gfx942");
+    let (head, rest) = SOURCE.split_once("k:\n").unwrap();
+    let (_, tail) = rest.split_once("s_endpgm\n").unwrap();
+    let tail = tail.replace("\t.end_amdhsa", "\t\t.amdhsa_accum_offset 8\n\t.end_amdhsa");
+    folder.file("k.s", format!("{head}k:\n\ts_endpgm\n{tail}").replace("gfx906", "gfx942"));
+    let args = ["from:image2d[rgba8,8x8,mips=2]", "to:image2d[rgba8,8x8]", "s:sampler"];
+    let message = said(&folder, 2, &[&RUN[..], &args].concat());
+    assert!(
+        message.contains("error: cannot create the image: gfx942 has no image instructions"),
+        "{message}"
+    );
+    assert!(!message.contains("note:"), "{message}");
+}
+
 /// A resource that the kernel makes itself is checked field by field.
 #[test]
 fn a_bad_descriptor_is_a_fault_that_names_the_field() {
