@@ -34,7 +34,7 @@ pub enum Error {
         size: usize,
     },
     /// No image has the requested description.
-    #[error("there is no such image: {0}")]
+    #[error("cannot create the image: {0}")]
     Image(String),
     /// Bytes that are not in the image.
     #[error("{size} bytes at byte {offset} are not in the image, which has {total} bytes")]

@@ -520,6 +520,12 @@ impl Device {
         Image::allocate(&self.0, name, desc)
     }
 
+    /// Whether the target has image instructions. Without them, it has only images of buffers.
+    #[must_use]
+    pub fn has_images(&self) -> bool {
+        has_images(self.0.target)
+    }
+
     /// Whether the target has instructions that sample at a level of detail that they are given.
     #[must_use]
     pub fn samples_levels(&self) -> bool {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 use wavemill::Error;
-use wavemill::fault::{StackOverflow, UnfinishedWave};
+use wavemill::fault::{StackOverflow, SyncWait, UnfinishedWave};
 
 use super::source::Sources;
 use crate::amount::bytes_text;
@@ -93,6 +93,9 @@ const GRID_SYNC: &str = "If the kernel calls `grid.sync()`, pass --cooperative."
 /// Advice about waves that wait for the whole grid.
 const GRID_WIDE: &str = "Pass --cooperative, which sets GWS resource 0 up for the workgroups and keeps all of them resident, and check that every workgroup gets there.";
 
+/// Advice about waves that wait at an ordered count.
+const ORDERED: &str = "The order comes from the wave number in M0 (bits 10:0): check that each turn is the number of a wave, and that every wave passes its turn on.";
+
 /// Advice about waves that can never end; `None` if each of them may end.
 fn stuck(waves: &[UnfinishedWave]) -> Option<&'static str> {
     if waves.iter().any(UnfinishedWave::is_in_infinite_loop) {
@@ -101,6 +104,8 @@ fn stuck(waves: &[UnfinishedWave]) -> Option<&'static str> {
         None
     } else if waves.iter().any(|wave| wave.spins.is_some()) {
         Some("No wave stores what the loop waits for: check the address, and that a wave stores there first.")
+    } else if waves.iter().any(|wave| matches!(wave.waits_for, Some(SyncWait::Turn { .. }))) {
+        Some(ORDERED)
     } else if waves.iter().any(|wave| wave.waits_for.is_some()) {
         Some(GRID_WIDE)
     } else {

@@ -8,9 +8,10 @@ use wavemill::image::{
     AddressMode, BlockOrder, DataFormat, Dimensions, ImageDesc, ImageFormat, MipFilter, SamplerDesc,
     TexelNumber, Tiling,
 };
+use wavemill::module::ParameterKind;
 use wavemill::{Arg, Buffer, Error, Image};
 
-use super::element::Element;
+use super::element::{Element, Number};
 use super::elements::Elements;
 use super::fill::{self, Fill};
 use super::parameters::Known;
@@ -93,6 +94,30 @@ pub(super) fn template(name: &str, type_name: Option<&str>) -> String {
     let format = if has_depth { "depth32f" } else { "rgba8" };
     let samples = if has_samples { ",samples=4" } else { "" };
     format!("{name}:{}[{format},{}{samples}]=zeros", ty.name, ty.size.1)
+}
+
+/// Whether a parameter is an image that only image instructions access.
+pub(super) fn needs_instructions(parameter: &Known) -> bool {
+    let ty = parameter.type_name.as_deref().and_then(declared);
+    parameter.kind == ParameterKind::Image && !ty.is_some_and(|declared| declared.ty.is_buffer)
+}
+
+/// The first texels of an image for a parameter of a type of the source, as results name them.
+pub(super) fn first_texels(name: &str, type_name: Option<&str>) -> String {
+    let ty = type_name.and_then(declared).map_or(&TYPES[1], |declared| declared.ty);
+    let before = match ty.dimensions {
+        Dimensions::D1 => "",
+        Dimensions::D1Array | Dimensions::D2 => "0,",
+        _ => "0,0,",
+    };
+    format!("{name}[{before}:4]")
+}
+
+/// Name of the address mode of a sampler, if OpenCL defines it for normalized coordinates only.
+pub(super) fn undefined_mode(desc: &SamplerDesc) -> Option<&'static str> {
+    let repeats = matches!(desc.address, AddressMode::Wrap | AddressMode::Mirror);
+    let (name, _) = MODES.iter().find(|(_, mode)| *mode == desc.address)?;
+    (repeats && !desc.normalised).then_some(*name)
 }
 
 /// Names of address modes in arguments: OpenCL's.
@@ -314,11 +339,15 @@ pub(super) fn level(name: &str, desc: &ImageDesc, level: u32) -> Option<(u64, Sh
     (level < desc.levels).then(|| (desc.level_offset(level), shape(name, desc, level)))
 }
 
-/// A picture with four bytes a pixel.
+/// A picture with four numbers of 16 bits a pixel. One of 8 bits is 257 times as large here.
 struct Picture {
     size: [u32; 2],
-    rgba: Vec<u8>,
+    rgba: Vec<u16>,
 }
+
+/// The formats that a picture fits, for messages.
+const PICTURE_FORMATS: &str = "rgba8, bgra8, srgba8, rgba8ui, rgba16, rgba16ui, rgba16f, rgba32f, and as brightness \
+                               r8, r8ui, r16, r16ui, r16f, r32f, depth16, depth32f";
 
 /// The most pixels of a picture: those of the largest image.
 const MOST_PIXELS: u64 = 1 << 28;
@@ -328,7 +357,7 @@ fn picture(path: &Path) -> Result<Picture, Failure> {
     let cannot = |why: String| Failure::input(format!("cannot read `{}`: {why}", path.shown()));
     let data = input::open(path)?;
     let mut decoder = png::Decoder::new(Cursor::new(&data[..]));
-    decoder.set_transformations(png::Transformations::normalize_to_color8() | png::Transformations::ALPHA);
+    decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::ALPHA);
     let mut reader = decoder.read_info().map_err(|error| cannot(error.to_string()))?;
     let (width, height) = (reader.info().width, reader.info().height);
     if u64::from(width) * u64::from(height) > MOST_PIXELS {
@@ -337,48 +366,72 @@ fn picture(path: &Path) -> Result<Picture, Failure> {
     let bytes = reader.output_buffer_size().ok_or_else(|| cannot("it is too large".to_owned()))?;
     let mut pixels = vec![0; bytes];
     let info = reader.next_frame(&mut pixels).map_err(|error| cannot(error.to_string()))?;
-    let rgba = match info.color_type {
-        png::ColorType::Rgba => pixels,
-        png::ColorType::Rgb => pixels.chunks_exact(3).flat_map(|p| [p[0], p[1], p[2], 255]).collect(),
-        png::ColorType::GrayscaleAlpha => {
-            pixels.chunks_exact(2).flat_map(|p| [p[0], p[0], p[0], p[1]]).collect()
+    pixels.truncate(info.buffer_size());
+    let numbers: Vec<u16> = match info.bit_depth {
+        png::BitDepth::Sixteen => {
+            pixels.chunks_exact(2).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]])).collect()
         }
-        png::ColorType::Grayscale => pixels.iter().flat_map(|p| [*p, *p, *p, 255]).collect(),
+        _ => pixels.iter().map(|byte| 257 * u16::from(*byte)).collect(),
+    };
+    let rgba = match info.color_type {
+        png::ColorType::Rgba => numbers,
+        png::ColorType::Rgb => numbers.chunks_exact(3).flat_map(|p| [p[0], p[1], p[2], u16::MAX]).collect(),
+        png::ColorType::GrayscaleAlpha => {
+            numbers.chunks_exact(2).flat_map(|p| [p[0], p[0], p[0], p[1]]).collect()
+        }
+        png::ColorType::Grayscale => numbers.iter().flat_map(|p| [*p, *p, *p, u16::MAX]).collect(),
         png::ColorType::Indexed => return Err(cannot("its palette was not resolved".to_owned())),
     };
     Ok(Picture { size: [width, height], rgba })
 }
 
+/// The parts of red, green and blue in the brightness of Rec. 709, in units of 1 / [`PARTS`].
+const BRIGHTNESS: [u64; 3] = [2126, 7152, 722];
+const PARTS: u64 = 10_000;
+
+/// Appends a number of a picture, in units of 1 / (65535 * [`PARTS`]), as a number of a type: the
+/// nearest. The largest integer is 1.
+///
+/// # Errors
+/// The type is not one of those that pictures fit.
+fn put(element: Element, number: u64, out: &mut Vec<u8>) -> Result<(), Failure> {
+    const ONE: u64 = 65535 * PARTS;
+    let integer = |most: u64| Number::Int(((number * most + ONE / 2) / ONE).into());
+    let number = match element {
+        Element::U8 => integer(u8::MAX.into()),
+        Element::U16 => integer(u16::MAX.into()),
+        _ => Number::Float(number as f64 / ONE as f64),
+    };
+    element.put(number, out)
+}
+
 impl Picture {
     /// The numbers of an image of a format.
     fn texels(&self, format: ImageFormat) -> Result<Vec<u8>, Failure> {
-        let unit = |byte: u8| f32::from(byte) / 255.0;
-        let is_float =
-            format.texel.data == DataFormat::D32_32_32_32 && format.texel.number == TexelNumber::Float;
-        let is_byte = |data| format.texel.data == data && element(format) == Element::U8;
-        if is_byte(DataFormat::D8_8_8_8) {
-            return Ok(self.rgba.clone());
-        }
-        if is_float {
-            return Ok(self.rgba.iter().flat_map(|byte| unit(*byte).to_le_bytes()).collect());
-        }
-        // The brightness of Rec. 709.
-        let grey = |p: &[u8]| {
-            let parts = [(p[0], 0.2126), (p[1], 0.7152), (p[2], 0.0722)];
-            parts.iter().map(|(byte, part)| f64::from(*byte) * part).sum::<f64>()
-        };
+        use DataFormat::{D8, D8_8_8_8, D16, D16_16_16_16, D32, D32_32_32_32};
+        let (element, data) = (element(format), format.texel.data);
+        let fits = matches!(element, Element::U8 | Element::U16 | Element::F16 | Element::F32);
         let pixels = self.rgba.chunks_exact(4);
-        if is_byte(DataFormat::D8) {
-            return Ok(pixels.map(|p| grey(p).round() as u8).collect());
+        let mut out = Vec::with_capacity(pixels.len() * data.bytes() as usize);
+        match data {
+            D8_8_8_8 | D16_16_16_16 | D32_32_32_32 if fits => {
+                let mut numbers = self.rgba.iter();
+                numbers.try_for_each(|number| put(element, PARTS * u64::from(*number), &mut out))?;
+            }
+            D8 | D16 | D32 if fits => {
+                for pixel in pixels {
+                    let parts = pixel.iter().zip(BRIGHTNESS).map(|(number, part)| part * u64::from(*number));
+                    put(element, parts.sum(), &mut out)?;
+                }
+            }
+            _ => {
+                return Err(Failure::usage(format!(
+                    "a picture does not fit the format {}; expected one of {}, or a file of numbers (.npy, .bin)",
+                    format.name, PICTURE_FORMATS
+                )));
+            }
         }
-        if format.texel.data == DataFormat::D32 && format.texel.number == TexelNumber::Float {
-            return Ok(pixels.flat_map(|p| ((grey(p) / 255.0) as f32).to_le_bytes()).collect());
-        }
-        Err(Failure::usage(format!(
-            "a picture has 8 bits for each channel, which is not the format {}; expected rgba8, bgra8, srgba8, rgba8ui, \
-             r8, r8ui, rgba32f, r32f or depth32f, or a file of numbers (.npy, .bin)",
-            format.name
-        )))
+        Ok(out)
     }
 }
 
@@ -416,7 +469,7 @@ pub(super) fn plan(parameter: &Known, argument: &ArgSpec, spec: &ImageSpec) -> R
     };
     let desc = spec.desc(format, size);
     if let Some(problem) = desc.problem() {
-        return Err(Failure::usage(format!("there is no such image: {problem}")));
+        return Err(Failure::usage(format!("cannot create the image: {problem}")));
     }
     check_type(parameter, spec)?;
     let shape = shape(&name, &desc, 0);

@@ -8,6 +8,7 @@ use wavemill::Kernel;
 use wavemill::module::ParameterKind;
 use wavemill_object::printable::Printable;
 
+use super::image;
 use super::job::{Job, LaunchJob};
 use super::options::key::RANK_OF_KERNEL;
 use super::parameters::Known;
@@ -125,8 +126,15 @@ fn text(
         let _ = writeln!(out, "    {},  # {}", quote(argument), Printable(ty));
     }
     out += "]\n\n";
-    let buffer = parameters.iter().rev().find(|p| p.kind == ParameterKind::Buffer && !p.read_only);
-    let name = buffer.map_or("y", |parameter| &parameter.name);
+    // The last buffer, or else the last image: results come last.
+    let last = |kind: ParameterKind| parameters.iter().rev().find(move |p| p.kind == kind && !p.read_only);
+    let (buffer, image) = (last(ParameterKind::Buffer), last(ParameterKind::Image));
+    let name = buffer.or(image).map_or("y", |parameter| &parameter.name);
+    let view = match (buffer, image) {
+        (None, Some(image)) => image::first_texels(name, image.type_name.as_deref()),
+        _ => format!("{name}[:4]"),
+    };
+    let has_results = buffer.or(image).is_some();
     let mut list = |key: &str, texts: Vec<String>, example: String| {
         let _ = match texts.is_empty() {
             true => writeln!(out, "# {key} = [{}]", quote(&example)),
@@ -134,10 +142,11 @@ fn text(
         };
     };
     let mut print: Vec<String> = launch.wanted().print.iter().map(|text| quote(text)).collect();
-    if print.is_empty() && launch.wanted().out.is_empty() && launch.wanted().expect.is_empty() {
-        print.push(quote(&format!("{name}[:4]")));
+    if has_results && print.is_empty() && launch.wanted().out.is_empty() && launch.wanted().expect.is_empty()
+    {
+        print.push(quote(&view));
     }
-    list("print", print, format!("{name}[:4]"));
+    list("print", print, view);
     list(
         "out",
         launch.wanted().out.iter().map(|out| quote(&out.text)).collect(),

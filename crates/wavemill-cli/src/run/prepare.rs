@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::path::Path;
 
-use wavemill::Kernel;
+use wavemill::{Device, Kernel};
 use wavemill_object::printable::Printable;
 
 use super::buffers::Buffers;
@@ -17,7 +17,7 @@ use super::results::Checks;
 use super::session::{Handler, Prepared, Session, raw_offset};
 use super::spec::ArgSpec;
 use super::watch::Watch;
-use super::{gds, init, offsets, signature};
+use super::{gds, image, init, offsets, signature};
 use crate::compile::Language;
 use crate::failure::Failure;
 use crate::input::Shown as _;
@@ -67,12 +67,15 @@ pub(super) fn prepare(
             return init::write(file, job, launch, kernel, &parameters, &places);
         }
         if parameters.iter().zip(&places).any(|(p, place)| place.is_none() && !buffers.offers(p)) {
-            return Err(named(incomplete(job, launch, kernel, &parameters, &places, &buffers)));
+            return Err(named(incomplete(job, launch, kernel, &device, &parameters, &places, &buffers)));
         }
         let geometry = Geometry::of(kernel, &launch.options.launch, job.several).map_err(named)?;
         check_stack(job, launch, kernel).map_err(named)?;
         let planned = buffers.plan(&parameters, &places).map_err(named)?;
         check_raw_arguments(kernel, &planned, watch.is_some()).map_err(named)?;
+        if watch.is_some() {
+            note_samplers(&parameters, &planned);
+        }
         let handler = trap_handler(entry, launch, &mut buffers).map_err(named)?;
         let gds = launch.options.launch.gds();
         let gds =
@@ -126,6 +129,22 @@ fn warn_of_clang_args(job: &Job) {
     }
 }
 
+/// Notes samplers that OpenCL leaves undefined. Kernels in assembly may use them, so they are no
+/// error.
+fn note_samplers(parameters: &[Known], planned: &[Planned]) {
+    for (parameter, argument) in parameters.iter().zip(planned) {
+        if let Planned::Sampler(desc) = argument
+            && let Some(mode) = image::undefined_mode(desc)
+        {
+            let note = format!(
+                "sampler `{}` has `{mode}` without `normalized`, which OpenCL leaves undefined",
+                parameter.name.shown()
+            );
+            message::say(Kind::Note, &note);
+        }
+    }
+}
+
 /// Options that repeat the user's grid, or propose one.
 fn geometry_options(launch: &LaunchJob, kernel: &Kernel) -> String {
     let grid = match (launch.options.launch.grid(), launch.options.launch.global_size()) {
@@ -140,10 +159,14 @@ fn geometry_options(launch: &LaunchJob, kernel: &Kernel) -> String {
     }
 }
 
+/// The proposed target for images.
+const TARGET_OF_IMAGES: &str = "gfx906";
+
 fn incomplete(
     job: &Job,
     launch: &LaunchJob,
     kernel: &Kernel,
+    device: &Device,
     parameters: &[Known],
     places: &[Option<&ArgSpec>],
     buffers: &Buffers<'_>,
@@ -169,7 +192,16 @@ fn incomplete(
     }
     let arguments = signature::complete(parameters, places);
     let mut options = geometry_options(launch, kernel);
-    if let Some(choice) = &job.options.launch.target {
+    // A source compiles for another target.
+    let needs_images = Language::of(&launch.object).is_some_and(|language| language != Language::Assembly)
+        && !device.has_images()
+        && parameters.iter().any(image::needs_instructions);
+    let mut about = String::new();
+    if needs_images {
+        let has = device.target().processor.name();
+        about = format!(" ({has} has no image instructions, but {TARGET_OF_IMAGES} has)");
+        options = format!("--target {TARGET_OF_IMAGES} {options}");
+    } else if let Some(choice) = &job.options.launch.target {
         options = format!("--target {} {options}", target_text(choice));
     }
     for argument in job.options.compile.clang_arg.iter().rev() {
@@ -177,7 +209,7 @@ fn incomplete(
     }
     let line = signature::line(&launch.object, kernel.name(), &options, &arguments);
     let hint = signature::placeholders(&arguments);
-    Failure::usage(message).help(format!("{table}\nA complete line to start from{hint}:\n  {line}"))
+    Failure::usage(message).help(format!("{table}\nA complete line to start from{about}{hint}:\n  {line}"))
 }
 
 /// Compares the size of the arguments with that of the kernel descriptor, if no metadata describes

@@ -125,6 +125,12 @@ impl Found {
                 ))),
             };
         }
+        if name == EXPORTS {
+            return Err(Failure::usage(
+                "exports are printed as a whole: there is only --print exports (or exports:x), without an index, and \
+                 no file and no expectation of them",
+            ));
+        }
         let names: Vec<String> = list
             .iter()
             .flat_map(|buffer| {

@@ -366,7 +366,11 @@ impl Session<'_> {
     /// no error.
     fn note_levels(&self, planned: &Buffers<'_>) {
         let has_levels = |buffer: &&BufferPlan| buffer.image.is_some_and(|desc| desc.levels > 1);
-        let Some(image) = planned.list.iter().find(has_levels).filter(|_| !self.device.samples_levels())
+        let Some(image) = planned
+            .list
+            .iter()
+            .find(has_levels)
+            .filter(|_| self.device.has_images() && !self.device.samples_levels())
         else {
             return;
         };

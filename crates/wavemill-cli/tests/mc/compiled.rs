@@ -60,6 +60,7 @@ pub(crate) fn add(suite: &mut Suite) {
     suite.oracle_test("the line that is printed", &OPENCL, printed_line);
     suite.oracle_test("printf of OpenCL C", &OPENCL, printf);
     suite.oracle_test("errors in OpenCL C", &OPENCL, errors_in_opencl);
+    suite.oracle_test("the line that is proposed for images", &OPENCL, proposed_for_images);
     suite.oracle_test("arguments for clang", &OPENCL, arguments_for_clang);
     suite.oracle_test("names that look like options", &OPENCL, names_like_options);
     suite.oracle_test("global offsets", &OPENCL, global_offsets);
@@ -226,6 +227,24 @@ fn errors_in_opencl() -> Result<(), Failed> {
     same(&kinds, &["note", "compile", "compiler", "error"].map(serde_json::Value::from).to_vec())?;
     let old = said(&folder, 3, &["run", "bad.cl", "--clang-arg=-mcpu=gfx99"]);
     contains(&old, "name a newer clang with --clang, or another target with --target")
+}
+
+/// The line names a target that has image instructions, and runs.
+fn proposed_for_images() -> Result<(), Failed> {
+    let folder = Folder::new("compiled_proposed");
+    let text = "kernel void first(read_only image2d_t from, global int *y) { y[get_global_id(0)] = 1; }\n";
+    folder.file("k.cl", text);
+    for target in [&[][..], &["--target", "gfx942"]] {
+        let message = said(&folder, 2, &[&["run", "k.cl"][..], target].concat());
+        contains(&message, "start from (gfx942 has no image instructions, but gfx906 has):\n")?;
+        let line = message.lines().find(|line| line.contains("wavemill run k.cl")).ok_or("no line")?;
+        contains(line, " --target gfx906 ")?;
+        same(&line.contains("gfx942"), &false)?;
+        let words = line.split_whitespace().skip(1).map(|word| word.trim_matches('\''));
+        let words: Vec<&str> = words.chain(["--expect", "y=1"]).collect();
+        expect(&folder, 0, &words);
+    }
+    Ok(())
 }
 
 fn arguments_for_clang() -> Result<(), Failed> {

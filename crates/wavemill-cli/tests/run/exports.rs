@@ -55,6 +55,8 @@ fn a_kernel_without_exports() {
     let line = ["run", "vector_add.co", "--grid", "1", "--block", "64", "a[64]", "b[64]", "c[64]", "n=64"];
     let run = |view| expect(&folder, 0, &[&line[..], &["--print", view]].concat());
     assert_eq!(out(&run("exports")), "exports: none\n");
-    let wrong = expect(&folder, 2, &[&line[..], &["--print", "exports[0]"]].concat());
-    assert!(err(&wrong).contains("there is no buffer `exports`"), "{}", err(&wrong));
+    for wrong in [["--print", "exports[0]"], ["--out", "exports=e.npy"], ["--expect", "exports=1"]] {
+        let wrong = expect(&folder, 2, &[&line[..], &wrong].concat());
+        assert!(err(&wrong).contains("there is only --print exports"), "{}", err(&wrong));
+    }
 }

@@ -93,6 +93,58 @@ fn a_picture_becomes_a_picture() {
     assert_eq!(out(&output), "to[:2,:3]: 6 elements as expected\n");
 }
 
+/// A picture of two pixels.
+fn two_pixels(color: png::ColorType, depth: png::BitDepth, numbers: &[u8]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, 2, 1);
+    encoder.set_color(color);
+    encoder.set_depth(depth);
+    encoder.write_header().unwrap().write_image_data(numbers).unwrap();
+    file
+}
+
+/// Numbers of 16 bits stay, and those of 8 bits are the nearest.
+#[test]
+fn pictures_of_16_bits_keep_them() {
+    let folder = folder("images_16_bits");
+    let wide = [0x1234u16, 0x80ff, 0xff7f, 0xff80, 0, 0xffff, 0x0080, 0x0081];
+    let wide: Vec<u8> = wide.into_iter().flat_map(u16::to_be_bytes).collect();
+    folder.file("wide.png", two_pixels(png::ColorType::Rgba, png::BitDepth::Sixteen, &wide));
+    let grey: Vec<u8> = [0x1234u16, 0x80ff].into_iter().flat_map(u16::to_be_bytes).collect();
+    folder.file("grey.png", two_pixels(png::ColorType::Grayscale, png::BitDepth::Sixteen, &grey));
+    let narrow = [0, 1, 128, 255, 254, 127, 2, 100];
+    folder.file("narrow.png", two_pixels(png::ColorType::Rgba, png::BitDepth::Eight, &narrow));
+    for (format, file, texels) in [
+        // 0x1234 / 257 = 18.13, 0x80ff / 257 = 128.49, 0xff7f / 257 = 254.502.
+        ("rgba8", "wide.png", "[18,128,255,255,0,255,0,1]"),
+        ("rgba16", "wide.png", "[4660,33023,65407,65408,0,65535,128,129]"),
+        ("rgba16ui", "wide.png", "[4660,33023,65407,65408,0,65535,128,129]"),
+        ("depth16", "grey.png", "[4660,33023]"),
+        ("r16", "grey.png", "[4660,33023]"),
+        ("rgba16", "grey.png", "[4660,4660,4660,65535,33023,33023,33023,65535]"),
+        ("rgba8", "narrow.png", "[0,1,128,255,254,127,2,100]"),
+        // Numbers of 8 bits go from 0 to 1 as well: 257 times as much.
+        ("rgba16", "narrow.png", "[0,257,32896,65535,65278,32639,514,25700]"),
+        // (2126 * 254 + 7152 * 127 + 722 * 2) / 10000 = 144.98, and for the first pixel 9.96.
+        ("r8", "narrow.png", "[10,145]"),
+    ] {
+        let (from, check) = (format!("from:image2d[{format}]=@{file}"), format!("from={texels}"));
+        let args = [from.as_str(), "to:image2d[rgba8,8x8]", "s:sampler", "--expect", &check];
+        expect(&folder, 0, &[&RUN[..], &args].concat());
+    }
+    // 0x1234 / 65535 and 0x80ff / 65535, in f32 and in f16.
+    for (format, print) in [
+        ("depth32f", "[0.071107045, 0.5038987]"),
+        ("r32f", "[0.071107045, 0.5038987]"),
+        ("r16f", "[0.07110596, 0.50390625]"),
+    ] {
+        let from = format!("from:image2d[{format}]=@grey.png");
+        let args = [from.as_str(), "to:image2d[rgba8,8x8]", "s:sampler", "--print", "from[0]"];
+        let output = expect(&folder, 0, &[&RUN[..], &args].concat());
+        assert_eq!(out(&output), format!("from[0] = {print}\n"), "{format}");
+    }
+}
+
 #[test]
 fn what_is_wrong_is_said() {
     let folder = folder("images_wrong");
@@ -114,7 +166,7 @@ fn what_is_wrong_is_said() {
         (["from:image2d[rgba8,9x8]=@in.png", to, s], "the picture has 8 x 8 pixels, but the image has 9 x 8"),
         (
             ["from:image2d[rg16]=@in.png", to, s],
-            "a picture has 8 bits for each channel, which is not the format rg16",
+            "a picture does not fit the format rg16; expected one of rgba8, ",
         ),
         ([from, "to:image1d[r8,64,64kb_s]", s], "an image of one dimension is linear"),
         ([from, "to:image2d[rgba8,8x8x8]", s], "`8x8x8` is not a size of image2d; expected WIDTHxHEIGHT"),
@@ -143,6 +195,51 @@ fn what_is_wrong_is_said() {
     folder.file("not.png", "text");
     let message = run(3, &["from:image2d=@not.png", to, s]);
     assert!(message.contains("cannot read `not.png`"), "{message}");
+}
+
+/// What `--init` writes for a kernel without buffers runs, and prints the last image.
+#[test]
+fn a_launch_file_of_images_runs() {
+    let folder = folder("images_init");
+    expect(&folder, 0, &["run", "k.s", "--init=launch.toml"]);
+    let output = expect(&folder, 0, &["run", "launch.toml"]);
+    assert!(out(&output).starts_with("to[0,:4] =\n"), "{}", out(&output));
+}
+
+/// OpenCL defines repetition for coordinates from 0 to 1.
+#[test]
+fn undefined_samplers_are_noted() {
+    let folder = folder("images_samplers");
+    for (sampler, mode) in [
+        ("s:sampler[repeat]", Some("repeat")),
+        ("s:sampler[linear,mirrored_repeat]", Some("mirrored_repeat")),
+        ("s:sampler[repeat,normalized]", None),
+        ("s:sampler[clamp]", None),
+    ] {
+        let args = ["from:image2d=@in.png", "to:image2d[rgba8,8x8]", sampler];
+        let message = said(&folder, 0, &[&RUN[..], &args].concat());
+        let note =
+            mode.map(|mode| format!("note: sampler `s` has `{mode}` without `normalized`, which OpenCL"));
+        assert_eq!(message.contains("note: sampler"), mode.is_some(), "{message}");
+        assert!(note.is_none_or(|note| message.contains(&note)), "{message}");
+    }
+}
+
+/// A target without image instructions: a note about mip levels would be beside the point.
+#[test]
+fn targets_without_images_are_said() {
+    let folder = folder("images_gfx942");
+    let (head, rest) = SOURCE.split_once("k:\n").unwrap();
+    let (_, tail) = rest.split_once("s_endpgm\n").unwrap();
+    let tail = tail.replace("\t.end_amdhsa", "\t\t.amdhsa_accum_offset 8\n\t.end_amdhsa");
+    folder.file("k.s", format!("{head}k:\n\ts_endpgm\n{tail}").replace("gfx906", "gfx942"));
+    let args = ["from:image2d[rgba8,8x8,mips=2]", "to:image2d[rgba8,8x8]", "s:sampler"];
+    let message = said(&folder, 2, &[&RUN[..], &args].concat());
+    assert!(
+        message.contains("error: cannot create the image: gfx942 has no image instructions"),
+        "{message}"
+    );
+    assert!(!message.contains("note:"), "{message}");
 }
 
 /// A resource that the kernel makes itself is checked field by field.

@@ -174,6 +174,23 @@ fn waves_that_wait_for_more_waves_than_there_are() {
     }
 }
 
+/// The wave number in M0 is 5, and no wave has the numbers before it.
+#[test]
+fn waves_that_wait_for_a_turn() {
+    let folder = folder("turn", "gfx906", "0");
+    let source = std::fs::read_to_string(folder.0.join("k.s")).unwrap();
+    let source = source.replace("m0, 0x10000\n", "m0, 5\n").replace("ds_gws_init v2 offset:2 gds", "s_nop 0");
+    folder.file(
+        "k.s",
+        source.replace("ds_gws_barrier v2 offset:2 gds", "ds_ordered_count v2, v2 offset:768 gds"),
+    );
+    expect(&folder, 0, &["asm", "k.s", "-o", "k.co"]);
+    let line = ["run", "k.co", "--kernel", "alone", "--grid", "1", "--block", "64"];
+    let message = err(&expect(&folder, 4, &[&line[..], &["a:u32[1]", "b:u32[1]", "n:u32=0"]].concat()));
+    assert!(message.contains("waits for turn 5 of ordered count 0, which is at turn 0"), "{message}");
+    assert!(message.contains("wave number in M0") && !message.contains("--cooperative"), "{message}");
+}
+
 #[test]
 fn the_global_data_share() {
     for engine in ["interpreter", "reference"] {

@@ -381,11 +381,16 @@ impl Attempt<'_> {
     }
 }
 
-/// Whether a text may name this many VGPRs as the address of an image instruction, which has `least`
-/// at least. How many it has depends on the descriptor, and compilers name them all. As in LLVM, up
-/// to 8 also stand for 5 to 7.
-fn names_address(row: &Row, least: u8, named: u8) -> bool {
+/// The most VGPRs that a text may name as the address of an image instruction. How many it has
+/// depends on the descriptor, and compilers name them all.
+pub(super) fn most_of_address(row: &Row) -> u8 {
     // LLVM accepts four registers for every address.
-    let most = row.image_address().map_or(4, |address| address.most_registers().max(4));
+    row.image_address().map_or(4, |address| address.most_registers().max(4))
+}
+
+/// Whether a text may name this many VGPRs as the address of an image instruction, which has `least`
+/// at least. As in LLVM, up to 8 also stand for 5 to 7.
+fn names_address(row: &Row, least: u8, named: u8) -> bool {
+    let most = most_of_address(row);
     (least..=most).contains(&named) || named == 8 && (5..8).contains(&most)
 }

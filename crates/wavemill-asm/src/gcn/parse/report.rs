@@ -1,5 +1,7 @@
 //! Errors for a text that no form accepts.
 
+use std::ops::RangeInclusive;
+
 use wavemill_isa::gcn::{
     BrokenRule, BuildError, Elem, Encoding, FieldId, Form, Op, Operand, OperandFault, OperandSpec, Role,
     Special,
@@ -7,7 +9,7 @@ use wavemill_isa::gcn::{
 use wavemill_isa::{Family, Target, TargetSet};
 
 use super::super::mnemonic::Suffix;
-use super::bind::Attempt;
+use super::bind::{Attempt, most_of_address};
 use super::constant::Misfit;
 use super::mnemonic::{self, Named};
 use super::modifier::{self, Modifier};
@@ -129,7 +131,22 @@ fn with_commas(fail: Fail, cursor: &mut Cursor<'_>, first: usize) -> Fail {
 
 /// Describes the operands allowed for `spec`.
 pub(super) fn expectation(attempt: &Attempt<'_>, spec: &OperandSpec) -> String {
+    if let Some(range) = address_of_image(attempt, spec) {
+        return addresses(&range);
+    }
     kinds(attempt.form, attempt.target, spec, spec.ty.dwords())
+}
+
+/// How many VGPRs a text may name for `spec`, if it is the address of an image instruction.
+fn address_of_image(attempt: &Attempt<'_>, spec: &OperandSpec) -> Option<RangeInclusive<u8>> {
+    (attempt.form.encoding == Encoding::Mimg && spec.role == Role::Vaddr)
+        .then(|| spec.ty.dwords()..=most_of_address(attempt.form.op.row()))
+}
+
+/// Describes the address of an image instruction.
+fn addresses(range: &RangeInclusive<u8>) -> String {
+    let (least, most) = (range.start(), range.end());
+    format!("{least} to {most} VGPRs such as `v[0:{}]`, as the image requires", most - 1)
 }
 
 fn tuple(dwords: u8, one: &str, many: &str, example: impl Fn(u8) -> String) -> String {
@@ -338,6 +355,18 @@ fn operand_fault(
         return symbol(format!("{role} is {expected}, found the symbol `{name}`"), name, span);
     }
     match (fault, file) {
+        (OperandFault::Width { .. }, Some((File::Vgpr, first)))
+            if let Some(range) = address_of_image(attempt, spec) =>
+        {
+            let (named, most) = (operand.dwords(), *range.end());
+            // The number is right, so the first register is wrong.
+            if range.contains(&named) {
+                return operand_fault(attempt, spec, operand, OperandFault::Alignment(2), span);
+            }
+            let fail = Diagnostic::new(span, format!("{role} is {expected}, found {}", describe(operand)));
+            // How many are missing depends on the image.
+            if named > most { fail.replace_with(resized(first, most, File::Vgpr)) } else { fail }
+        }
         (OperandFault::Width { expected: dwords, .. }, Some((file, first))) => {
             let expected = match spec.ty.dwords() {
                 0 if dwords == 1 => "one register with these modifiers".to_owned(),

@@ -52,8 +52,8 @@ pub(crate) struct LaunchArgs {
     /// Refuse to run if the chip cannot hold all workgroups at once
     ///
     /// It also prepares grid.sync() of HIP: it sets GWS resource 0 to the number of workgroups minus 1, for
-    /// `ds_gws_barrier`, and passes the structure in memory that gfx942 and gfx950 use. hipLaunchCooperativeKernel does the
-    /// same.
+    /// `ds_gws_barrier`, and passes the structure in memory that ROCm 7's device library uses on gfx942 and gfx950.
+    /// hipLaunchCooperativeKernel does the same.
     #[arg(long, hide_short_help = true, help_heading = LAUNCH)]
     pub cooperative: bool,
     /// Run waves that trap through this handler: a source, or a file with GPU code
