@@ -277,10 +277,10 @@ mod tests {
     #[test]
     fn gpr_alloc_has_bases_and_sizes() {
         let wave = Location { slot: 2, ..Location::default() };
-        // Six groups of four VGPRs; 20 SGPRs take 32, four groups of eight.
-        let [vgpr_base, vgpr_size, sgpr_base, sgpr_size] = [12, 5 << 8, 8 << 16, 3 << 24];
+        // Six groups of four VGPRs; 90 SGPRs take 96, twelve groups of eight.
+        let [vgpr_base, vgpr_size, sgpr_base, sgpr_size] = [12, 5 << 8, 24 << 16, 11 << 24];
         let vega = vgpr_base | vgpr_size | sgpr_base | sgpr_size;
-        assert_eq!(wave.gpr_alloc(Target::Gfx906, 20, 24, 0), vega);
+        assert_eq!(wave.gpr_alloc(Target::Gfx906, 90, 24, 0), vega);
         // Ten groups with 16 AccVGPRs, which begin at the sixth; 32 SGPRs are two groups of sixteen.
         let [vgpr_base, vgpr_size, acc_offset] = [20, 9 << 6, 6 << 12];
         let [sgpr_base, sgpr_size] = [8 << 18, 1 << 24];
