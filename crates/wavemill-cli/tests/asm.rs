@@ -272,7 +272,7 @@ fn every_statement_is_answered() {
 }
 
 #[test]
-fn mistakes_of_included_files_have_their_places() {
+fn errors_in_included_files_have_their_lines() {
     let folder = Folder::new("asm_included");
     std::fs::create_dir_all(folder.0.join("sub")).unwrap();
     folder.file("main.s", "s_nop 0\n.include \"inc.s\"\ns_nop wrong.\n");

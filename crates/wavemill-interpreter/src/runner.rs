@@ -244,7 +244,7 @@ impl Executor for Runner<'_> {
                 }
                 Exit::End => break WaveExit::End,
                 Exit::Trap { pc, id } => {
-                    break WaveExit::Fault { pc, cause: FaultCause::Trap(id) };
+                    break WaveExit::fault(pc, FaultCause::Trap(id));
                 }
                 Exit::EndOfRun { pc } => {
                     // SAFETY: probes run only for watched waves, and nothing else accesses their
@@ -256,20 +256,20 @@ impl Executor for Runner<'_> {
                 Exit::Fault { pc, kind } => break WaveExit::cannot_run(wave, pc, kind, branch),
                 Exit::Memory { pc, access, space, size } => {
                     let cause = around.refusal(access, space, size, refused(&ctx));
-                    break WaveExit::Fault { pc, cause };
+                    break WaveExit::fault(pc, cause);
                 }
                 Exit::Exceptions { pc, enabled } => {
                     let raised =
                         |(lane, raised): &(u8, u64)| RaisedLane { lane: *lane, raised: *raised as u32 };
                     let lanes = ctx.refused.iter().map(raised).collect();
-                    break WaveExit::Fault { pc, cause: FaultCause::Exceptions { enabled, lanes } };
+                    break WaveExit::fault(pc, FaultCause::Exceptions { enabled, lanes });
                 }
                 Exit::Descriptor { pc, problem } => {
-                    break WaveExit::Fault { pc, cause: FaultCause::Descriptor(problem) };
+                    break WaveExit::fault(pc, FaultCause::Descriptor(problem));
                 }
                 Exit::Misaligned { pc, size } => {
                     let lanes = refused(&ctx);
-                    break WaveExit::Fault { pc, cause: FaultCause::MisalignedAtomic { size, lanes } };
+                    break WaveExit::fault(pc, FaultCause::MisalignedAtomic { size, lanes });
                 }
             }
         };

@@ -31,11 +31,8 @@ fn instances_of_a_row() -> usize {
 /// Number of random instances of each form, however many forms the row has.
 const LEAST: usize = 8;
 
-/// Random words for each wanted instance. Fields with few legal values make most words illegal.
-const WORDS: usize = 40;
-
-/// Random words that are tried for the least instances of a form.
-const MOST_WORDS: usize = 100_000;
+/// Most random words for each wanted instance. Fields with few legal values make most words illegal.
+const WORDS: usize = 12_500;
 
 /// What happens when a wave reaches an instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,32 +98,41 @@ fn plainest(target: Target, form: &Form) -> Option<[u8; 16]> {
         })
 }
 
-/// Legal instances of the form with random operands and modifiers: at most `wanted`, and at least
-/// [`LEAST`], however many words that takes.
+/// `wanted` legal instances of the form with random operands and modifiers. Some forms have fields
+/// of which few values are legal. So half of the words are legal ones with a few other bits.
 fn random(target: Target, form: &Form, wanted: usize, source: &mut SplitMix64) -> Vec<[u8; 16]> {
-    let mut fill = |n: usize| {
-        let free = u128::from(source.next_u64()) | u128::from(source.next_u64()) << 64;
-        let mask = u128::from(source.next_u64()) | u128::from(source.next_u64()) << 64;
-        // Sparse fillings are more often legal.
-        let free = match n % 4 {
-            0 => free,
-            1 => free & mask,
-            2 => free & mask << 64,
-            _ => free & mask & mask.rotate_left(17),
-        };
-        (form.value | (free & form.used & !form.fixed)).to_le_bytes()
-    };
-    let legal = |bytes: &[u8; 16]| {
-        decode(target, bytes).is_ok_and(|inst| inst.form() == form && inst.broken_rule().is_none())
-    };
-    let mut found = Vec::new();
-    for n in 0..MOST_WORDS {
-        if found.len() >= wanted || n >= WORDS * wanted && found.len() >= LEAST {
+    let free = form.used & !form.fixed;
+    let mut found: Vec<u128> = Vec::new();
+    for n in 0..WORDS * wanted {
+        if found.len() == wanted {
             break;
         }
-        found.extend(Some(fill(n)).filter(legal));
+        let (random, mask) = (thin(source, 0), thin(source, 0));
+        // Sparse fillings are more often legal.
+        let sparse = match n / 2 % 4 {
+            0 => random,
+            1 => random & mask,
+            2 => random & mask << 64,
+            _ => random & mask & mask.rotate_left(17),
+        };
+        let words = match found.get(source.index(found.len())) {
+            Some(legal) if n % 2 != 0 => legal ^ sparse & thin(source, 3) & free,
+            _ => form.value | sparse & free,
+        };
+        let is_legal = decode(target, &words.to_le_bytes())
+            .is_ok_and(|inst| inst.form() == form && inst.broken_rule().is_none());
+        if is_legal {
+            found.push(words);
+        }
     }
-    found
+    found.into_iter().map(u128::to_le_bytes).collect()
+}
+
+/// Random bits; one in 2 is set, and half as many for each step of `thinness`.
+fn thin(source: &mut SplitMix64, thinness: u32) -> u128 {
+    (0..=thinness)
+        .map(|_| u128::from(source.next_u64()) | u128::from(source.next_u64()) << 64)
+        .fold(u128::MAX, |all, random| all & random)
 }
 
 /// MODE with random values in the fields that code depends on. Instructions are not skipped.
@@ -185,16 +191,17 @@ fn disagreements(format: Format) -> String {
             let of = |target| row.forms().iter().filter(move |form| form.targets.contains(target));
             row.targets.iter().flat_map(move |target| of(target).map(move |form| (target, form)))
         };
-        let wanted = (instances_of_a_row() / forms().count()).max(LEAST);
+        let wanted = instances_of_a_row().div_ceil(forms().count()).max(LEAST);
         for (target, form) in forms() {
             let supported = row.fidelity(target) != Fidelity::Unsupported;
             let mut instances = random(target, form, wanted, &mut source);
             instances.extend(plainest(target, form));
             assert!(
-                instances.len() >= LEAST,
-                "only {} legal instances of {} found on {target}",
+                instances.len() > wanted,
+                "{} legal instances of {} found on {target}, expected {}",
                 instances.len(),
-                row.name()
+                row.name(),
+                wanted + 1
             );
             let mut failures = 0;
             for (n, bytes) in instances.iter().enumerate() {

@@ -190,12 +190,18 @@ pub enum WaveExit {
     Fault {
         /// Guest address of the instruction.
         pc: u64,
-        /// The cause.
-        cause: FaultCause,
+        /// The cause. In a box, as few waves fault and an exit is moved after every turn.
+        cause: Box<FaultCause>,
     },
 }
 
 impl WaveExit {
+    /// The exit of a wave that faulted at the instruction at `pc`.
+    #[must_use]
+    pub fn fault(pc: u64, cause: FaultCause) -> WaveExit {
+        WaveExit::Fault { pc, cause: Box::new(cause) }
+    }
+
     /// The exit of a wave that has reached an instruction at `pc` that cannot run. `branch` is the
     /// last branch and its destination: a branch to an address without code is a fault of the
     /// branch, and the report of an illegal instruction names the branch.
@@ -204,11 +210,11 @@ impl WaveExit {
         if kind == FaultKind::NoCode
             && let Some(branch) = from
         {
-            return WaveExit::Fault { pc: branch, cause: FaultCause::BadJump { target: pc } };
+            return WaveExit::fault(branch, FaultCause::BadJump { target: pc });
         }
         if kind == FaultKind::IllegalInstruction {
             wave.from = from;
         }
-        WaveExit::Fault { pc, cause: FaultCause::Instruction(kind) }
+        WaveExit::fault(pc, FaultCause::Instruction(kind))
     }
 }

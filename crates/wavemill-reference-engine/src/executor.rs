@@ -103,9 +103,7 @@ impl State<'_> {
                 Then::Stops(WaveExit::Preempted)
             }
             Terminator::InvalidateCode(next) => Then::Invalidates(next),
-            Terminator::Trap(number) => {
-                Then::Stops(WaveExit::Fault { pc: at, cause: FaultCause::Trap(number) })
-            }
+            Terminator::Trap(number) => Then::Stops(WaveExit::fault(at, FaultCause::Trap(number))),
             Terminator::Fault(kind) => Then::Cannot(at, kind),
         }
     }
@@ -264,7 +262,7 @@ impl<'a> ReferenceExecutor<'a> {
                 meter.retired += number as u64 + 1;
                 return Then::Cannot(block.position(number), FaultKind::Unsupported);
             }
-            let fault = |cause| Then::Stops(WaveExit::Fault { pc: block.position(number), cause });
+            let fault = |cause| Then::Stops(WaveExit::fault(block.position(number), cause));
             for n in operations.clone().filter(|n| *n >= first) {
                 if !meter.take() {
                     return Then::Stands(n);

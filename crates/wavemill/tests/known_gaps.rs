@@ -2,71 +2,16 @@
 //! (`audits/decoder-gaps` in `ROCm/rocm-systems`). `crates/xtask/tests/known_gaps.txt` names the
 //! test of each gap.
 
-use wavemill::device::{TargetChoice, TargetId};
-use wavemill::{Arg, Device, Launch, Module};
-use wavemill_asm::Options;
+use wavemill::{Arg, Launch};
 use wavemill_kernels::Target;
 
-/// Runs a kernel with this body, and returns what it wrote to its buffer of 64 dwords. `s[0:1]` is
-/// the address of the arguments, `s[4:5]` the address of the buffer; the SGPRs that the launch sets
-/// begin at s2.
+use crate::assembled::Source;
+
+/// Runs a kernel with this body, and returns what it wrote to its buffer of 64 dwords. `s[4:5]` is
+/// the address of the buffer; the SGPRs that the launch sets begin at s2.
 fn run(target: Target, body: &str, directives: &str, groups: [u32; 3], size: [u32; 3]) -> Vec<u32> {
-    let accum = match target {
-        Target::Gfx906 => "",
-        _ => ".amdhsa_accum_offset 32",
-    };
-    let source = format!(
-        "
-    .text
-    .globl kernel
-    .p2align 8
-    .type kernel,@function
-kernel:
-    s_load_dwordx2 s[4:5], s[0:1], 0x0
-    s_waitcnt lgkmcnt(0)
-{body}
-    s_endpgm
-    .size kernel, .-kernel
-    .rodata
-    .p2align 6
-    .amdhsa_kernel kernel
-        .amdhsa_user_sgpr_kernarg_segment_ptr 1
-        .amdhsa_next_free_vgpr 32
-        .amdhsa_next_free_sgpr 32
-        {accum}
-        {directives}
-    .end_amdhsa_kernel
-    .amdgpu_metadata
----
-amdhsa.version: [1, 2]
-amdhsa.kernels:
-  - .name: kernel
-    .symbol: kernel.kd
-    .kernarg_segment_size: 8
-    .kernarg_segment_align: 8
-    .group_segment_fixed_size: 0
-    .private_segment_fixed_size: 0
-    .wavefront_size: 64
-    .sgpr_count: 32
-    .vgpr_count: 32
-    .max_flat_workgroup_size: 1024
-    .args:
-      - .name: out
-        .offset: 0
-        .size: 8
-        .value_kind: global_buffer
-        .address_space: global
-...
-    .end_amdgpu_metadata
-"
-    );
-    let id: TargetId = format!("amdgcn-amd-amdhsa--{}", target.name()).parse().expect("a target id");
-    let options = Options { target: Some(id.clone()), ..Options::default() };
-    let module =
-        wavemill_asm::assemble(&source, &options).unwrap_or_else(|reports| panic!("{reports:#?}\n{source}"));
-    let object = wavemill_object::write::link(&module).expect("it links");
-    let device = Device::builder(TargetChoice::from(id)).build().expect("a device");
-    let module = Module::load(&device, &object).expect("it loads");
+    let body = format!("s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n{body}");
+    let (device, module) = Source { body: &body, directives, functions: "" }.load(target);
     let out = device.buffer("out", 256).expect("memory");
     let kernel = module.kernel("kernel").expect("the kernel is there");
     let launch = Launch::new(&kernel).workgroups(groups).workgroup_size(size).arg(Arg::from(&out));
@@ -98,7 +43,7 @@ fn a_workgroup_knows_its_number_in_x() {
 
 /// CDNA4-RJ-058: the SGPR with the size of the workgroup follows the numbers: bit 31 in the first
 /// wave, the number of the wave from bit 20 on, and the number of waves in bits 5:0. Bits 17:6 are
-/// the place in the ordered count, which only targets with a global data share have.
+/// the position in the ordered count, which only targets with a global data share have.
 #[test]
 fn a_wave_knows_the_size_of_its_workgroup() {
     let body = "

@@ -1,5 +1,6 @@
 //! Tests of the library through its public API, in one binary so that dependencies are linked once.
 
+mod assembled;
 mod control;
 mod cooperative;
 mod faults;

@@ -1,11 +1,11 @@
 //! Trap handlers in assembly, and reports of enabled exceptions without one.
 
-use wavemill::device::{TargetChoice, TargetId};
 use wavemill::fault::{FaultCause, FaultReport, RaisedLane};
 use wavemill::launch::{Engine, Exceptions, Tier, TrapHandler};
-use wavemill::{Arg, Buffer, Device, Error, Launch, Module, RunOptions};
-use wavemill_asm::Options;
+use wavemill::{Arg, Buffer, Error, Launch, Module, RunOptions};
 use wavemill_kernels::Target;
+
+use crate::assembled::Source;
 
 /// A handler that logs why it was entered, and returns behind the instruction that trapped: after
 /// `s_trap` and illegal instructions of 4 bytes, and accesses of 8. Memory at TMA: the number of
@@ -54,64 +54,6 @@ done:
     .size handler, .-handler
 ";
 
-/// A kernel with this body, and other functions of its module. `s[0:1]` is the address of its
-/// arguments: the address of `out`.
-fn source(target: Target, body: &str, directives: &str) -> String {
-    let returned = if matches!(target, Target::Gfx942 | Target::Gfx950) { "sc0" } else { "glc" };
-    let handler = HANDLER.replace("RETURN", returned);
-    let accum = match target {
-        Target::Gfx90a | Target::Gfx942 | Target::Gfx950 => ".amdhsa_accum_offset 32",
-        _ => "",
-    };
-    format!(
-        "
-    .text
-    .globl kernel
-    .p2align 8
-    .type kernel,@function
-kernel:
-    s_load_dwordx2 s[2:3], s[0:1], 0x0
-    s_waitcnt lgkmcnt(0)
-{body}
-    s_endpgm
-    .size kernel, .-kernel
-{handler}
-    .rodata
-    .p2align 6
-    .amdhsa_kernel kernel
-        .amdhsa_user_sgpr_kernarg_segment_ptr 1
-        .amdhsa_next_free_vgpr 32
-        .amdhsa_next_free_sgpr 32
-        .amdhsa_float_denorm_mode_32 3
-        {accum}
-        {directives}
-    .end_amdhsa_kernel
-    .amdgpu_metadata
----
-amdhsa.version: [1, 2]
-amdhsa.kernels:
-  - .name: kernel
-    .symbol: kernel.kd
-    .kernarg_segment_size: 8
-    .kernarg_segment_align: 8
-    .group_segment_fixed_size: 0
-    .private_segment_fixed_size: 0
-    .wavefront_size: 64
-    .sgpr_count: 32
-    .vgpr_count: 32
-    .max_flat_workgroup_size: 64
-    .args:
-      - .name: out
-        .offset: 0
-        .size: 8
-        .value_kind: global_buffer
-        .address_space: global
-...
-    .end_amdgpu_metadata
-"
-    )
-}
-
 /// An entry of the handler's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
@@ -139,14 +81,15 @@ fn engines() -> impl Iterator<Item = Engine> {
 }
 
 impl Program {
+    /// A kernel with this body, for which `s[2:3]` is the address of `out`, and the handler.
     fn new(target: Target, engine: Engine, body: &str, directives: &str) -> Program {
-        let id: TargetId = format!("amdgcn-amd-amdhsa--{}", target.name()).parse().unwrap();
-        let options = Options { target: Some(id.clone()), ..Options::default() };
-        let module = wavemill_asm::assemble(&source(target, body, directives), &options)
-            .unwrap_or_else(|reports| panic!("{reports:#?}"));
-        let object = wavemill_object::write::link(&module).unwrap();
-        let device = Device::builder(TargetChoice::from(id)).build().unwrap();
-        let module = Module::load(&device, &object).unwrap();
+        let returned = if matches!(target, Target::Gfx942 | Target::Gfx950) { "sc0" } else { "glc" };
+        let (device, module) = Source {
+            body: &format!("s_load_dwordx2 s[2:3], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n{body}"),
+            directives: &format!(".amdhsa_float_denorm_mode_32 3\n{directives}"),
+            functions: &HANDLER.replace("RETURN", returned),
+        }
+        .load(target);
         let out = device.buffer("out", 4096).unwrap();
         let memory = device.buffer("memory", 1 << 16).unwrap();
         let exceptions = Exceptions::NONE;

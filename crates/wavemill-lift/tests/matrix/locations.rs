@@ -44,7 +44,7 @@ fn compare(line: &str, op: &MatrixOp, layout: &MatrixLayout) {
 }
 
 #[test]
-fn places_are_those_of_the_rows() {
+fn locations_are_those_of_the_rows() {
     let mut compared = 0;
     for target in TARGETS {
         for row in products(target) {

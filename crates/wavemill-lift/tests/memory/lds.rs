@@ -172,7 +172,7 @@ const PAIRS: [(usize, usize, Op, Op); 4] = [
 ];
 
 #[test]
-fn loads_of_two_places() {
+fn loads_of_two_locations() {
     let mut numbers = Numbers::new(13);
     for (bytes, unit, op, _) in PAIRS {
         for [first, second] in [[0, 1], [3, 2], [2, 2]] {
@@ -204,7 +204,7 @@ fn loads_of_two_places() {
 
 /// The address register may be any part of the result.
 #[test]
-fn loads_of_two_places_over_their_address() {
+fn loads_of_two_locations_over_their_address() {
     for (bytes, unit, op, _) in PAIRS {
         for part in 0..bytes as u32 / 2 {
             let fields = [(F::Vdst, ADDRESS - part), (F::Addr, ADDRESS), (F::Offset0, 1), (F::Offset1, 2)];
@@ -229,7 +229,7 @@ fn loads_of_two_places_over_their_address() {
 }
 
 #[test]
-fn stores_to_two_places() {
+fn stores_to_two_locations() {
     let mut numbers = Numbers::new(14);
     for (bytes, unit, _, op) in PAIRS {
         for [first, second] in [[0, 1], [3, 2], [2, 2]] {

@@ -305,7 +305,7 @@ impl<'a> Events<'a> {
     #[must_use]
     pub fn end_of_run(&self, pc: u64) -> Option<WaveExit> {
         let finding = self.take_end()?;
-        Some(WaveExit::Fault { pc, cause: FaultCause::Finding(finding) })
+        Some(WaveExit::fault(pc, FaultCause::Finding(finding)))
     }
 
     /// Takes the finding with which the watcher has ended the run.

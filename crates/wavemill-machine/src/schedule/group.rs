@@ -224,10 +224,12 @@ impl Group {
     }
 
     /// Lets waves continue whose waits are over. Returns whether there are any.
+    #[inline]
     pub(super) fn release_held(&mut self) -> bool {
-        if self.held == 0 {
-            return false;
-        }
+        self.held != 0 && self.release_some()
+    }
+
+    fn release_some(&mut self) -> bool {
         let mut any = false;
         for (state, wave) in self.states.iter_mut().zip(&self.waves) {
             if *state == State::Held && wave.hold.as_ref().is_none_or(Hold::is_over) {
@@ -303,7 +305,7 @@ impl Group {
                     watch.events.watcher.ended(watch.events.wave);
                 }
             }
-            WaveExit::Fault { pc, cause } => return Err(fault_of(self, n, pc, cause)),
+            WaveExit::Fault { pc, cause } => return Err(fault_of(self, n, pc, *cause)),
         }
         Ok(false)
     }

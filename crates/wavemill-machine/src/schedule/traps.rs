@@ -25,7 +25,7 @@ pub(super) fn handled(traps: &dyn Traps, wave: &mut Wave, exit: WaveExit, steppe
         exit => exit,
     };
     match traps.stops(wave) {
-        Some(kind) => WaveExit::Fault { pc: wave.pc, cause: FaultCause::Instruction(kind) },
+        Some(kind) => WaveExit::fault(wave.pc, FaultCause::Instruction(kind)),
         None => exit,
     }
 }

@@ -16,6 +16,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use wavemill_ir::{Block, Inst, IntOp, MemType, Op, Operand, ScalarOp, Space, Terminator, Uni, Width};
 use wavemill_machine::{Registers, WaveInit as _};
@@ -583,6 +584,7 @@ impl Kernel {
             dispatch_id: 0,
             lds_allocated: 0,
             traps: TrapSetup::default(),
+            chip: OnceLock::new(),
         };
         let mut initial = Registers::new(registers::counts(registers::MAX_SGPRS, 4, 0));
         init.init(WORKGROUP, 0, 0, &mut initial);

@@ -1,6 +1,8 @@
 //! The memory of a launch: queue, kernel arguments, scratch, dispatch packet, and for a cooperative
 //! launch the structure for synchronising the grid.
 
+use std::sync::OnceLock;
+
 use wavemill_object::ValueKind;
 
 use super::grid_sync::{self, grid_sync};
@@ -92,6 +94,7 @@ impl LaunchMemory for Memory {
             dispatch_id: 0,
             lds_allocated: plan.lds_allocated,
             traps: plan.traps,
+            chip: OnceLock::new(),
         };
         Ok(Start {
             init: Box::new(init),

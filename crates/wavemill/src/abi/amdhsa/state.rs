@@ -1,8 +1,10 @@
 //! Initial registers of waves (AMDGPUUsage, "Initial Kernel Execution State").
 
+use std::sync::OnceLock;
+
 use wavemill_ir::{LANES, Uni};
 use wavemill_isa::Target;
-use wavemill_machine::{Registers, TURNS, Traps, WaveInit};
+use wavemill_machine::{RegisterCounts, Registers, TURNS, Traps, WaveInit};
 use wavemill_object::KernelDescriptor;
 
 use crate::product::Product;
@@ -37,6 +39,26 @@ pub(super) struct InitialState {
     /// Bytes of LDS that a workgroup is allocated.
     pub lds_allocated: u32,
     pub traps: TrapSetup,
+    /// Computed for the first wave.
+    pub chip: OnceLock<Chip>,
+}
+
+/// What all waves have in common that the chip holds at once.
+#[derive(Debug)]
+pub(super) struct Chip {
+    /// Workgroups of the grid in X and Y.
+    groups: [u64; 2],
+    /// The waves of each resident workgroup.
+    waves: Vec<Identity>,
+}
+
+/// The registers from which a wave reads where it runs.
+#[derive(Clone, Copy, Debug)]
+struct Identity {
+    hw_id: u32,
+    gpr_alloc: u32,
+    lds_alloc: u32,
+    xcc_id: u32,
 }
 
 impl InitialState {
@@ -58,21 +80,28 @@ impl InitialState {
         })
     }
 
-    /// The location of a wave on the chip. The first workgroups fill the chip. Each later one is
-    /// where an earlier one was. The number of the workgroup decides, so every run gives the same
-    /// answer.
-    fn location(&self, workgroup: [u32; 3], wave: u32) -> registers::Location {
-        let slot = self.number(workgroup) % u64::from(self.resident.max(1));
-        self.product.location(slot as u32, self.waves, wave)
+    fn chip(&self, counts: RegisterCounts) -> &Chip {
+        self.chip.get_or_init(|| {
+            let groups = |d: usize| self.global_size[d].div_ceil(u64::from(self.workgroup_size[d].max(1)));
+            let slots = 0..self.resident.max(1);
+            let waves = slots.flat_map(|slot| (0..self.waves).map(move |wave| (slot, wave)));
+            Chip {
+                groups: [groups(0), groups(1)],
+                waves: waves.map(|(slot, wave)| self.identity(slot, wave, counts)).collect(),
+            }
+        })
     }
 
-    /// The number of a workgroup in the order of launch.
-    fn number(&self, workgroup: [u32; 3]) -> u64 {
-        let count = |d: usize| self.global_size[d].div_ceil(u64::from(self.workgroup_size[d].max(1)));
-        let [x, y, z] = workgroup.map(u64::from);
-        // The search for misread arguments makes up workgroups that no grid has.
-        let row = y.wrapping_add(count(1).wrapping_mul(z));
-        x.wrapping_add(count(0).wrapping_mul(row))
+    /// The identity of a wave of a resident workgroup.
+    fn identity(&self, slot: u32, wave: u32, counts: RegisterCounts) -> Identity {
+        let location = self.product.location(slot, self.waves, wave);
+        let (sgprs, [vgprs, accs]) = (counts.allocated_cells(), counts.rows);
+        Identity {
+            hw_id: location.hw_id(self.target),
+            gpr_alloc: location.gpr_alloc(self.target, sgprs, vgprs, accs),
+            lds_alloc: location.lds_alloc(self.lds_allocated),
+            xcc_id: location.xcc,
+        }
     }
 
     /// Buffer resource of scratch memory: swizzled by lane, 4-byte elements, 64 lanes (AMDGPUUsage, "Private Segment
@@ -87,6 +116,16 @@ impl InitialState {
             u32::try_from(self.scratch_size).unwrap_or(u32::MAX),
             ADD_TID | INDEX_STRIDE_64,
         ]
+    }
+}
+
+impl Chip {
+    /// The number of a workgroup in the order of launch.
+    fn number(&self, workgroup: [u32; 3]) -> u64 {
+        let [x, y, z] = workgroup.map(u64::from);
+        // The search for misread arguments makes up workgroups that no grid has.
+        let row = y.wrapping_add(self.groups[1].wrapping_mul(z));
+        x.wrapping_add(self.groups[0].wrapping_mul(row))
     }
 }
 
@@ -114,6 +153,9 @@ impl WaveInit for InitialState {
     }
 
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
+        let counts = regs.counts();
+        let chip = self.chip(counts);
+        let number = chip.number(workgroup);
         let d = &self.descriptor;
         let p = d.properties;
         let wave_scratch = u64::from(slot) * self.scratch_per_wave;
@@ -161,7 +203,7 @@ impl WaveInit for InitialState {
         if d.rsrc2.workgroup_info() {
             // Without a global data share there is no ordered count, and the field is 0 (CDNA4 ISA 3.13).
             let order = match self.target.facts().gds {
-                true => self.number(workgroup).wrapping_mul(self.waves.into()).wrapping_add(wave.into()),
+                true => number.wrapping_mul(self.waves.into()).wrapping_add(wave.into()),
                 false => 0,
             };
             let order = order as u32 % TURNS;
@@ -182,13 +224,15 @@ impl WaveInit for InitialState {
             }
             regs.set_uni(ttmp(11), wave);
         }
-        let location = self.location(workgroup, wave);
-        let counts = regs.counts();
-        let (sgprs, [vgprs, accs]) = (counts.allocated_cells(), counts.rows);
-        regs.set_uni(registers::HW_ID, location.hw_id(self.target));
-        regs.set_uni(registers::GPR_ALLOC, location.gpr_alloc(self.target, sgprs, vgprs, accs));
-        regs.set_uni(registers::LDS_ALLOC, location.lds_alloc(self.lds_allocated));
-        regs.set_uni(registers::XCC_ID, location.xcc);
+        // The first workgroups fill the chip. Each later one is where an earlier one was. The number
+        // of the workgroup decides, so every run gives the same answer.
+        let resident = (number % u64::from(self.resident.max(1))) as u32;
+        let known = chip.waves.get(resident as usize * self.waves as usize + wave as usize).copied();
+        let identity = known.unwrap_or_else(|| self.identity(resident, wave, counts));
+        regs.set_uni(registers::HW_ID, identity.hw_id);
+        regs.set_uni(registers::GPR_ALLOC, identity.gpr_alloc);
+        regs.set_uni(registers::LDS_ALLOC, identity.lds_alloc);
+        regs.set_uni(registers::XCC_ID, identity.xcc_id);
         self.traps.init(regs);
         self.work_item_ids(size, wave, regs);
     }
@@ -212,43 +256,46 @@ impl InitialState {
     fn work_item_ids(&self, size: [u32; 3], wave: u32, regs: &mut Registers) {
         let dims = self.descriptor.rsrc2.workitem_id().min(2) as usize + 1;
         let [nx, ny, _] = size.map(|n| n.max(1));
-        // One division for the wave; the ids count up from lane to lane.
         let first = wave * LANES as u32;
-        let mut at = [first % nx, first / nx % ny, first / nx / ny];
-        let ids = if at[0] + LANES as u32 <= nx {
+        // Most workgroups have a short Y and Z or none, and divisions are slow.
+        let at = if first < nx { [first, 0, 0] } else { [first % nx, first / nx % ny, first / nx / ny] };
+        if at[0] + LANES as u32 <= nx {
             // The wave is within one row of the workgroup.
-            [std::array::from_fn(|lane| at[0] + lane as u32), [at[1]; LANES], [at[2]; LANES]]
-        } else {
-            let mut ids = [[0; LANES]; 3];
-            let [xs, ys, zs] = &mut ids;
-            for ((x, y), z) in xs.iter_mut().zip(ys).zip(zs) {
-                [*x, *y, *z] = at;
-                at[0] += 1;
-                if at[0] == nx {
-                    (at[0], at[1]) = (0, at[1] + 1);
-                    if at[1] == ny {
-                        (at[1], at[2]) = (0, at[2] + 1);
-                    }
+            self.set_ids(|d, lane| if d == 0 { at[0] + lane as u32 } else { at[d] }, dims, regs);
+            return;
+        }
+        // The ids count up from lane to lane.
+        let mut next = at;
+        let ids: [[u32; 3]; LANES] = std::array::from_fn(|_| {
+            let ids = next;
+            next[0] += 1;
+            if next[0] == nx {
+                next = [0, next[1] + 1, next[2]];
+                if next[1] == ny {
+                    next = [0, 0, next[2] + 1];
                 }
             }
             ids
-        };
-        if self.packed_ids() {
-            // X in bits 9:0, Y in 19:10, Z in 29:20; only X where the kernel requests no more.
-            let mut packed = ids[0];
-            for (d, shift) in [(1, 10), (2, 20)] {
-                if dims > d {
-                    for (lane, id) in packed.iter_mut().zip(ids[d]) {
-                        *lane |= (id & 0x3ff) << shift;
-                    }
-                }
+        });
+        self.set_ids(|d, lane| ids[lane][d], dims, regs);
+    }
+
+    /// Sets the VGPRs with the ids, of which the kernel requests the first `dims`.
+    fn set_ids(&self, id: impl Fn(usize, usize) -> u32, dims: usize, regs: &mut Registers) {
+        if !self.packed_ids() {
+            for d in 0..dims {
+                regs.set_row(registers::vgpr(d as u16), &std::array::from_fn(|lane| id(d, lane)));
             }
-            regs.set_row(registers::vgpr(0), &packed);
-        } else {
-            for (d, row) in ids.iter().enumerate().take(dims) {
-                regs.set_row(registers::vgpr(d as u16), row);
-            }
+            return;
         }
+        // X in bits 9:0, Y in 19:10, Z in 29:20; only X where the kernel requests no more.
+        let field = |d: usize, lane: usize| (id(d, lane) & 0x3ff) << (10 * d);
+        let packed = match dims {
+            1 => std::array::from_fn(|lane| id(0, lane)),
+            2 => std::array::from_fn(|lane| id(0, lane) | field(1, lane)),
+            _ => std::array::from_fn(|lane| id(0, lane) | field(1, lane) | field(2, lane)),
+        };
+        regs.set_row(registers::vgpr(0), &packed);
     }
 }
 
