@@ -72,8 +72,10 @@ impl Parser {
             Format::Cf => line.control()?,
             Format::CfAlu => line.alu_clause()?,
             Format::Rat => line.rat()?,
-            Format::Op2 | Format::Op3 | Format::Lds => line.slot()?,
+            Format::Op2 | Format::Op2ExecuteMask | Format::Op3 | Format::Lds => line.slot()?,
             Format::Vtx => line.fetch()?,
+            // Formats without operands of their own: fields by name say everything.
+            _ => {}
         }
         line.fields()?;
         self.registers = line.registers;

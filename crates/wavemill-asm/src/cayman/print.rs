@@ -28,8 +28,10 @@ pub fn print(out: &mut impl Write, word: &Word) -> fmt::Result {
         Format::Cf => printer.control()?,
         Format::CfAlu => printer.alu_clause()?,
         Format::Rat => printer.rat()?,
-        Format::Op2 | Format::Op3 | Format::Lds => printer.slot()?,
+        Format::Op2 | Format::Op2ExecuteMask | Format::Op3 | Format::Lds => printer.slot()?,
         Format::Vtx => printer.fetch()?,
+        // Formats without operands of their own: the fields below say everything.
+        _ => printer.name()?,
     }
     let said = printer.said;
     for (id, value) in differing(inst, &said) {

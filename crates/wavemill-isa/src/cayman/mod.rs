@@ -14,10 +14,10 @@ mod row;
 mod source;
 mod vocabulary;
 
-pub use decode::{DecodeError, decode_control, decode_fetch, decode_slot};
+pub use decode::{DecodeError, decode_control, decode_fetch, decode_gds, decode_slot};
 pub use fields::Field;
 pub use group::{Group, GroupError, decode_group};
 pub use inst::{FieldError, Inst};
 pub use row::{Op, Row};
 pub use source::{CHANNELS, Inline, Source, SourceField};
-pub use vocabulary::{Elem, FieldId, Format};
+pub use vocabulary::{Address, Chain, Elem, FieldId, Flag, Format, Slots, Stage};

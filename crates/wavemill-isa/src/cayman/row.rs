@@ -1,6 +1,6 @@
 //! The rows: every fact about an instruction that does not depend on its operands.
 
-use super::vocabulary::{Elem, Format};
+use super::vocabulary::{Address, Chain, Elem, Flag, Format, Slots, Stage};
 use crate::gcn::{Facet, FacetKind, Fidelity};
 
 include!(concat!(env!("OUT_DIR"), "/cayman_tables.rs"));
@@ -24,6 +24,16 @@ pub struct Row {
     pub sources: &'static [Elem],
     /// The type of the result of an ALU slot.
     pub result: Option<Elem>,
+    /// The slots of a group that it takes.
+    pub slots: Slots,
+    /// The other slot of its group that it reads a result from.
+    pub chain: Option<Chain>,
+    /// What the address of a control flow word means; `None` if it is ignored.
+    pub address: Option<Address>,
+    /// The stages that may use it; empty for all.
+    pub stages: &'static [Stage],
+    /// Its properties.
+    pub flags: &'static [Flag],
     /// How exact its meaning is.
     pub fidelity: Fidelity,
     /// The exceptions to this level.
@@ -32,6 +42,24 @@ pub struct Row {
     pub section: &'static str,
     /// A remark: an erratum of the manual, or where the row departs from it. Empty for most rows.
     pub note: &'static str,
+}
+
+impl Row {
+    /// Whether it has a property.
+    pub fn has(&self, flag: Flag) -> bool {
+        self.flags.contains(&flag)
+    }
+
+    /// Whether the clause of a control flow word follows from its address, and of which kind it is.
+    pub fn clause(&self) -> Option<Address> {
+        self.address.filter(|address| address.is_clause())
+    }
+
+    /// Whether UPDATE_PRED and UPDATE_EXEC_MASK have an effect: it computes a predicate or kills
+    /// (HD 6900 ISA 4.10).
+    pub fn updates_masks(&self) -> bool {
+        self.has(Flag::Predicate) || self.has(Flag::Kill)
+    }
 }
 
 impl Op {

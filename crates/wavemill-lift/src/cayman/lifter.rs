@@ -22,8 +22,7 @@ impl From<DecodeError> for Refused {
     fn from(error: DecodeError) -> Refused {
         match error {
             DecodeError::Truncated { .. } => Refused(FaultKind::NoCode),
-            // The rows do not cover every instruction yet.
-            DecodeError::Unknown { .. } => UNSUPPORTED,
+            DecodeError::Unknown { .. } => ILLEGAL,
         }
     }
 }
