@@ -35,6 +35,15 @@ pub enum GroupError {
     },
 }
 
+impl GroupError {
+    /// The byte offset of the slot at fault, from the start of the group.
+    pub const fn at(&self) -> usize {
+        match self {
+            GroupError::Slot { at, .. } | GroupError::Order { at } => *at,
+        }
+    }
+}
+
 impl fmt::Display for GroupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -68,6 +68,11 @@ impl Op {
         &ROWS[self as usize]
     }
 
+    /// Whether it interpolates parameters of pixels from LDS (HD 6900 ISA 7.3.2).
+    pub const fn is_interpolation(self) -> bool {
+        matches!(self, Op::InterpXy | Op::InterpZw | Op::InterpX | Op::InterpZ)
+    }
+
     /// The instruction with this mnemonic or alias.
     pub fn from_name(name: &str) -> Option<Op> {
         let row = ROWS.iter().find(|row| row.name == name || row.aliases.contains(&name))?;
