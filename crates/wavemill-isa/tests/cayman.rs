@@ -1,6 +1,11 @@
 //! Microcode words of Cayman: LLVM's encodings decode to the expected fields, and any bytes decode
 //! without a panic.
 
+mod ports;
+mod program;
+mod rows;
+mod rules;
+
 use wavemill_isa::cayman::{
     DecodeError, FieldError, FieldId as F, Format, GroupError, Inline, Inst, Op, Source, decode_control,
     decode_fetch, decode_gds, decode_group, decode_slot,

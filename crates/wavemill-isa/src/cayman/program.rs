@@ -323,6 +323,11 @@ impl Decoder<'_> {
         at: usize,
         clause_end: usize,
     ) -> Result<usize, (usize, ProgramError)> {
+        if let Some(other) = self.taken(at..at + 1)
+            && matches!(other.content, Content::Control(_))
+        {
+            return Err((at, ProgramError::Overlap { with: other.range.start }));
+        }
         let single = |inst: Result<Inst, DecodeError>| match inst {
             Ok(inst) => Ok((Content::Fetch(inst), inst.size())),
             Err(error) => Err((at, ProgramError::Decode(error))),

@@ -297,8 +297,13 @@ fn combine(routines: &[Routine]) -> Result<StackNeed, StackError> {
         }
     }
     if count < routines.len() {
-        let first = open_calls.iter().position(|calls| *calls > 0).unwrap_or(0);
-        return Err(StackError::Recursion { at: routines[first].entry });
+        // From any of these, the calls lead into a circle.
+        let is_open = |routine: &usize| open_calls[*routine] > 0;
+        let mut at = (0..routines.len()).find(is_open).unwrap_or(0);
+        for _ in 0..routines.len() {
+            at = routines[at].calls.iter().map(|(_, callee)| *callee).find(is_open).unwrap_or(at);
+        }
+        return Err(StackError::Recursion { at: routines[at].entry });
     }
     Ok(needs[0])
 }

@@ -108,7 +108,7 @@ impl Lifter<'_, '_> {
 
     /// Lifts the instruction at a position.
     fn instruction(&mut self, at: Position) -> Result<Then, Refused> {
-        let mut bytes = [0; 8];
+        let mut bytes = [0; 16];
         let count = self.read(at.control, &mut bytes);
         let control = decode_control(&bytes[..count])?;
         match at.word {
