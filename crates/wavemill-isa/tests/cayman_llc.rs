@@ -230,9 +230,11 @@ fn slot(
         assert_eq!(inst.field(F::WriteMask).unwrap_or(1), 1 - is("(MASKED)"), "{text}");
         let result = operands.remove(0);
         match result {
-            "ExecMask" | "ExecMask,PredicateBit" | "PredicateBit" => {
-                expect(F::UpdateExecMask, u32::from(result.contains("ExecMask")));
-                expect(F::UpdatePred, u32::from(result.contains("PredicateBit")));
+            // The first word says what is updated; the second is LLVM's register.
+            "ExecMask,PredicateBit" | "Pred,PredicateBit" => {
+                let updates_lanes = result.starts_with("ExecMask");
+                expect(F::UpdateExecMask, updates_lanes.into());
+                expect(F::UpdatePred, (!updates_lanes).into());
             }
             "AR.x" => expect(F::MovaDst, 0),
             _ => {
@@ -258,9 +260,9 @@ fn slot(
         assert_eq!(source, expected, "{text}");
         if !is_lds {
             expect(field.negate, negated.into());
-            if let Some(absolute) = field.absolute {
-                expect(absolute, bars.into());
-            }
+            // Words with three sources have no absolute values.
+            let absolute = field.absolute.and_then(|absolute| inst.field(absolute)).unwrap_or(0);
+            assert_eq!(absolute, u32::from(bars), "{text}");
         }
     }
     Ok(())
