@@ -24,7 +24,7 @@ mod vocabulary;
 
 pub use decode::{DecodeError, decode_control, decode_fetch, decode_gds, decode_slot};
 pub use fields::Field;
-pub use group::{Group, GroupError, decode_group};
+pub use group::{DirectRead, Group, GroupError, decode_group};
 pub use inst::{FieldError, Inst};
 pub use ports::search_bank_swizzles;
 pub use program::{Clause, Content, Item, Problem, Program, ProgramError, decode_program};

@@ -21,6 +21,8 @@ const FETCH: usize = 16;
 /// A decoded program. Offsets count bytes from its start, which the addresses in it count from too.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Program {
+    /// The offset of the first control flow word.
+    pub entry: usize,
     /// All of the program's bytes, in the order of their addresses.
     pub items: Vec<Item>,
     /// The clauses, in the order of their addresses.
@@ -162,6 +164,7 @@ impl core::error::Error for Problem {}
 pub fn decode_program(bytes: &[u8], entry: usize) -> Program {
     let mut decoder = Decoder {
         bytes,
+        entry,
         owner: vec![FREE; bytes.len().div_ceil(UNIT)],
         items: Vec::new(),
         problems: Vec::new(),
@@ -180,6 +183,7 @@ const FREE: usize = usize::MAX;
 
 struct Decoder<'b> {
     bytes: &'b [u8],
+    entry: usize,
     /// The item that each unit of the program is part of.
     owner: Vec<usize>,
     items: Vec<Item>,
@@ -294,7 +298,7 @@ impl Decoder<'_> {
             all.push(raw(end..self.bytes.len()));
         }
         self.problems.sort_by_key(|problem| problem.at);
-        Program { items: all, clauses, problems: self.problems }
+        Program { entry: self.entry, items: all, clauses, problems: self.problems }
     }
 
     /// Decodes a clause up to its end or to the first error.

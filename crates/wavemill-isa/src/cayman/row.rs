@@ -1,6 +1,7 @@
 //! The rows: every fact about an instruction that does not depend on its operands.
 
-use super::vocabulary::{Address, Chain, Elem, Flag, Format, Slots, Stage};
+use super::source::SourceField;
+use super::vocabulary::{Address, Chain, Elem, FieldId, Flag, Format, Slots, Stage};
 use crate::gcn::{Facet, FacetKind, Fidelity};
 
 include!(concat!(env!("OUT_DIR"), "/cayman_tables.rs"));
@@ -48,6 +49,35 @@ impl Row {
     /// Whether it has a property.
     pub fn has(&self, flag: Flag) -> bool {
         self.flags.contains(&flag)
+    }
+
+    /// Whether a source may be negated: it is a float (HD 6900 ISA 4.7.2).
+    pub fn takes_negation(&self, source: usize) -> bool {
+        let field = SourceField::ALL.get(source).map(|field| field.negate);
+        self.takes(self.sources.get(source), field)
+    }
+
+    /// Whether the absolute value of a source may be taken: it is a float of a word with at most two
+    /// sources (HD 6900 ISA 4.7.2).
+    pub fn takes_absolute(&self, source: usize) -> bool {
+        let field = SourceField::ALL.get(source).and_then(|field| field.absolute);
+        self.takes(self.sources.get(source), field)
+    }
+
+    /// Whether OMOD may scale the result: it is a float of a word with at most two sources (HD 6900
+    /// ISA 4.9.1).
+    pub fn takes_output_modifier(&self) -> bool {
+        self.takes(self.result.as_ref(), Some(FieldId::Omod))
+    }
+
+    /// Whether the result may be clamped: it is a float (HD 6900 ISA 4.9.1).
+    pub fn takes_clamp(&self) -> bool {
+        self.takes(self.result.as_ref(), Some(FieldId::Clamp))
+    }
+
+    fn takes(&self, elem: Option<&Elem>, field: Option<FieldId>) -> bool {
+        elem.is_some_and(|elem| elem.is_float())
+            && field.is_some_and(|field| self.format.field(field).is_some())
     }
 
     /// Whether the clause of a control flow word follows from its address, and of which kind it is.

@@ -127,24 +127,25 @@ impl Program {
     /// # Errors
     /// [`StackError`].
     pub fn stack_need(&self, entry: usize) -> Result<StackNeed, StackError> {
-        let mut walk = Walk {
-            program: self,
-            reached: vec![None; self.items.len()],
-            frames: vec![Frame { below: EMPTY, is_loop: false, depth: 0, need: StackNeed::default() }],
-            routines: vec![Routine { entry, ..Routine::default() }],
-            entries: BTreeMap::from([(entry, 0)]),
-            pushes_state: false,
-        };
-        let mut next = 0;
-        while next < walk.routines.len() {
-            walk.routine(next)?;
-            next += 1;
-        }
+        let mut walk = Walk::new(self, entry);
+        walk.all()?;
         let mut need = combine(&walk.routines)?;
         if walk.pushes_state {
             need.subentries += RESERVED;
         }
         Ok(need)
+    }
+
+    /// The offsets of the control flow words that stand between a push of the state of pixels and
+    /// its pop, in ascending order. A subroutine counts on its own. After an error of the stack, the
+    /// words reached before it count.
+    pub(super) fn in_branches(&self, entry: usize) -> Vec<usize> {
+        let mut walk = Walk::new(self, entry);
+        // The error is that of `stack_need`.
+        let _ = walk.all();
+        let items = self.items.iter().zip(&walk.reached);
+        let branch = items.filter(|(_, reached)| reached.is_some_and(|(_, frame)| walk.has_state(frame)));
+        branch.map(|(item, _)| item.range.start).collect()
     }
 }
 
@@ -159,7 +160,38 @@ struct Walk<'p> {
     pushes_state: bool,
 }
 
-impl Walk<'_> {
+impl<'p> Walk<'p> {
+    fn new(program: &'p Program, entry: usize) -> Walk<'p> {
+        Walk {
+            program,
+            reached: vec![None; program.items.len()],
+            frames: vec![Frame { below: EMPTY, is_loop: false, depth: 0, need: StackNeed::default() }],
+            routines: vec![Routine { entry, ..Routine::default() }],
+            entries: BTreeMap::from([(entry, 0)]),
+            pushes_state: false,
+        }
+    }
+
+    fn all(&mut self) -> Result<(), StackError> {
+        let mut next = 0;
+        while next < self.routines.len() {
+            self.routine(next)?;
+            next += 1;
+        }
+        Ok(())
+    }
+
+    /// Whether the stack has a frame with the state of pixels.
+    fn has_state(&self, mut frame: usize) -> bool {
+        while frame != EMPTY {
+            if !self.frames[frame].is_loop {
+                return true;
+            }
+            frame = self.frames[frame].below;
+        }
+        false
+    }
+
     fn routine(&mut self, routine: usize) -> Result<(), StackError> {
         let mut open = vec![(self.routines[routine].entry, EMPTY)];
         while let Some((at, frame)) = open.pop() {

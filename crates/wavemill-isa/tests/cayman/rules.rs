@@ -1,6 +1,6 @@
 //! Broken rules, one by one.
 
-use wavemill_isa::cayman::{FieldId as F, Inst, Op, Rule, Slots, Stage, decode_program};
+use wavemill_isa::cayman::{FieldId as F, Inst, Op, Rule, Slots, Stage, decode_group, decode_program};
 
 use super::program::bytes;
 use super::{ports, word};
@@ -350,10 +350,91 @@ fn clauses_break_rules() {
             vec![(Some(2), Rule::IndexHazard { register: 1 })],
         ),
         ("a write, and a read", alu(), vec![mov(), mov()], vec![]),
+        ("a barrier", alu(), vec![one(Op::GroupBarrier, &[])], vec![]),
         ("a kill at the end", alu(), vec![mov(), one(Op::Kille, &[])], vec![]),
         ("a kill", alu(), vec![one(Op::Kille, &[]), mov()], vec![(Some(0), Rule::KillBeforeEnd)]),
     ] {
         assert_eq!(of_clause(call, &groups), expected, "{name}");
+    }
+}
+
+/// Jumps over a clause with a barrier: 0 PUSH @3, 1 ALU, 2 POP, 3 ALU, 4 END; the clause is at 5.
+#[test]
+fn barriers_are_outside_of_branches() {
+    let alu = word(Op::Alu, &[(F::Addr, 5)]);
+    let barrier = word(Op::GroupBarrier, &[(F::Last, 1)]);
+    let pop = word(Op::Pop, &[(F::Addr, 3), (F::PopCount, 1)]);
+    let rules = |first: Inst| {
+        let program = decode_program(&bytes(&[first, alu, pop, alu, Inst::new(Op::CfEnd), barrier]), 0);
+        assert_eq!(program.problems, []);
+        program.broken_rules().iter().map(|broken| (broken.at, broken.broken.rule)).collect::<Vec<_>>()
+    };
+    assert_eq!(rules(word(Op::Push, &[(F::Addr, 3)])), [(40, Rule::BarrierInBranch)]);
+    assert_eq!(rules(Inst::new(Op::CfNop)), []);
+}
+
+/// Programs of a stage, with the slot at fault in its place.
+#[test]
+fn programs_belong_to_stages() {
+    let alu = word(Op::Alu, &[(F::Addr, 3)]);
+    let kill = word(Op::Kille, &[(F::Last, 1)]);
+    let program = decode_program(&bytes(&[alu, Inst::new(Op::EmitVertex), Inst::new(Op::CfEnd), kill]), 0);
+    let rules = |stage| -> Vec<(usize, Rule)> {
+        program.broken_rules_in(stage).iter().map(|broken| (broken.at, broken.broken.rule)).collect()
+    };
+    assert_eq!(rules(Stage::Gs), [(24, Rule::Stage { found: Stage::Gs })]);
+    assert_eq!(rules(Stage::Ps), [(8, Rule::Stage { found: Stage::Ps })]);
+    assert_eq!(program.broken_rules(), []);
+}
+
+/// A direct read of LDS with its two literals: strides of A and B are bits 19:13 of each, and bit 31 of
+/// the second reads from all banks (HD 6900 ISA 7.3.1).
+#[test]
+fn direct_reads_have_literals() {
+    let read = word(Op::Add, &[(F::Src0Sel, 223), (F::Src1Sel, 1), (F::Last, 1)]);
+    let both = read.with(F::Src1Sel, 224).unwrap();
+    for (inst, literals, rules) in [
+        (read, [3 << 13 | 5, 0], vec![]),
+        (read, [2 << 13, 0], vec![(Rule::Stride { found: 2 }, F::StrideA)]),
+        // B is not read.
+        (read, [1 << 13, 2 << 13], vec![]),
+        (both, [0, 4 << 13], vec![(Rule::Stride { found: 4 }, F::StrideB)]),
+        (both, [2 << 13, 6 << 13 | 1 << 31], vec![]),
+        (both, [4 << 13, 1 << 31], vec![(Rule::Stride { found: 4 }, F::StrideA)]),
+        (read, [1 << 20, 0], vec![(Rule::Reserved { value: 1 }, F::Reserved0)]),
+    ] {
+        let mut code = inst.encode().0[..8].to_vec();
+        code.extend(literals.iter().flat_map(|literal: &u32| literal.to_le_bytes()));
+        let group = decode_group(&code).expect("a group");
+        assert_eq!((group.size, group.literals), (16, [literals[0], literals[1], 0, 0]));
+        let address = group.direct_read().expect("a direct read");
+        assert_eq!(address.field(F::OffsetA), Some(literals[0] & 0x1fff));
+        assert_eq!(address.field(F::Src0Sel), None);
+        let found: Vec<(Rule, F)> =
+            group.broken_rules().iter().map(|broken| (broken.rule, broken.field.unwrap())).collect();
+        assert_eq!(found, rules, "{literals:x?}");
+    }
+    let none = word(Op::Mov, &[(F::Last, 1)]);
+    assert_eq!(decode_group(&none.encode().0[..8]).map(|group| group.direct_read()), Ok(None));
+}
+
+#[test]
+fn modifiers_follow_from_types() {
+    for (op, negation, absolute, scale, clamp) in [
+        (Op::Add, true, true, true, true),
+        (Op::Muladd, true, false, false, true),
+        (Op::AddInt, false, false, false, false),
+        (Op::Add64, true, true, true, true),
+        (Op::FltToInt, true, true, false, false),
+        (Op::IntToFlt, false, false, true, true),
+        (Op::PredSete64, true, true, false, false),
+        (Op::LdsAdd, false, false, false, false),
+    ] {
+        let row = op.row();
+        let found =
+            (row.takes_negation(0), row.takes_absolute(0), row.takes_output_modifier(), row.takes_clamp());
+        assert_eq!(found, (negation, absolute, scale, clamp), "{op:?}");
+        assert!(!row.takes_negation(3));
     }
 }
 

@@ -6,8 +6,9 @@ use super::{BrokenProgramRule, BrokenRule, Rule};
 use crate::cayman::group::Group;
 use crate::cayman::inst::Inst;
 use crate::cayman::program::{Clause, Content, Item, Program};
+use crate::cayman::row::Op;
 use crate::cayman::source::{Source, WINDOW_FIELDS};
-use crate::cayman::vocabulary::{Address, FieldId as F, Flag, Format};
+use crate::cayman::vocabulary::{Address, FieldId as F, Flag, Format, Stage};
 
 impl Program {
     /// The items of a clause, in the order of their addresses.
@@ -40,22 +41,43 @@ impl Program {
     /// The rules that the program breaks: those of its words and groups, and those of its clauses,
     /// in the order of addresses.
     pub fn broken_rules(&self) -> Vec<BrokenProgramRule> {
+        self.all_broken(None)
+    }
+
+    /// As [`Program::broken_rules`], with the rules of a stage.
+    pub fn broken_rules_in(&self, stage: Stage) -> Vec<BrokenProgramRule> {
+        self.all_broken(Some(stage))
+    }
+
+    fn all_broken(&self, stage: Option<Stage>) -> Vec<BrokenProgramRule> {
         let mut all = Vec::new();
         for item in &self.items {
             if let Content::Control(inst) = &item.content {
                 let at = item.range.start;
-                let own = inst.broken_rules().into_iter();
-                all.extend(own.map(|broken| BrokenProgramRule { at, clause: None, number: None, broken }));
+                let mut own = inst.broken_rules();
+                own.extend(stage.and_then(|stage| inst.broken_stage(stage)));
+                let place = |broken| BrokenProgramRule { at, clause: None, number: None, broken };
+                all.extend(own.into_iter().map(place));
             }
         }
+        // The offsets of control flow words between a push and its pop, in ascending order.
+        let in_branches = self.in_branches(self.entry);
         for (number, clause) in self.clauses.iter().enumerate() {
-            self.broken_in(number, clause, &mut all);
+            let is_branch = clause.callers.iter().any(|at| in_branches.binary_search(at).is_ok());
+            self.broken_in(number, clause, is_branch, stage, &mut all);
         }
         all.sort_by_key(|broken| broken.at);
         all
     }
 
-    fn broken_in(&self, clause: usize, of: &Clause, all: &mut Vec<BrokenProgramRule>) {
+    fn broken_in(
+        &self,
+        clause: usize,
+        of: &Clause,
+        is_branch: bool,
+        stage: Option<Stage>,
+        all: &mut Vec<BrokenProgramRule>,
+    ) {
         let items = self.items_of(of);
         let callers: Vec<&Inst> = of.callers.iter().filter_map(|at| self.control_at(*at)).collect();
         let mut state = State::default();
@@ -68,6 +90,11 @@ impl Program {
                 Content::Group(group) => {
                     if is_own {
                         broken.extend(group.broken_rules());
+                        let slots = group.slots.iter().flatten();
+                        broken.extend(slots.filter_map(|slot| slot.broken_stage(stage?)));
+                    }
+                    if is_branch {
+                        barriers(group, &mut broken);
                     }
                     state.group(group, &mut broken);
                     for caller in &callers {
@@ -81,7 +108,10 @@ impl Program {
                     }
                     before = Some(group);
                 }
-                Content::Fetch(inst) if is_own => broken.extend(inst.broken_rules()),
+                Content::Fetch(inst) if is_own => {
+                    broken.extend(inst.broken_rules());
+                    broken.extend(stage.and_then(|stage| inst.broken_stage(stage)));
+                }
                 _ => {}
             }
             let (at, number) = (item.range.start, Some(number));
@@ -179,4 +209,9 @@ fn hazards(before: &Group, group: &Group, broken: &mut Vec<BrokenRule>) {
 fn early_kills(group: &Group, broken: &mut Vec<BrokenRule>) {
     let kills = group.slots.iter().flatten().filter(|slot| slot.row().has(Flag::Kill));
     broken.extend(kills.map(|slot| BrokenRule::slot(Rule::KillBeforeEnd, slot.get(F::DstChan) as u8)));
+}
+
+fn barriers(group: &Group, broken: &mut Vec<BrokenRule>) {
+    let barriers = group.slots.iter().flatten().filter(|slot| slot.op() == Op::GroupBarrier);
+    broken.extend(barriers.map(|slot| BrokenRule::slot(Rule::BarrierInBranch, slot.get(F::DstChan) as u8)));
 }

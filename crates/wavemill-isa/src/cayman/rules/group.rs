@@ -1,7 +1,7 @@
 //! Rules of ALU groups.
 
 use super::{BrokenRule, Rule};
-use crate::cayman::group::Group;
+use crate::cayman::group::{DirectRead, Group};
 use crate::cayman::inst::Inst;
 use crate::cayman::ports::{constant_conflict, register_conflict, required_swizzle};
 use crate::cayman::row::Op;
@@ -141,13 +141,16 @@ impl Group {
 
     fn broken_sources(&self, broken: &mut Vec<BrokenRule>) {
         let mut pops: Option<bool> = None;
-        let direct = self.slots().any(|slot| slot.sources().any(|(.., source)| source.is_direct_read()));
+        let direct = self.direct_read();
+        if let Some(address) = &direct {
+            self.broken_address(address, broken);
+        }
         for slot in self.slots() {
             let channel = slot.channel();
             for (index, (_, field, source)) in slot.sources().enumerate() {
                 let rule = match source {
                     Source::Queue(_, pop) if *pops.get_or_insert(pop) != pop => Rule::QueueMix,
-                    Source::Literal(0 | 1) if direct => Rule::DirectLiteral,
+                    Source::Literal(0 | 1) if direct.is_some() => Rule::DirectLiteral,
                     _ if source.direct_read().is_some_and(|bus| usize::from(bus) != index) => {
                         Rule::DirectSource
                     }
@@ -159,6 +162,26 @@ impl Group {
             if let Some(expected) = required_swizzle(slot).filter(|expected| *expected != found) {
                 let rule = Rule::BankSwizzle { expected, found };
                 broken.push(BrokenRule { rule, slot: Some(channel), field: Some(F::BankSwizzle) });
+            }
+        }
+    }
+
+    /// The strides with which lanes do not meet in a bank of LDS, and reserved bits.
+    fn broken_address(&self, address: &DirectRead, broken: &mut Vec<BrokenRule>) {
+        let is_used = |bus: u8| {
+            self.slots().any(|slot| slot.sources().any(|(.., source)| source.direct_read() == Some(bus)))
+        };
+        let all_banks = address.field(F::DirectRead32) == Some(1);
+        for (bus, id) in [F::StrideA, F::StrideB].into_iter().enumerate() {
+            let stride = address.field(id).unwrap_or(0);
+            let is_legal = stride == 0 || if all_banks { stride % 4 != 0 } else { stride % 2 == 1 };
+            if !is_legal && is_used(bus as u8) {
+                broken.push(BrokenRule::field(Rule::Stride { found: stride }, id));
+            }
+        }
+        for id in [F::Reserved0, F::Reserved1, F::Reserved2, F::Reserved3] {
+            if let Some(value @ 1..) = address.field(id) {
+                broken.push(BrokenRule::field(Rule::Reserved { value }, id));
             }
         }
     }

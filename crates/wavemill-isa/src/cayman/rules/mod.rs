@@ -142,6 +142,11 @@ pub enum Rule {
     },
     /// A direct read takes literals x and y (HD 6900 ISA 7.3.1).
     DirectLiteral,
+    /// The lanes of a direct read meet in no bank of LDS (HD 6900 ISA 7.3.1).
+    Stride {
+        /// The stride.
+        found: u32,
+    },
     /// AR has a value after a MOVA in an earlier group of the clause (HD 6900 ISA 4.6.1).
     IndexBeforeMova,
     /// A read of an LDS queue finds an entry (HD 6900 ISA 7.3.4).
@@ -173,6 +178,9 @@ pub enum Rule {
     },
     /// KILL* is in the last group of its clause (HD 6900 ISA 4.8.1).
     KillBeforeEnd,
+    /// All waves of a work-group reach GROUP_BARRIER: it is not in a branch (HD 6900 ISA 8.2). Branches
+    /// that all lanes take break the rule too, as no text shows that they do.
+    BarrierInBranch,
 }
 
 impl fmt::Display for Rule {
@@ -265,6 +273,10 @@ impl fmt::Display for Rule {
             Rule::DirectLiteral => f.write_str(
                 "expected no use of literals x and y, which address a direct read of LDS, found one",
             ),
+            Rule::Stride { found } => write!(
+                f,
+                "expected a stride of 0 or an odd one (with DIRECT_READ_32, none that is a multiple of 4), found {found}"
+            ),
             Rule::IndexBeforeMova => {
                 f.write_str("expected a MOVA of AR in an earlier group of the clause, found none")
             }
@@ -286,6 +298,9 @@ impl fmt::Display for Rule {
             ),
             Rule::KillBeforeEnd => {
                 f.write_str("expected KILL* in the last group of its clause, found groups after it")
+            }
+            Rule::BarrierInBranch => {
+                f.write_str("expected GROUP_BARRIER outside of branches, found it between a push and its pop")
             }
         }
     }

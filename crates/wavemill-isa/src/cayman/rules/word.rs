@@ -3,7 +3,7 @@
 use super::{BrokenRule, Rule};
 use crate::cayman::inst::Inst;
 use crate::cayman::row::Op;
-use crate::cayman::vocabulary::{Address, Elem, FieldId as F, Flag, Format, Stage};
+use crate::cayman::vocabulary::{Address, FieldId as F, Flag, Format, Stage};
 
 /// A clause of fetches has at most this many instructions (HD 6900 ISA 3.3).
 const FETCHES: u32 = 16;
@@ -68,11 +68,14 @@ impl Inst {
     /// As [`Inst::broken_rules`], with the rules of a stage.
     pub fn broken_rules_in(&self, stage: Stage) -> Vec<BrokenRule> {
         let mut broken = self.broken_rules();
-        let stages = self.row().stages;
-        if !stages.is_empty() && !stages.contains(&stage) {
-            broken.push(BrokenRule::of(Rule::Stage { found: stage }));
-        }
+        broken.extend(self.broken_stage(stage));
         broken
+    }
+
+    pub(super) fn broken_stage(&self, stage: Stage) -> Option<BrokenRule> {
+        let stages = self.row().stages;
+        let is_here = stages.is_empty() || stages.contains(&stage);
+        (!is_here).then(|| BrokenRule::of(Rule::Stage { found: stage }))
     }
 
     fn broken_fields(&self) -> Vec<BrokenRule> {
@@ -93,20 +96,24 @@ impl Inst {
 
     fn broken_slot(&self, broken: &mut Vec<BrokenRule>) {
         let row = self.row();
-        for (elem, field, source) in self.sources() {
+        for (index, (_, field, source)) in self.sources().enumerate() {
             if !source.is_listed() {
                 let select = self.get(field.select);
                 broken.push(BrokenRule::field(Rule::Source { select }, field.select));
             }
-            let modifiers = [Some(field.negate), field.absolute];
-            for id in modifiers.into_iter().flatten().filter(|id| !elem.is_float() && self.bit(*id)) {
-                broken.push(BrokenRule::field(Rule::SourceModifier, id));
+            let negation = (Some(field.negate), row.takes_negation(index));
+            let absolute = (field.absolute, row.takes_absolute(index));
+            for (id, takes) in [negation, absolute] {
+                if let Some(id) = id.filter(|id| !takes && self.bit(*id)) {
+                    broken.push(BrokenRule::field(Rule::SourceModifier, id));
+                }
             }
         }
-        // Kills and predicates of integers have a float as result.
-        let is_float = row.result.is_some_and(Elem::is_float);
-        for id in [F::Omod, F::Clamp].into_iter().filter(|id| !is_float && self.bit(*id)) {
-            broken.push(BrokenRule::field(Rule::OutputModifier, id));
+        let modifiers = [(F::Omod, row.takes_output_modifier()), (F::Clamp, row.takes_clamp())];
+        for (id, takes) in modifiers {
+            if !takes && self.bit(id) {
+                broken.push(BrokenRule::field(Rule::OutputModifier, id));
+            }
         }
         let updates = [F::UpdatePred, F::UpdateExecMask].into_iter();
         for id in updates.filter(|id| !row.updates_masks() && self.bit(*id)) {
