@@ -170,7 +170,7 @@ pub fn decode_program(bytes: &[u8], entry: usize) -> Program {
         problems: Vec::new(),
         calls: BTreeMap::new(),
     };
-    if entry % UNIT == 0 {
+    if entry.is_multiple_of(UNIT) {
         decoder.control(entry);
     } else {
         decoder.problem(entry, ProgramError::Alignment { target: entry, unit: UNIT });
@@ -263,7 +263,7 @@ impl Decoder<'_> {
 
     fn call(&mut self, at: usize, kind: Address, inst: &Inst, target: usize) {
         let unit = if kind == Address::AluClause { UNIT } else { FETCH };
-        if target % unit != 0 {
+        if !target.is_multiple_of(unit) {
             self.problem(at, ProgramError::Alignment { target, unit });
         }
         if target >= self.bytes.len() {

@@ -136,17 +136,26 @@ impl Program {
         Ok(need)
     }
 
-    /// The offsets of the control flow words that stand between a push of the state of pixels and
-    /// its pop, in ascending order. A subroutine counts on its own. After an error of the stack, the
-    /// words reached before it count.
-    pub(super) fn in_branches(&self, entry: usize) -> Vec<usize> {
-        let mut walk = Walk::new(self, entry);
+    /// What each item stands in, as far as the entry reaches it. A subroutine counts on its own. After
+    /// an error of the stack, what is reached before it counts.
+    pub(super) fn surroundings(&self) -> Vec<Surroundings> {
+        let mut walk = Walk::new(self, self.entry);
         // The error is that of `stack_need`.
         let _ = walk.all();
-        let items = self.items.iter().zip(&walk.reached);
-        let branch = items.filter(|(_, reached)| reached.is_some_and(|(_, frame)| walk.has_state(frame)));
-        branch.map(|(item, _)| item.range.start).collect()
+        let of = |reached: &Option<(usize, usize)>| match reached {
+            Some((_, frame)) => walk.surroundings(*frame),
+            None => Surroundings::default(),
+        };
+        walk.reached.iter().map(of).collect()
     }
+}
+
+/// What a control flow word stands in.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Surroundings {
+    /// It is between a push of the state of pixels and its pop.
+    pub(super) a_branch: bool,
+    pub(super) a_loop: bool,
 }
 
 struct Walk<'p> {
@@ -154,6 +163,9 @@ struct Walk<'p> {
     /// For each item, the routine that reaches it, and the deepest stack there.
     reached: Vec<Option<(usize, usize)>>,
     frames: Vec<Frame>,
+    /// The frame that a push leads to, by the frame below it and its kind: the same stack is stored
+    /// once.
+    pushed: BTreeMap<(usize, bool, bool), usize>,
     routines: Vec<Routine>,
     /// The routine that begins at an offset.
     entries: BTreeMap<usize, usize>,
@@ -166,6 +178,7 @@ impl<'p> Walk<'p> {
             program,
             reached: vec![None; program.items.len()],
             frames: vec![Frame { below: EMPTY, is_loop: false, depth: 0, need: StackNeed::default() }],
+            pushed: BTreeMap::new(),
             routines: vec![Routine { entry, ..Routine::default() }],
             entries: BTreeMap::from([(entry, 0)]),
             pushes_state: false,
@@ -181,15 +194,15 @@ impl<'p> Walk<'p> {
         Ok(())
     }
 
-    /// Whether the stack has a frame with the state of pixels.
-    fn has_state(&self, mut frame: usize) -> bool {
+    fn surroundings(&self, mut frame: usize) -> Surroundings {
+        let mut found = Surroundings::default();
         while frame != EMPTY {
-            if !self.frames[frame].is_loop {
-                return true;
-            }
-            frame = self.frames[frame].below;
+            let Frame { is_loop, below, .. } = self.frames[frame];
+            found.a_loop |= is_loop;
+            found.a_branch |= !is_loop;
+            frame = below;
         }
-        false
+        found
     }
 
     fn routine(&mut self, routine: usize) -> Result<(), StackError> {
@@ -280,8 +293,11 @@ impl<'p> Walk<'p> {
         if depth >= MOST_FRAMES {
             return Err(StackError::Unbounded { at });
         }
-        self.frames.push(Frame { below, is_loop, depth: depth + 1, need: all.plus(need) });
-        Ok(self.frames.len() - 1)
+        let frames = &mut self.frames;
+        Ok(*self.pushed.entry((below, is_loop, is_entry)).or_insert_with(|| {
+            frames.push(Frame { below, is_loop, depth: depth + 1, need: all.plus(need) });
+            frames.len() - 1
+        }))
     }
 
     fn pop(&self, mut frame: usize, count: u32) -> usize {

@@ -596,8 +596,6 @@ words! {
         Reserved3 = "reserved3",
         /// Reserved.
         Reserved4 = "reserved4",
-        /// Reserved.
-        Reserved5 = "reserved5",
         /// The dword that fills a fetch up.
         Padding = "padding",
     }

@@ -113,7 +113,10 @@ fn extended_words_are_one() {
     assert!(matches!(program.problems[0].error, ProgramError::Overlap { .. }), "{:?}", program.problems);
 }
 
-fn problems(code: &[u8]) -> Vec<(usize, Option<usize>, Option<usize>, Option<usize>, ProgramError)> {
+/// The offset, the clause, the number in it and the slot of an error.
+type Found = (usize, Option<usize>, Option<usize>, Option<usize>, ProgramError);
+
+fn problems(code: &[u8]) -> Vec<Found> {
     let program = decode_program(code, 0);
     check_cover(&program, code);
     let place = |one: &Problem| (one.at, one.clause, one.number, one.slot(), one.error);

@@ -47,6 +47,10 @@ fn words_break_rules() {
         (word(Op::MovaInt, &[(F::UpdateExecMask, 1)]), Rule::MaskUpdate, F::UpdateExecMask),
         (word(Op::MovaInt, &[(F::WriteMask, 1)]), Rule::MovaResult, F::WriteMask),
         (word(Op::Tex, &[(F::Cond, 2)]), Rule::Condition { value: 2 }, F::Cond),
+        (word(Op::Mov, &[(F::Src1Sel, 253)]), Rule::UnusedLiteral, F::Src1Sel),
+        (word(Op::Nop, &[(F::Src0Sel, 223)]), Rule::UnusedLiteral, F::Src0Sel),
+        (word(Op::Export, &[(F::ArrayBase, 8)]), Rule::ExportTarget { kind: 0, base: 8 }, F::ArrayBase),
+        (word(Op::GdsAtomicOrderedAllocRet, &[]), Rule::Broadcast, F::BcastFirstReq),
         (word(Op::Call, &[(F::PopCount, 1)]), Rule::PopCount { expected: 0, found: 1 }, F::PopCount),
         (word(Op::PopWqm, &[(F::PopCount, 2)]), Rule::PopCount { expected: 1, found: 2 }, F::PopCount),
         (word(Op::Tex, &[(F::Count, 16)]), Rule::ClauseSize { found: 17 }, F::Count),
@@ -64,9 +68,19 @@ fn words_break_rules() {
         let right = match field {
             F::PopCount => inst.with(field, u32::from(inst.op() == Op::PopWqm)),
             F::ElemSize if inst.op() == Op::MemWrScratch => inst.with(field, 3),
+            F::BcastFirstReq => inst.with(field, 1),
             _ => inst.with(field, default),
         };
         assert_eq!(right.expect("it fits").broken_rules(), [], "{inst:?}");
+    }
+    // Targets of exports, by kind.
+    for (kind, base, legal) in
+        [(0, 61, true), (1, 60, true), (1, 59, false), (2, 31, true), (2, 32, false), (3, 0, false)]
+    {
+        let export = word(Op::ExportDone, &[(F::Type, kind), (F::ArrayBase, base)]);
+        let rules: Vec<Rule> = export.broken_rules().iter().map(|broken| broken.rule).collect();
+        let expected = if legal { vec![] } else { vec![Rule::ExportTarget { kind, base }] };
+        assert_eq!(rules, expected);
     }
     // Bit 53, listed sources, and 128 slots break none.
     for inst in [
@@ -90,6 +104,9 @@ fn stages_have_instructions_of_their_own() {
     assert_eq!(in_stage(Op::EmitVertex, Stage::Gs).next(), None);
     assert_eq!(in_stage(Op::EmitVertex, Stage::Ps).next(), Some(Rule::Stage { found: Stage::Ps }));
     assert_eq!(in_stage(Op::Add, Stage::Hs).next(), None);
+    let quads = word(Op::Alu, &[(F::WholeQuadMode, 1)]);
+    assert_eq!(quads.broken_rules_in(Stage::Ps), []);
+    assert_eq!(quads.broken_rules_in(Stage::Vs)[0].field, Some(F::WholeQuadMode));
 }
 
 #[test]
@@ -236,6 +253,14 @@ fn groups_break_rules() {
             Some((Rule::BankSwizzle { expected: 5, found: 0 }, 1)),
         ),
         (
+            "two parameters",
+            vec![
+                slot(Op::InterpX, 0, &[(F::BankSwizzle, 5), (F::Src1Sel, 448)]),
+                slot(Op::InterpX, 1, &[(F::BankSwizzle, 5), (F::Src1Sel, 449)]),
+            ],
+            Some((Rule::Parameters, 0)),
+        ),
+        (
             "a literal that is an address",
             vec![slot(Op::Add, 0, &[(F::Src0Sel, 223), (F::Src1Sel, 253)])],
             Some((Rule::DirectLiteral, 0)),
@@ -371,6 +396,22 @@ fn barriers_are_outside_of_branches() {
     };
     assert_eq!(rules(word(Op::Push, &[(F::Addr, 3)])), [(40, Rule::BarrierInBranch)]);
     assert_eq!(rules(Inst::new(Op::CfNop)), []);
+}
+
+/// A loop from 0 to 2 with one word in it, and the end.
+#[test]
+fn threads_are_reactivated_outside_of_loops() {
+    let rules = |first: Inst, inside: Inst| {
+        let end = word(Op::LoopEnd, &[(F::Addr, 1)]);
+        let words = [first, inside, end, Inst::new(Op::CfEnd)];
+        let program = decode_program(&bytes(&words), 0);
+        program.broken_rules().iter().map(|broken| (broken.at, broken.broken.rule)).collect::<Vec<_>>()
+    };
+    let start = word(Op::LoopStartDx10, &[(F::Addr, 3)]);
+    let reactivate = Inst::new(Op::Reactivate);
+    assert_eq!(rules(start, reactivate), [(8, Rule::ReactivationInLoop)]);
+    assert_eq!(rules(start, Inst::new(Op::CfNop)), []);
+    assert_eq!(rules(Inst::new(Op::CfNop), reactivate), []);
 }
 
 /// Programs of a stage, with the slot at fault in its place.

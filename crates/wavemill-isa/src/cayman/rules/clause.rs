@@ -10,6 +10,10 @@ use crate::cayman::row::Op;
 use crate::cayman::source::{Source, WINDOW_FIELDS};
 use crate::cayman::vocabulary::{Address, FieldId as F, Flag, Format, Stage};
 
+/// Words that reactivate the threads of the stack's top.
+const REACTIVATIONS: [Op; 4] =
+    [Op::Reactivate, Op::ReactivateWqm, Op::AluReactivateBefore, Op::AluExtendedAluReactivateBefore];
+
 impl Program {
     /// The items of a clause, in the order of their addresses.
     pub fn items_of(&self, clause: &Clause) -> &[Item] {
@@ -51,19 +55,26 @@ impl Program {
 
     fn all_broken(&self, stage: Option<Stage>) -> Vec<BrokenProgramRule> {
         let mut all = Vec::new();
-        for item in &self.items {
+        let surroundings = self.surroundings();
+        for (index, item) in self.items.iter().enumerate() {
             if let Content::Control(inst) = &item.content {
                 let at = item.range.start;
                 let mut own = inst.broken_rules();
-                own.extend(stage.and_then(|stage| inst.broken_stage(stage)));
+                own.extend(stage.into_iter().flat_map(|stage| inst.broken_stage(stage)));
+                let inside = surroundings.get(index).copied().unwrap_or_default();
+                if inside.a_loop && REACTIVATIONS.contains(&inst.op()) {
+                    own.push(BrokenRule::of(Rule::ReactivationInLoop));
+                }
                 let place = |broken| BrokenProgramRule { at, clause: None, number: None, broken };
                 all.extend(own.into_iter().map(place));
             }
         }
-        // The offsets of control flow words between a push and its pop, in ascending order.
-        let in_branches = self.in_branches(self.entry);
+        let in_branch = |at: &usize| {
+            let index = self.items.binary_search_by_key(at, |item| item.range.start).ok();
+            index.and_then(|index| surroundings.get(index)).is_some_and(|inside| inside.a_branch)
+        };
         for (number, clause) in self.clauses.iter().enumerate() {
-            let is_branch = clause.callers.iter().any(|at| in_branches.binary_search(at).is_ok());
+            let is_branch = clause.callers.iter().any(in_branch);
             self.broken_in(number, clause, is_branch, stage, &mut all);
         }
         all.sort_by_key(|broken| broken.at);
@@ -91,7 +102,8 @@ impl Program {
                     if is_own {
                         broken.extend(group.broken_rules());
                         let slots = group.slots.iter().flatten();
-                        broken.extend(slots.filter_map(|slot| slot.broken_stage(stage?)));
+                        let of_stage = |slot: &Inst| stage.map(|stage| slot.broken_stage(stage));
+                        broken.extend(slots.filter_map(of_stage).flatten());
                     }
                     if is_branch {
                         barriers(group, &mut broken);
@@ -110,7 +122,7 @@ impl Program {
                 }
                 Content::Fetch(inst) if is_own => {
                     broken.extend(inst.broken_rules());
-                    broken.extend(stage.and_then(|stage| inst.broken_stage(stage)));
+                    broken.extend(stage.into_iter().flat_map(|stage| inst.broken_stage(stage)));
                 }
                 _ => {}
             }

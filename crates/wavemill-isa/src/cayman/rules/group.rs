@@ -82,6 +82,12 @@ impl Group {
                 let rule = Rule::Slots { needed: row.slots, found };
                 broken.push(BrokenRule::slot(rule, slot.channel()));
             }
+            let mut others = self.slots().filter(|other| other.op() == slot.op());
+            let parameter = |slot: &Inst| slot.get(F::Src1Sel);
+            let is_interpolation = slot.op().is_interpolation();
+            if is_interpolation && is_first && others.any(|other| parameter(other) != parameter(slot)) {
+                broken.push(BrokenRule::slot(Rule::Parameters, slot.channel()));
+            }
             let modifiers = |slot: &Inst| (slot.get(F::Omod), slot.get(F::Clamp));
             let mut same = self.slots().filter(|other| other.op() == slot.op());
             if row.has(Flag::Reduction) && is_first && same.any(|other| modifiers(other) != modifiers(slot)) {
@@ -174,7 +180,7 @@ impl Group {
         let all_banks = address.field(F::DirectRead32) == Some(1);
         for (bus, id) in [F::StrideA, F::StrideB].into_iter().enumerate() {
             let stride = address.field(id).unwrap_or(0);
-            let is_legal = stride == 0 || if all_banks { stride % 4 != 0 } else { stride % 2 == 1 };
+            let is_legal = stride == 0 || if all_banks { !stride.is_multiple_of(4) } else { stride % 2 == 1 };
             if !is_legal && is_used(bus as u8) {
                 broken.push(BrokenRule::field(Rule::Stride { found: stride }, id));
             }

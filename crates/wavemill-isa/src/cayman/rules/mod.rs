@@ -76,6 +76,17 @@ pub enum Rule {
         /// The value of ELEM_SIZE.
         found: u32,
     },
+    /// Unused sources name no literal: it would follow the group (HD 6900 ISA 4.7.6).
+    UnusedLiteral,
+    /// An export goes to a target of its kind (HD 6900 ISA 9.1, CF_ALLOC_EXPORT_WORD0).
+    ExportTarget {
+        /// The value of TYPE: pixels, positions or parameters.
+        kind: u32,
+        /// The value of ARRAY_BASE.
+        base: u32,
+    },
+    /// An ordered allocation has BCAST_FIRST_REQ (HD 6900 ISA 9.6).
+    Broadcast,
     /// An instruction stands in the slots that it needs (HD 6900 ISA 4.8.2, 8.2).
     Slots {
         /// The slots that it needs.
@@ -147,6 +158,8 @@ pub enum Rule {
         /// The stride.
         found: u32,
     },
+    /// The slots of an interpolation read the same parameter (HD 6900 ISA 7.3.2).
+    Parameters,
     /// AR has a value after a MOVA in an earlier group of the clause (HD 6900 ISA 4.6.1).
     IndexBeforeMova,
     /// A read of an LDS queue finds an entry (HD 6900 ISA 7.3.4).
@@ -181,6 +194,8 @@ pub enum Rule {
     /// All waves of a work-group reach GROUP_BARRIER: it is not in a branch (HD 6900 ISA 8.2). Branches
     /// that all lanes take break the rule too, as no text shows that they do.
     BarrierInBranch,
+    /// Threads are not reactivated in a loop (HD 6900 ISA 9.1).
+    ReactivationInLoop,
 }
 
 impl fmt::Display for Rule {
@@ -217,6 +232,22 @@ impl fmt::Display for Rule {
             Rule::ScratchElement { found } => {
                 write!(f, "expected ELEM_SIZE 3 (four dwords) for scratch memory, found {found}")
             }
+            Rule::UnusedLiteral => {
+                f.write_str("expected no literal in a source that the instruction does not use, found one")
+            }
+            Rule::ExportTarget { kind: 0, base } => {
+                write!(f, "expected a pixel target from 0 to 7 or 61, found {base}")
+            }
+            Rule::ExportTarget { kind: 1, base } => {
+                write!(f, "expected a position from 60 to 63, found {base}")
+            }
+            Rule::ExportTarget { kind: 2, base } => {
+                write!(f, "expected a parameter from 0 to 31, found {base}")
+            }
+            Rule::ExportTarget { kind, .. } => {
+                write!(f, "expected TYPE 0 to 2 (pixels, positions, parameters), found {kind}")
+            }
+            Rule::Broadcast => f.write_str("expected BCAST_FIRST_REQ in an ordered allocation, found none"),
             Rule::Slots { needed, found } => {
                 write!(f, "expected the slots `{}`, found", needed.name())?;
                 (0..4u8)
@@ -277,6 +308,9 @@ impl fmt::Display for Rule {
                 f,
                 "expected a stride of 0 or an odd one (with DIRECT_READ_32, none that is a multiple of 4), found {found}"
             ),
+            Rule::Parameters => {
+                f.write_str("expected the same parameter in all slots of an interpolation, found another")
+            }
             Rule::IndexBeforeMova => {
                 f.write_str("expected a MOVA of AR in an earlier group of the clause, found none")
             }
@@ -298,6 +332,9 @@ impl fmt::Display for Rule {
             ),
             Rule::KillBeforeEnd => {
                 f.write_str("expected KILL* in the last group of its clause, found groups after it")
+            }
+            Rule::ReactivationInLoop => {
+                f.write_str("expected a reactivation outside of loops, found it in one")
             }
             Rule::BarrierInBranch => {
                 f.write_str("expected GROUP_BARRIER outside of branches, found it between a push and its pop")

@@ -3,6 +3,7 @@
 use super::{BrokenRule, Rule};
 use crate::cayman::inst::Inst;
 use crate::cayman::row::Op;
+use crate::cayman::source::{Source, SourceField};
 use crate::cayman::vocabulary::{Address, FieldId as F, Flag, Format, Stage};
 
 /// A clause of fetches has at most this many instructions (HD 6900 ISA 3.3).
@@ -47,10 +48,7 @@ const fn codes(id: F) -> Option<u64> {
 }
 
 const fn is_reserved(id: F) -> bool {
-    matches!(
-        id,
-        F::Reserved0 | F::Reserved1 | F::Reserved2 | F::Reserved3 | F::Reserved4 | F::Reserved5 | F::Padding
-    )
+    matches!(id, F::Reserved0 | F::Reserved1 | F::Reserved2 | F::Reserved3 | F::Reserved4 | F::Padding)
 }
 
 impl Inst {
@@ -72,10 +70,17 @@ impl Inst {
         broken
     }
 
-    pub(super) fn broken_stage(&self, stage: Stage) -> Option<BrokenRule> {
+    /// The rules of a stage: instructions that it lacks, and fields that only pixel shaders set (HD
+    /// 6900 ISA 9.1, 9.3).
+    pub(super) fn broken_stage(&self, stage: Stage) -> impl Iterator<Item = BrokenRule> + use<> {
         let stages = self.row().stages;
         let is_here = stages.is_empty() || stages.contains(&stage);
-        (!is_here).then(|| BrokenRule::of(Rule::Stage { found: stage }))
+        let rule = Rule::Stage { found: stage };
+        let inst = *self;
+        let of_pixels = [F::WholeQuadMode, F::ValidPixelMode, F::FetchWholeQuad].into_iter();
+        let fields = of_pixels.filter(move |id| stage != Stage::Ps && inst.bit(*id));
+        let whole = (!is_here).then(|| BrokenRule::of(rule));
+        whole.into_iter().chain(fields.map(move |id| BrokenRule::field(rule, id)))
     }
 
     fn broken_fields(&self) -> Vec<BrokenRule> {
@@ -113,6 +118,15 @@ impl Inst {
         for (id, takes) in modifiers {
             if !takes && self.bit(id) {
                 broken.push(BrokenRule::field(Rule::OutputModifier, id));
+            }
+        }
+        // A literal that no source needs still follows the group.
+        for field in SourceField::ALL.iter().skip(row.sources.len()) {
+            let reads_literal =
+                |source: Source| matches!(source, Source::Literal(_)) || source.is_direct_read();
+            // SET_MODE has its modes there.
+            if self.op() != Op::SetMode && field.of(self).is_some_and(reads_literal) {
+                broken.push(BrokenRule::field(Rule::UnusedLiteral, field.select));
             }
         }
         let updates = [F::UpdatePred, F::UpdateExecMask].into_iter();
@@ -159,6 +173,22 @@ impl Inst {
             if self.get(F::Type) & 1 != 0 {
                 add(Rule::IndexedWrite, F::Type);
             }
+        }
+        if self.format() == Format::ExportSwiz {
+            let (kind, base) = (self.get(F::Type), self.get(F::ArrayBase));
+            // Pixels go to eight targets, and Z to number 61; positions, parameters.
+            let is_there = match kind {
+                0 => matches!(base, 0..=7 | 61),
+                1 => matches!(base, 60..=63),
+                2 => base < 32,
+                _ => false,
+            };
+            if !is_there {
+                add(Rule::ExportTarget { kind, base }, F::ArrayBase);
+            }
+        }
+        if self.op() == Op::GdsAtomicOrderedAllocRet && !self.bit(F::BcastFirstReq) {
+            add(Rule::Broadcast, F::BcastFirstReq);
         }
         let found = self.get(F::ElemSize);
         if matches!(self.op(), Op::MemWrScratch | Op::MemRdScratch) && found != 3 {
