@@ -4,7 +4,7 @@ use wavemill_isa::cayman::{CHANNELS, FieldError, FieldId, FieldId as F, Format, 
 
 use super::syntax::{
     DATA_FORMATS, DST_SELS, ELEMENTS, FIRST_RETURNING, MASKED, OMODS, PREDICATES, QUEUE, SATURATE, SWIZZLE,
-    SWIZZLES, WINDOWS, has_last,
+    SWIZZLES, has_last, windows,
 };
 use super::{Word, literal};
 use crate::diagnostic::{Diagnostic, Fail, Span};
@@ -189,7 +189,7 @@ impl Line<'_, '_> {
         self.number(F::Count)?;
         self.cursor.expect(",")?;
         self.address()?;
-        for (index, window) in WINDOWS.into_iter().enumerate() {
+        for (index, window) in windows() {
             // LLVM writes both; a text may omit empty ones at its end.
             if !self.cursor.eat(",") {
                 return Ok(());

@@ -5,12 +5,12 @@
 
 use std::fmt::{self, Write};
 
-use wavemill_isa::cayman::{CHANNELS, FieldId as F, Format, Inline, Inst, Source};
+use wavemill_isa::cayman::{CHANNELS, FieldId as F, Format, Inline, Inst, Source, WindowFields};
 
 use super::field::{differing, with};
 use super::syntax::{
     DATA_FORMATS, DST_SELS, ELEMENTS, FIRST_RETURNING, INLINE, LINE, MASKED, OMODS, PREDICATES, QUEUE,
-    QUEUES, SATURATE, SWIZZLE, SWIZZLES, WINDOWS,
+    QUEUES, SATURATE, SWIZZLE, SWIZZLES, windows,
 };
 use super::{Word, literal};
 
@@ -82,7 +82,7 @@ impl<W: Write> Printer<'_, W> {
         self.name()?;
         let (count, address) = (self.take(F::Count), self.take(F::Addr));
         write!(self.out, " {count}, @{address}")?;
-        for (index, [bank, mode, line]) in WINDOWS.into_iter().enumerate() {
+        for (index, &WindowFields { bank, mode, line, .. }) in windows() {
             write!(self.out, ", KC{index}[")?;
             let lines = self.inst.get(mode);
             if lines == 1 || lines == 2 {
