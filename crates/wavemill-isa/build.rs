@@ -65,7 +65,7 @@ const FILES: [&str; 22] = [
 const FACETS: &str = "rows/gcn/facets.reasons";
 
 /// The row files of Cayman, in the manual's order, and their facets.
-const CAYMAN_FILES: [&str; 3] = ["cf", "alu", "fetch"];
+const CAYMAN_FILES: [&str; 4] = ["cf", "alu", "fetch", "gds"];
 const CAYMAN_FACETS: &str = "rows/cayman/facets.reasons";
 
 fn main() {

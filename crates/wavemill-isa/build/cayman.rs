@@ -6,9 +6,11 @@
 //! two words has a `/` between them. `-` means no type. Attributes: `exact`, `rounded`,
 //! `modelled` or `unsupported` where `%fidelity` does not hold, `facet:NAME` for an exception to
 //! this level (`rows/cayman/facets.reasons` explains it), and `alias:MNEMONIC` for another spelling.
-//! `note:` ends the line with a remark.
+//! `slots:`, `chain:`, `addr:`, `stages:` and `flags:` take words of the enums `Slots`, `Chain`,
+//! `Address`, `Stage` and `Flag`; the last two take lists with commas. `note:` ends the line with a
+//! remark.
 
-use crate::cayman::vocabulary::{Elem, FieldId, Format};
+use crate::cayman::vocabulary::{Address, Chain, Elem, FieldId, Flag, Format, Slots, Stage};
 use crate::facets::{self, FacetUse, Faceted, SourceFacet};
 use crate::gcn::vocabulary::Fidelity;
 use crate::table::{RowError, read_lines, unknown};
@@ -27,10 +29,70 @@ pub struct SourceRow {
     pub aliases: Vec<String>,
     pub sources: Vec<Elem>,
     pub result: Option<Elem>,
+    pub traits: Traits,
     pub fidelity: Fidelity,
     pub facets: Vec<String>,
     pub manual: String,
     pub note: String,
+}
+
+/// What a row says besides types and level.
+#[derive(Debug, Clone, Default)]
+pub struct Traits {
+    pub slots: Option<Slots>,
+    pub chain: Option<Chain>,
+    pub address: Option<Address>,
+    pub stages: Vec<Stage>,
+    pub flags: Vec<Flag>,
+}
+
+impl Traits {
+    /// Takes an attribute `KEY:TEXT`; `false` if the key is unknown.
+    fn take(&mut self, key: &str, text: &str) -> Result<bool, String> {
+        match key {
+            "slots" => set(&mut self.slots, key, word("slots", text, Slots::ALL, Slots::name)?)?,
+            "chain" => set(&mut self.chain, key, word("a chain", text, Chain::ALL, Chain::name)?)?,
+            "addr" => set(&mut self.address, key, word("an address", text, Address::ALL, Address::name)?)?,
+            "stages" => list(&mut self.stages, "a stage", text, Stage::ALL, Stage::name)?,
+            "flags" => list(&mut self.flags, "a flag", text, Flag::ALL, Flag::name)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+fn word<T: Copy>(
+    what: &str,
+    text: &str,
+    all: &[T],
+    name: impl Fn(T) -> &'static str + Copy,
+) -> Result<T, String> {
+    let found = all.iter().copied().find(|one| name(*one) == text);
+    found.ok_or_else(|| unknown(what, text, all.iter().map(|one| name(*one))))
+}
+
+fn set<T>(to: &mut Option<T>, key: &str, value: T) -> Result<(), String> {
+    match to.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(format!("expected `{key}:` once, found it twice")),
+    }
+}
+
+fn list<T: Copy + PartialEq>(
+    to: &mut Vec<T>,
+    what: &str,
+    text: &str,
+    all: &[T],
+    name: impl Fn(T) -> &'static str + Copy,
+) -> Result<(), String> {
+    for part in text.split(',') {
+        let value = word(what, part, all, name)?;
+        if to.contains(&value) {
+            return Err(format!("expected {what} once, found `{part}` twice"));
+        }
+        to.push(value);
+    }
+    Ok(())
 }
 
 impl Faceted for SourceRow {
@@ -72,7 +134,8 @@ impl Header {
                     .ok_or_else(|| unknown("a format", rest, Format::ALL.iter().map(|f| f.name())))?;
                 // A file may have several formats. Settings carry over only to a format of the same
                 // kind.
-                if self.format.is_some_and(|before| before.is_alu() != format.is_alu()) {
+                let kind = |format: Format| (format.is_alu(), format.is_gds());
+                if self.format.is_some_and(|before| kind(before) != kind(format)) {
                     *self = Header::default();
                 }
                 self.format = Some(format);
@@ -119,6 +182,7 @@ impl Header {
         let mut aliases = Vec::new();
         let mut said = None;
         let mut facets: Vec<String> = Vec::new();
+        let mut traits = Traits::default();
         for attribute in cells {
             match attribute.split_once(':') {
                 Some(("alias", alias)) => aliases.push(parse_name(alias)?),
@@ -126,10 +190,11 @@ impl Header {
                     return Err(format!("expected each facet once, found `{name}` twice"));
                 }
                 Some(("facet", name)) => facets.push(name.to_owned()),
+                Some((key, text)) if traits.take(key, text)? => {}
                 _ => {
                     let level = Fidelity::from_name(attribute).ok_or_else(|| {
                         format!(
-                            "expected alias:, facet:, exact, rounded, modelled or unsupported, found `{attribute}`"
+                            "expected alias:, facet:, slots:, chain:, addr:, stages:, flags:, exact, rounded, modelled or unsupported, found `{attribute}`"
                         )
                     })?;
                     if said.replace(level).is_some() {
@@ -156,6 +221,7 @@ impl Header {
             aliases,
             sources,
             result,
+            traits,
             fidelity,
             facets,
             manual: self.manual.clone(),
@@ -169,6 +235,9 @@ fn width(format: Format, id: FieldId) -> u32 {
 }
 
 fn parse_code(format: Format, text: &str) -> Result<(u16, u16), String> {
+    let opcode = format
+        .opcode()
+        .ok_or_else(|| format!("expected a format of instructions, found {}", format.name()))?;
     let number = |text: &str, id: FieldId| {
         let code: u16 = text.parse().map_err(|_| format!("expected an opcode, found `{text}`"))?;
         let limit = 1u32 << width(format, id);
@@ -178,8 +247,8 @@ fn parse_code(format: Format, text: &str) -> Result<(u16, u16), String> {
         }
     };
     match (text.split_once(':'), format.sub_opcode()) {
-        (Some((code, sub)), Some(id)) => Ok((number(code, format.opcode())?, number(sub, id)?)),
-        (None, None) => Ok((number(text, format.opcode())?, 0)),
+        (Some((code, sub)), Some(id)) => Ok((number(code, opcode)?, number(sub, id)?)),
+        (None, None) => Ok((number(text, opcode)?, 0)),
         (Some(_), None) => {
             Err(format!("expected an opcode of one part in {}, found `{text}`", format.name()))
         }
@@ -212,8 +281,32 @@ pub fn check(rows: &[SourceRow]) -> Vec<RowError> {
                 errors.push(row.error(format!("expected a unique name, found the name of `{}`", other.name)));
             }
         }
-        if row.format.is_alu() == row.sources.is_empty() {
-            errors.push(row.error("expected types of sources in ALU rows, and in no others".into()));
+        let has_types = !row.sources.is_empty() || row.result.is_some();
+        if has_types && !row.format.is_alu() && !row.format.is_gds() {
+            let message = "expected types of sources in rows of ALU slots and of the global data share only, \
+                           found some";
+            errors.push(row.error(message.into()));
+        }
+        let wrong = |what: &str, format: &str| {
+            Some(row.error(format!(
+                "expected {what} in rows of {format} only, found it in {}",
+                row.format.name()
+            )))
+        };
+        let traits = &row.traits;
+        if traits.slots.or(traits.chain.map(|_| Slots::Any)).is_some() && !row.format.is_alu() {
+            errors.extend(wrong("slots: or chain:", "ALU slots"));
+        }
+        if traits.address.is_some() && row.format.field(FieldId::Addr).is_none() {
+            errors.extend(wrong("addr:", "formats with an address"));
+        }
+        let several = traits.slots.unwrap_or(Slots::Any);
+        // The slot that a chain reads must exist for every channel that the row allows.
+        let missing = |chain: Chain| {
+            (0..4u8).any(|channel| several.allow(1 << channel) && chain.producer(channel).is_none())
+        };
+        if traits.chain.is_some_and(missing) {
+            errors.push(row.error(format!("expected slots: whose chain exists, found `{}`", several.name())));
         }
     }
     errors
@@ -257,6 +350,12 @@ pub fn emit(rows: &[SourceRow], facets: &[SourceFacet]) -> String {
     for row in rows {
         let sources: Vec<String> = row.sources.iter().map(|e| format!("Elem::{}", e.variant())).collect();
         let result = row.result.map_or("None".to_owned(), |elem| format!("Some(Elem::{})", elem.variant()));
+        let Traits { slots, chain, address, stages, flags } = &row.traits;
+        let chain = chain.map_or("None".to_owned(), |chain| format!("Some(Chain::{})", chain.variant()));
+        let address =
+            address.map_or("None".to_owned(), |address| format!("Some(Address::{})", address.variant()));
+        let stages: Vec<String> = stages.iter().map(|stage| format!("Stage::{}", stage.variant())).collect();
+        let flags: Vec<String> = flags.iter().map(|flag| format!("Flag::{}", flag.variant())).collect();
         line!("    Row {{");
         line!("        op: Op::{},", variant(&row.name));
         line!("        format: Format::{},", row.format.variant());
@@ -266,6 +365,11 @@ pub fn emit(rows: &[SourceRow], facets: &[SourceFacet]) -> String {
         line!("        aliases: &{:?},", row.aliases);
         line!("        sources: &[{}],", sources.join(", "));
         line!("        result: {result},");
+        line!("        slots: Slots::{},", slots.unwrap_or(Slots::Any).variant());
+        line!("        chain: {chain},");
+        line!("        address: {address},");
+        line!("        stages: &[{}],", stages.join(", "));
+        line!("        flags: &[{}],", flags.join(", "));
         line!("        fidelity: Fidelity::{},", row.fidelity.variant());
         let named = row.facets.iter().map(|name| &**name);
         line!("        facets: {},", facets::references(facets, named));

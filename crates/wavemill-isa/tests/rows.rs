@@ -498,18 +498,43 @@ fn errors_in_rows_of_cayman_are_refused() {
         ("2048 ADD f32 f32 - f32", "5: expected an opcode below 2048 in op2, found 2048"),
         ("0:1 ADD f32 f32 - f32", "5: expected an opcode of one part in op2, found `0:1`"),
         ("0 add f32 f32 - f32", "5: expected a mnemonic, found `add`"),
-        ("0 ADD f32 f64 - f32", "5: expected a type, found `f64` (known: f32, i32, b32)"),
+        (
+            "0 ADD f32 f65 - f32",
+            "5: expected a type, found `f65` (known: f32, i32, u32, b32, f64, f16, i24, u24, u8x4)",
+        ),
         ("0 ADD f32 f32", "5: expected the type in column `src2`, found the end of the line"),
         ("0 ADD f32 f32 - f32 modelled", "5: expected `facet:NAME` on the modelled row, found none"),
         (
             "0 ADD f32 f32 - f32 modelled:why",
-            "5: expected alias:, facet:, exact, rounded, modelled or unsupported, found `modelled:why`",
+            "5: expected alias:, facet:, slots:, chain:, addr:, stages:, flags:, exact, rounded, modelled or unsupported, found `modelled:why`",
         ),
         ("0 ADD f32 f32 - f32 facet:a facet:a", "5: expected each facet once, found `a` twice"),
         ("0 ADD f32 f32 - f32 exact exact", "5: expected one fidelity, found `exact` in addition to another"),
-        ("0 ADD - - - -", "5: expected types of sources in ALU rows, and in no others"),
+        (
+            "0 ADD - - - - slots:q",
+            "5: expected slots, found `q` (known: any, x, w, xyz, x_or_y, pair, xy, zw, three, all)",
+        ),
+        ("0 ADD - - - - slots:x slots:x", "5: expected `slots:` once, found it twice"),
+        ("0 ADD - - - - chain:next", "5: expected slots: whose chain exists, found `any`"),
+        ("0 ADD - - - - flags:kill,kill", "5: expected a flag once, found `kill` twice"),
+        ("0 ADD - - - - stages:cs", "5: expected a stage, found `cs` (known: ps, vs, gs, hs)"),
+        (
+            "0 ADD - - - - addr:alu",
+            "5: expected addr: in rows of formats with an address only, found it in op2",
+        ),
     ] {
         assert_eq!(cayman_messages(&format!("{op2}{rows}\n")), format!("bad.rows:{message}\n"));
+    }
+    for (row, message) in [
+        ("1 TEX slots:x", "expected slots: or chain: in rows of ALU slots only, found it in cf"),
+        (
+            "%columns src0\n1 TEX b32",
+            "expected types of sources in rows of ALU slots and of the global data share only, found some",
+        ),
+    ] {
+        let text = format!("%format cf\n%manual HD 6900 ISA 8.1\n%fidelity exact\n{row}\n");
+        let line = text.lines().count();
+        assert_eq!(cayman_messages(&text), format!("bad.rows:{line}: {message}\n"));
     }
     let without = "%format cf\n%manual HD 6900 ISA 8.1\n1 TEX\n";
     let message = "bad.rows:3: expected a fidelity of the row, or `%fidelity LEVEL` before it, found none\n";

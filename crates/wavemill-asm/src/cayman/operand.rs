@@ -1,6 +1,6 @@
 //! Operands: registers, sources, windows of constants.
 
-use wavemill_isa::cayman::{CHANNELS, FieldId, Inline, Source, SourceField};
+use wavemill_isa::cayman::{CHANNELS, FieldId, Inline, Source, SourceField, WindowFields};
 
 use super::parse::Line;
 use super::syntax::{INLINE, LINE, QUEUES};
@@ -8,7 +8,8 @@ use crate::diagnostic::{Diagnostic, Fail, Span};
 
 impl Line<'_, '_> {
     /// `CB0:0-32`: bank, first constant, and the end of the range.
-    pub(super) fn window(&mut self, [bank, mode, line]: [FieldId; 3]) -> Result<(), Fail> {
+    pub(super) fn window(&mut self, fields: &WindowFields) -> Result<(), Fail> {
+        let &WindowFields { bank, mode, line, .. } = fields;
         let start = self.cursor.at();
         let name = self.cursor.name();
         let span = start..self.cursor.end();

@@ -4,7 +4,7 @@ use wavemill_isa::cayman::{CHANNELS, FieldError, FieldId, FieldId as F, Format, 
 
 use super::syntax::{
     DATA_FORMATS, DST_SELS, ELEMENTS, FIRST_RETURNING, MASKED, OMODS, PREDICATES, QUEUE, SATURATE, SWIZZLE,
-    SWIZZLES, WINDOWS, has_last,
+    SWIZZLES, has_last, windows,
 };
 use super::{Word, literal};
 use crate::diagnostic::{Diagnostic, Fail, Span};
@@ -72,8 +72,10 @@ impl Parser {
             Format::Cf => line.control()?,
             Format::CfAlu => line.alu_clause()?,
             Format::Rat => line.rat()?,
-            Format::Op2 | Format::Op3 | Format::Lds => line.slot()?,
+            Format::Op2 | Format::Op2ExecuteMask | Format::Op3 | Format::Lds => line.slot()?,
             Format::Vtx => line.fetch()?,
+            // Formats without operands of their own: fields by name say everything.
+            _ => {}
         }
         line.fields()?;
         self.registers = line.registers;
@@ -187,7 +189,7 @@ impl Line<'_, '_> {
         self.number(F::Count)?;
         self.cursor.expect(",")?;
         self.address()?;
-        for (index, window) in WINDOWS.into_iter().enumerate() {
+        for (index, window) in windows() {
             // LLVM writes both; a text may omit empty ones at its end.
             if !self.cursor.eat(",") {
                 return Ok(());

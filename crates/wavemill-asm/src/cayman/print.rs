@@ -5,12 +5,12 @@
 
 use std::fmt::{self, Write};
 
-use wavemill_isa::cayman::{CHANNELS, FieldId as F, Format, Inline, Inst, Source};
+use wavemill_isa::cayman::{CHANNELS, FieldId as F, Format, Inline, Inst, Source, WindowFields};
 
 use super::field::{differing, with};
 use super::syntax::{
     DATA_FORMATS, DST_SELS, ELEMENTS, FIRST_RETURNING, INLINE, LINE, MASKED, OMODS, PREDICATES, QUEUE,
-    QUEUES, SATURATE, SWIZZLE, SWIZZLES, WINDOWS,
+    QUEUES, SATURATE, SWIZZLE, SWIZZLES, windows,
 };
 use super::{Word, literal};
 
@@ -28,8 +28,10 @@ pub fn print(out: &mut impl Write, word: &Word) -> fmt::Result {
         Format::Cf => printer.control()?,
         Format::CfAlu => printer.alu_clause()?,
         Format::Rat => printer.rat()?,
-        Format::Op2 | Format::Op3 | Format::Lds => printer.slot()?,
+        Format::Op2 | Format::Op2ExecuteMask | Format::Op3 | Format::Lds => printer.slot()?,
         Format::Vtx => printer.fetch()?,
+        // Formats without operands of their own: the fields below say everything.
+        _ => printer.name()?,
     }
     let said = printer.said;
     for (id, value) in differing(inst, &said) {
@@ -80,7 +82,7 @@ impl<W: Write> Printer<'_, W> {
         self.name()?;
         let (count, address) = (self.take(F::Count), self.take(F::Addr));
         write!(self.out, " {count}, @{address}")?;
-        for (index, [bank, mode, line]) in WINDOWS.into_iter().enumerate() {
+        for (index, &WindowFields { bank, mode, line, .. }) in windows() {
             write!(self.out, ", KC{index}[")?;
             let lines = self.inst.get(mode);
             if lines == 1 || lines == 2 {

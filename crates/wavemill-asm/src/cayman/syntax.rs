@@ -1,6 +1,6 @@
 //! Words that printer and parser share.
 
-use wavemill_isa::cayman::{FieldId, Format};
+use wavemill_isa::cayman::{FieldId, Format, WINDOW_FIELDS, WindowFields};
 
 /// After a mnemonic: the result is clamped.
 pub(super) const SATURATE: &str = "_SAT";
@@ -31,11 +31,10 @@ pub(super) const ELEMENTS: [char; 8] = ['X', 'Y', 'Z', 'W', '0', '1', '?', '_'];
 /// The fields that hold these values.
 pub(super) const DST_SELS: [FieldId; 4] =
     [FieldId::DstSelX, FieldId::DstSelY, FieldId::DstSelZ, FieldId::DstSelW];
-/// Windows of constants: bank, mode and first line.
-pub(super) const WINDOWS: [[FieldId; 3]; 2] = [
-    [FieldId::KcacheBank0, FieldId::KcacheMode0, FieldId::KcacheAddr0],
-    [FieldId::KcacheBank1, FieldId::KcacheMode1, FieldId::KcacheAddr1],
-];
+/// The windows of constants that a word has without ALU_EXTENDED.
+pub(super) fn windows() -> impl Iterator<Item = (usize, &'static WindowFields)> {
+    WINDOW_FIELDS.iter().take(2).enumerate()
+}
 /// Constants per line.
 pub(super) const LINE: u32 = 16;
 

@@ -261,7 +261,7 @@ fn errors() -> Result<(), Failed> {
         (
             "MEM_RAT_CACHELESS T0.X, T1.X",
             "T0.X",
-            "expected the operation of the access, as in `MEM_RAT_CACHELESS STORE_DWORD`, found `T0.X`",
+            "expected the operation of the access, as in `MEM_RAT_CACHELESS NOP`, found `T0.X`",
         ),
         (
             "MEM_RAT_CACHELESS STORE_DWORD T0.YX, T1.X",

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::decode::{DecodeError, decode_slot};
 use super::inst::Inst;
-use super::vocabulary::FieldId;
+use super::vocabulary::{FieldId, Format};
 
 /// A group: its slots by channel, and the literals after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,28 @@ pub struct Group {
     pub literals: [u32; 4],
     /// Bytes of slots and literals.
     pub size: usize,
+}
+
+/// The two literals that address the direct reads of LDS in a group (HD 6900 ISA 7.3.1). Their fields
+/// are those of [`Format::LdsDirect`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectRead([u32; 2]);
+
+impl DirectRead {
+    /// The value of a field; `None` if the literals have no field with this name.
+    pub fn field(&self, id: FieldId) -> Option<u32> {
+        let word = u128::from(self.0[0]) | u128::from(self.0[1]) << 32;
+        Format::LdsDirect.field(id).map(|field| field.get(word))
+    }
+}
+
+impl Group {
+    /// The address of the group's direct reads of LDS; `None` if it has none.
+    pub fn direct_read(&self) -> Option<DirectRead> {
+        let reads = |slot: &Inst| slot.sources().any(|(.., source)| source.is_direct_read());
+        let [first, second, ..] = self.literals;
+        self.slots.iter().flatten().any(reads).then_some(DirectRead([first, second]))
+    }
 }
 
 /// Why bytes are not a group. `at` is the byte offset of the slot at fault.
@@ -33,6 +55,15 @@ pub enum GroupError {
         /// The byte offset.
         at: usize,
     },
+}
+
+impl GroupError {
+    /// The byte offset of the slot at fault, from the start of the group.
+    pub const fn at(&self) -> usize {
+        match self {
+            GroupError::Slot { at, .. } | GroupError::Order { at } => *at,
+        }
+    }
 }
 
 impl fmt::Display for GroupError {

@@ -64,7 +64,7 @@ impl Inst {
         let row = op.row();
         let mut word = 0;
         for field in row.format.fields() {
-            let value = if field.id == row.format.opcode() {
+            let value = if Some(field.id) == row.format.opcode() {
                 u32::from(row.code)
             } else if Some(field.id) == row.format.sub_opcode() {
                 u32::from(row.sub_code)
@@ -86,9 +86,16 @@ impl Inst {
         self.op.row()
     }
 
-    /// The format of the word.
+    /// The format of the word: that of its row, except that UPDATE_EXEC_MASK of an instruction that
+    /// computes a predicate or kills gives OMOD another meaning (HD 6900 ISA 9.2,
+    /// ALU_WORD1_OP2_EXECUTE_MASK).
     pub fn format(&self) -> Format {
-        self.row().format
+        let row = self.row();
+        if row.format != Format::Op2 || !row.updates_masks() {
+            return row.format;
+        }
+        let update = row.format.field(FieldId::UpdateExecMask).map_or(0, |field| field.get(self.word));
+        if update == 0 { row.format } else { Format::Op2ExecuteMask }
     }
 
     /// Bytes of the word.
@@ -122,10 +129,10 @@ impl Inst {
     /// [`FieldError`]: there is no such field, it is the opcode, or the value does not fit.
     pub fn with(self, id: FieldId, value: u32) -> Result<Inst, FieldError> {
         let format = self.format();
-        if id == format.opcode() || Some(id) == format.sub_opcode() {
+        let field = format.field(id).ok_or(FieldError::NoField { field: id, format })?;
+        if field.fixed || Some(id) == format.opcode() || Some(id) == format.sub_opcode() {
             return Err(FieldError::Opcode { field: id });
         }
-        let field = format.field(id).ok_or(FieldError::NoField { field: id, format })?;
         if value > field.max() {
             return Err(FieldError::TooLarge { field: id, value, max: field.max() });
         }

@@ -60,6 +60,8 @@ pub enum Source {
 /// The manual prints 144 as the first code of window 1 in 4.6; its table in 9.2 and LLVM say 160.
 const WINDOWS: [u16; 4] = [128, 160, 256, 288];
 const FIRST_QUEUE: u16 = 219;
+/// LDS_DIRECT_A and LDS_DIRECT_B.
+const DIRECT_READS: [u16; 2] = [223, 224];
 const FIRST_INLINE: u16 = 248;
 const LITERAL: u16 = 253;
 const PREVIOUS_VECTOR: u16 = 254;
@@ -88,6 +90,30 @@ impl Source {
         }
     }
 
+    /// Whether the manual lists the code (HD 6900 ISA 9.2, ALU_WORD0). It does not list the parameters
+    /// of interpolations, which Mesa and LLVM give the codes from 448 on.
+    pub fn is_listed(self) -> bool {
+        match self {
+            Source::Other(select, _) => matches!(select, 217..=225 | 227..=238 | 240..=247 | 448..=480),
+            _ => true,
+        }
+    }
+
+    /// Whether it is a direct read of LDS (HD 6900 ISA 7.3.1).
+    pub fn is_direct_read(self) -> bool {
+        self.direct_read().is_some()
+    }
+
+    /// The number of a direct read of LDS: 0 for LDS_DIRECT_A, 1 for LDS_DIRECT_B.
+    pub fn direct_read(self) -> Option<u8> {
+        match self {
+            Source::Other(select, _) => {
+                DIRECT_READS.iter().position(|code| *code == select).map(|number| number as u8)
+            }
+            _ => None,
+        }
+    }
+
     /// Its code and its channel; the channel is 0 for sources without one. `None` if no code has
     /// this meaning.
     pub fn code(self) -> Option<(u32, u32)> {
@@ -106,6 +132,47 @@ impl Source {
         (channel < 4).then_some((select.into(), channel.into()))
     }
 }
+
+/// The fields of a window of constants in the words that start ALU clauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowFields {
+    /// The constant buffer.
+    pub bank: FieldId,
+    /// How many lines are locked.
+    pub mode: FieldId,
+    /// The first line.
+    pub line: FieldId,
+    /// The index register that is added to the constant buffer.
+    pub index: FieldId,
+}
+
+/// The windows. Only ALU_EXTENDED has the fields of the last two, and indices.
+pub const WINDOW_FIELDS: [WindowFields; 4] = [
+    WindowFields {
+        bank: FieldId::KcacheBank0,
+        mode: FieldId::KcacheMode0,
+        line: FieldId::KcacheAddr0,
+        index: FieldId::KcacheBankIndexMode0,
+    },
+    WindowFields {
+        bank: FieldId::KcacheBank1,
+        mode: FieldId::KcacheMode1,
+        line: FieldId::KcacheAddr1,
+        index: FieldId::KcacheBankIndexMode1,
+    },
+    WindowFields {
+        bank: FieldId::KcacheBank2,
+        mode: FieldId::KcacheMode2,
+        line: FieldId::KcacheAddr2,
+        index: FieldId::KcacheBankIndexMode2,
+    },
+    WindowFields {
+        bank: FieldId::KcacheBank3,
+        mode: FieldId::KcacheMode3,
+        line: FieldId::KcacheAddr3,
+        index: FieldId::KcacheBankIndexMode3,
+    },
+];
 
 /// The fields of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,10 +229,12 @@ impl Inst {
     }
 
     /// The number of literal pairs that the slot needs in its group. Every source field counts,
-    /// even one that the row does not use (HD 6900 ISA 4.7.1).
+    /// even one that the row does not use (HD 6900 ISA 4.7.1). A direct read of LDS takes its
+    /// address from the first pair (HD 6900 ISA 9.2, ALU_WORD1_LDS_DIRECT_LITERAL_LO).
     pub fn literal_pairs(&self) -> usize {
-        let pairs = SourceField::ALL.iter().filter_map(|field| match field.of(self) {
-            Some(Source::Literal(channel)) => Some(1 + usize::from(channel) / 2),
+        let pairs = SourceField::ALL.iter().filter_map(|field| match field.of(self)? {
+            Source::Literal(channel) => Some(1 + usize::from(channel) / 2),
+            source if source.is_direct_read() => Some(1),
             _ => None,
         });
         pairs.max().unwrap_or(0)

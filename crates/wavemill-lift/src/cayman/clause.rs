@@ -3,7 +3,7 @@
 use wavemill_isa::cayman::{FieldId as F, Group, Inst, Op, decode_fetch, decode_group};
 
 use super::Position;
-use super::lifter::{ILLEGAL, Lifter, Refused, Then};
+use super::lifter::{ILLEGAL, Lifter, Refused, Then, UNSUPPORTED};
 use super::queue::Queues;
 
 /// Bytes of the longest group: four slots and two pairs of literals.
@@ -41,9 +41,13 @@ impl Lifter<'_, '_> {
                 let count = self.read(address, &mut bytes);
                 let inst = decode_fetch(&bytes[..count])?;
                 self.cover(address, inst.size());
-                self.vertex_fetch(&inst)?;
+                match inst.op() {
+                    Op::VtxRead => self.vertex_fetch(&inst)?,
+                    _ => return Err(UNSUPPORTED),
+                }
                 1
             }
+            _ if control.row().clause().is_some() => return Err(UNSUPPORTED),
             _ => return Err(ILLEGAL),
         };
         let behind = usize::from(word) + taken;

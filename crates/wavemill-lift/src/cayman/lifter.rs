@@ -22,8 +22,7 @@ impl From<DecodeError> for Refused {
     fn from(error: DecodeError) -> Refused {
         match error {
             DecodeError::Truncated { .. } => Refused(FaultKind::NoCode),
-            // The rows do not cover every instruction yet.
-            DecodeError::Unknown { .. } => UNSUPPORTED,
+            DecodeError::Unknown { .. } => ILLEGAL,
         }
     }
 }
@@ -109,7 +108,7 @@ impl Lifter<'_, '_> {
 
     /// Lifts the instruction at a position.
     fn instruction(&mut self, at: Position) -> Result<Then, Refused> {
-        let mut bytes = [0; 8];
+        let mut bytes = [0; 16];
         let count = self.read(at.control, &mut bytes);
         let control = decode_control(&bytes[..count])?;
         match at.word {

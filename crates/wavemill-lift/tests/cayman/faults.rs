@@ -19,8 +19,9 @@ fn faults_have_positions() {
     use FaultKind::{IllegalInstruction as Illegal, NoCode, Unsupported};
     let clause = |word| Position { control: CODE, word: Some(word) }.number();
     for (source, position, kind, value) in [
-        // MEM_RAT ATOMIC_ADD has no row.
+        // MEM_RAT ADD_RTN has no meaning yet. RAT_INST 2 is reserved.
         (".quad 0x9580f0000000a270\n", CODE, Unsupported, 5),
+        (".quad 0x9580f0000000a020\n", CODE, Illegal, 5),
         // The program ends without an end, before its clause, and in a group.
         ("ALU 0, @4\n", clause(0), NoCode, 5),
         ("ALU 0, @1\n.long 0\n", clause(0), NoCode, 5),

@@ -15,7 +15,11 @@ fn program(inst: &Inst) -> Vec<u8> {
     if format.is_control() {
         return bytes[..size].to_vec();
     }
-    let call = Inst::new(if format.is_alu() { Op::Alu } else { Op::Tex });
+    let call = Inst::new(match format {
+        _ if format.is_alu() => Op::Alu,
+        _ if format.is_gds() => Op::Gds,
+        _ => Op::Tex,
+    });
     let call = call.with(FieldId::Addr, 2).expect("it fits");
     let mut all = call.encode().0[..8].to_vec();
     all.extend([0; 8]);

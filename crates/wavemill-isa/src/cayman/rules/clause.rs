@@ -1,0 +1,229 @@
+//! Rules of clauses, and of programs as a whole.
+
+use core::ops::Range;
+
+use super::{BrokenProgramRule, BrokenRule, Rule};
+use crate::cayman::group::Group;
+use crate::cayman::inst::Inst;
+use crate::cayman::program::{Clause, Content, Item, Program};
+use crate::cayman::row::Op;
+use crate::cayman::source::{Source, WINDOW_FIELDS};
+use crate::cayman::vocabulary::{Address, FieldId as F, Flag, Format, Stage};
+
+/// Words that reactivate the threads of the stack's top.
+const REACTIVATIONS: [Op; 4] =
+    [Op::Reactivate, Op::ReactivateWqm, Op::AluReactivateBefore, Op::AluExtendedAluReactivateBefore];
+
+impl Program {
+    /// The items of a clause, in the order of their addresses.
+    pub fn items_of(&self, clause: &Clause) -> &[Item] {
+        let Range { start, end } = clause.range;
+        let first = self.items.partition_point(|item| item.range.start < start);
+        let last = self.items.partition_point(|item| item.range.start < end);
+        let items = self.items.get(first..last).unwrap_or_default();
+        // Behind an error, the words of the clause are not its items.
+        let mut at = start;
+        let fits = items.iter().take_while(|item| {
+            let fits =
+                item.range.start == at && matches!(item.content, Content::Group(_) | Content::Fetch(_));
+            at = item.range.end;
+            fits
+        });
+        let count = fits.count();
+        items.get(..count).unwrap_or_default()
+    }
+
+    /// The control flow word at an offset.
+    pub fn control_at(&self, at: usize) -> Option<&Inst> {
+        let index = self.items.binary_search_by_key(&at, |item| item.range.start).ok()?;
+        match &self.items.get(index)?.content {
+            Content::Control(inst) => Some(inst),
+            _ => None,
+        }
+    }
+
+    /// The rules that the program breaks: those of its words and groups, and those of its clauses,
+    /// in the order of addresses.
+    pub fn broken_rules(&self) -> Vec<BrokenProgramRule> {
+        self.all_broken(None)
+    }
+
+    /// As [`Program::broken_rules`], with the rules of a stage.
+    pub fn broken_rules_in(&self, stage: Stage) -> Vec<BrokenProgramRule> {
+        self.all_broken(Some(stage))
+    }
+
+    fn all_broken(&self, stage: Option<Stage>) -> Vec<BrokenProgramRule> {
+        let mut all = Vec::new();
+        let surroundings = self.surroundings();
+        for (index, item) in self.items.iter().enumerate() {
+            if let Content::Control(inst) = &item.content {
+                let at = item.range.start;
+                let mut own = inst.broken_rules();
+                own.extend(stage.into_iter().flat_map(|stage| inst.broken_stage(stage)));
+                let inside = surroundings.get(index).copied().unwrap_or_default();
+                if inside.a_loop && REACTIVATIONS.contains(&inst.op()) {
+                    own.push(BrokenRule::of(Rule::ReactivationInLoop));
+                }
+                let place = |broken| BrokenProgramRule { at, clause: None, number: None, broken };
+                all.extend(own.into_iter().map(place));
+            }
+        }
+        let in_branch = |at: &usize| {
+            let index = self.items.binary_search_by_key(at, |item| item.range.start).ok();
+            index.and_then(|index| surroundings.get(index)).is_some_and(|inside| inside.a_branch)
+        };
+        for (number, clause) in self.clauses.iter().enumerate() {
+            let is_branch = clause.callers.iter().any(in_branch);
+            self.broken_in(number, clause, is_branch, stage, &mut all);
+        }
+        all.sort_by_key(|broken| broken.at);
+        all
+    }
+
+    fn broken_in(
+        &self,
+        clause: usize,
+        of: &Clause,
+        is_branch: bool,
+        stage: Option<Stage>,
+        all: &mut Vec<BrokenProgramRule>,
+    ) {
+        let items = self.items_of(of);
+        let callers: Vec<&Inst> = of.callers.iter().filter_map(|at| self.control_at(*at)).collect();
+        let mut state = State::default();
+        let mut before: Option<&Group> = None;
+        for (number, item) in items.iter().enumerate() {
+            let mut broken = Vec::new();
+            // Words that clauses share are reported in the first of them.
+            let is_own = item.clause == Some(clause);
+            match &item.content {
+                Content::Group(group) => {
+                    if is_own {
+                        broken.extend(group.broken_rules());
+                        let slots = group.slots.iter().flatten();
+                        let of_stage = |slot: &Inst| stage.map(|stage| slot.broken_stage(stage));
+                        broken.extend(slots.filter_map(of_stage).flatten());
+                    }
+                    if is_branch {
+                        barriers(group, &mut broken);
+                    }
+                    state.group(group, &mut broken);
+                    for caller in &callers {
+                        windows(caller, group, &mut broken);
+                    }
+                    if let Some(before) = before {
+                        hazards(before, group, &mut broken);
+                    }
+                    if number + 1 < items.len() {
+                        early_kills(group, &mut broken);
+                    }
+                    before = Some(group);
+                }
+                Content::Fetch(inst) if is_own => {
+                    broken.extend(inst.broken_rules());
+                    broken.extend(stage.into_iter().flat_map(|stage| inst.broken_stage(stage)));
+                }
+                _ => {}
+            }
+            let (at, number) = (item.range.start, Some(number));
+            all.extend(broken.into_iter().map(|broken| BrokenProgramRule {
+                at,
+                clause: Some(clause),
+                number,
+                broken,
+            }));
+        }
+        if let Some(last) =
+            items.last().filter(|last| of.kind == Address::AluClause && last.range.end == of.range.end)
+        {
+            for (queue, entries) in state.queues.into_iter().enumerate().filter(|(_, entries)| *entries > 0) {
+                let rule = Rule::QueueLeft { queue: queue as u8, entries };
+                let (at, number) = (last.range.start, Some(items.len() - 1));
+                all.push(BrokenProgramRule {
+                    at,
+                    clause: Some(clause),
+                    number,
+                    broken: BrokenRule::of(rule),
+                });
+            }
+        }
+    }
+}
+
+/// What groups of a clause leave to those after them.
+#[derive(Default)]
+struct State {
+    /// Whether AR has a value.
+    has_index: bool,
+    /// The entries of the LDS queues A and B.
+    queues: [usize; 2],
+}
+
+impl State {
+    fn group(&mut self, group: &Group, broken: &mut Vec<BrokenRule>) {
+        let slots = || group.slots.iter().flatten();
+        let mut pops = false;
+        for slot in slots() {
+            let channel = slot.get(F::DstChan) as u8;
+            if slot.uses_ar() && !self.has_index {
+                broken.push(BrokenRule::slot(Rule::IndexBeforeMova, channel));
+            }
+            for (_, field, source) in slot.sources() {
+                let Source::Queue(queue, pop) = source else { continue };
+                pops |= pop;
+                if self.queues[usize::from(queue & 1)] == 0 {
+                    broken.push(BrokenRule::source(Rule::EmptyQueue { queue }, channel, field));
+                }
+            }
+        }
+        // A pop takes the heads of both queues, at the end of the group (HD 6900 ISA 9.2).
+        if pops {
+            self.queues = self.queues.map(|entries| entries.saturating_sub(1));
+        }
+        for slot in slots() {
+            self.queues[0] += usize::from(slot.row().has(Flag::PushesA));
+            self.queues[1] += usize::from(slot.row().has(Flag::PushesB));
+            // MOVA_DST 0 is AR.X.
+            self.has_index |= slot.format() == Format::Op2Mova && slot.get(F::MovaDst) == 0;
+        }
+    }
+}
+
+/// Constants outside of the lines that a control flow word locks.
+fn windows(control: &Inst, group: &Group, broken: &mut Vec<BrokenRule>) {
+    for slot in group.slots.iter().flatten() {
+        for (_, field, source) in slot.sources() {
+            let Source::Constant(window, number, _) = source else { continue };
+            // An index is added when the code runs.
+            let number = if slot.bit(field.relative) { 0 } else { number };
+            // KCACHE_NOP, LOCK_1, LOCK_2, LOCK_LOOP_INDEX; 16 constants to a line.
+            let mode = WINDOW_FIELDS.get(usize::from(window)).map_or(0, |fields| control.get(fields.mode));
+            let locked = [0, 16, 32, 32][mode as usize & 3];
+            if number >= locked {
+                let rule = Rule::Window { window, number, locked };
+                broken.push(BrokenRule::source(rule, slot.get(F::DstChan) as u8, field));
+            }
+        }
+    }
+}
+
+/// Reads of registers that the group before may have written through AR, or by AR of those that it
+/// wrote (HD 6900 ISA 4.11).
+fn hazards(before: &Group, group: &Group, broken: &mut Vec<BrokenRule>) {
+    for (register, by_ar, slot, field) in group.register_reads() {
+        if before.register_writes().any(|(_, written_by_ar)| written_by_ar != by_ar) {
+            broken.push(BrokenRule::source(Rule::IndexHazard { register }, slot, field));
+        }
+    }
+}
+
+fn early_kills(group: &Group, broken: &mut Vec<BrokenRule>) {
+    let kills = group.slots.iter().flatten().filter(|slot| slot.row().has(Flag::Kill));
+    broken.extend(kills.map(|slot| BrokenRule::slot(Rule::KillBeforeEnd, slot.get(F::DstChan) as u8)));
+}
+
+fn barriers(group: &Group, broken: &mut Vec<BrokenRule>) {
+    let barriers = group.slots.iter().flatten().filter(|slot| slot.op() == Op::GroupBarrier);
+    broken.extend(barriers.map(|slot| BrokenRule::slot(Rule::BarrierInBranch, slot.get(F::DstChan) as u8)));
+}
