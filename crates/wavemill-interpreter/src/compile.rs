@@ -602,7 +602,10 @@ impl<'a> Compiler<'a> {
                 h.imm = imm;
                 self.ops.push(h);
             }
-            Op::Float(..) | Op::FloatCmp(..) | Op::FloatClass(_) | Op::Cvt(_) => self.float(inst)?,
+            Op::IntSelect(pred, ty) => self.int_select(inst, pred, ty)?,
+            Op::Float(..) | Op::FloatCmp(..) | Op::FloatSelect(..) | Op::FloatClass(_) | Op::Cvt(_) => {
+                self.float(inst)?
+            }
             Op::FormatCvt(cvt) => self.format_cvt(inst, cvt)?,
         }
         Ok(())

@@ -15,6 +15,7 @@ mod precise_faults;
 mod read_only;
 mod scalar_registers;
 mod schedule;
+mod select;
 mod strict;
 mod synchronization;
 mod tearing;

@@ -62,13 +62,13 @@ impl fmt::Display for OpName {
         let name = self.0.signature().name;
         match self.0 {
             Op::Scalar(_, w) => write!(f, "s.{name}{}", width(w)),
-            Op::ScalarCmp(p, t) | Op::IntCmp(p, t) => {
+            Op::ScalarCmp(p, t) | Op::IntCmp(p, t) | Op::IntSelect(p, t) => {
                 write!(f, "{name}.")?;
                 lower(f, &p)?;
                 write!(f, ".{}", int(t))
             }
             Op::Float(_, t) | Op::FloatClass(t) => write!(f, "{name}.{}", float(t)),
-            Op::FloatCmp(p, t) => {
+            Op::FloatCmp(p, t) | Op::FloatSelect(p, t) => {
                 write!(f, "{name}.")?;
                 lower(f, &p)?;
                 write!(f, ".{}", float(t))

@@ -13,7 +13,7 @@ use crate::simd::{CHUNK, Simd};
 
 /// A comparison of the vector hardware. All predicates are one of these, possibly negated or with
 /// operands exchanged.
-trait Relation: 'static {
+pub(crate) trait Relation: 'static {
     /// Mask of the lanes of a chunk where it holds.
     ///
     /// # Safety
@@ -25,7 +25,7 @@ trait Relation: 'static {
 
 macro_rules! relations {
     ($($name:ident |$a:ident, $b:ident| $single:expr, $double:expr;)*) => {$(
-        struct $name;
+        pub(crate) struct $name;
         impl Relation for $name {
             #[inline(always)]
             unsafe fn single<S: Simd>($a: S::V, $b: S::V) -> u32 {
@@ -49,7 +49,7 @@ relations! {
 }
 
 /// Flag in the immediate, in addition to the modifiers: the result is negated.
-const NOT: i32 = 1 << 8;
+pub(crate) const NOT: i32 = 1 << 8;
 
 /// All bits if the immediate has [`NOT`].
 #[inline(always)]

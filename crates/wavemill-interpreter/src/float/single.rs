@@ -60,14 +60,14 @@ const fn flip(mods: i32) -> u32 {
 
 /// Sign-bit modifiers of the sources, from the immediate.
 #[derive(Clone, Copy)]
-pub(super) struct Signs<S: Simd> {
+pub(crate) struct Signs<S: Simd> {
     keep: [S::V; 3],
     flip: [S::V; 3],
 }
 
 impl<S: Simd> Signs<S> {
     #[inline(always)]
-    pub(super) unsafe fn new(imm: i32) -> Self {
+    pub(crate) unsafe fn new(imm: i32) -> Self {
         // SAFETY: the contract of `Simd`.
         unsafe {
             Signs {
@@ -78,7 +78,7 @@ impl<S: Simd> Signs<S> {
     }
 
     #[inline(always)]
-    pub(super) unsafe fn apply(&self, i: usize, a: S::V) -> S::V {
+    pub(crate) unsafe fn apply(&self, i: usize, a: S::V) -> S::V {
         // SAFETY: the contract of `Simd`.
         unsafe { S::xor(S::and(a, self.keep[i]), self.flip[i]) }
     }
@@ -87,15 +87,15 @@ impl<S: Simd> Signs<S> {
 /// The sources of a row operation. Its functions are methods: closures might be compiled without the tier's
 /// instructions.
 #[derive(Clone, Copy)]
-pub(super) struct Operands<S: Simd> {
-    pub(super) sources: [Source<S>; 3],
-    pub(super) signs: Signs<S>,
+pub(crate) struct Operands<S: Simd> {
+    pub(crate) sources: [Source<S>; 3],
+    pub(crate) signs: Signs<S>,
 }
 
 impl<S: Simd> Operands<S> {
     /// Chunk `i` of source `n` of an operation that reads `count`, with its modifiers.
     #[inline(always)]
-    pub(super) unsafe fn get<const SHAPE: u8, const MODS: bool, const FLUSH: bool>(
+    pub(crate) unsafe fn get<const SHAPE: u8, const MODS: bool, const FLUSH: bool>(
         &self,
         n: usize,
         count: usize,

@@ -161,12 +161,27 @@ operations! {
     Int(op: IntOp) = op.signature();
     /// Varying integer comparison into the mask `dst[0]`: bit = active and predicate.
     IntCmp(_pred: CmpPred, ty: IntType) = line("cmp", &[Value::int(ty), Value::int(ty)], &[MASK], Effects::NONE);
+    /// Varying integer comparison that selects: `dst[0]` = `src2` where the predicate of `src0` and
+    /// `src1` holds, else `src3`; the mask `dst[1]`: bit = active and predicate. The type has 32
+    /// bits. The values are copied, so floats as values keep their bits.
+    IntSelect(_pred: CmpPred, ty: IntType) =
+        line("select", &[Value::int(ty), Value::int(ty), B32, B32], &[B32, MASK], Effects::NONE);
     /// Varying float operation; unsupported on a type that it is not defined for. In a mask as the
     /// second result, the bits of lanes that are not computed are 0.
     Float(op: FloatOp, ty: FloatType) = op.signature(Value::Float(ty));
     /// Varying float comparison into the mask `dst[0]`: bit = active and predicate. With `imm` 1,
     /// quiet NaNs raise the exception "invalid", too.
     FloatCmp(_pred: CmpPred, ty: FloatType) = line("cmp", &[Value::Float(ty), Value::Float(ty)], &[MASK], Effects::NONE);
+    /// Varying float comparison that selects: `dst[0]` = `src2` where the predicate of `src0` and
+    /// `src1` holds, else `src3`; the mask `dst[1]`: bit = active and predicate. The type is f32 or
+    /// f64. The values are copied: without modifiers, denormals and NaNs stay as they are, and so do
+    /// integers. There are no modifiers of `src3`.
+    FloatSelect(_pred: CmpPred, ty: FloatType) = line(
+        "select",
+        &[Value::Float(ty), Value::Float(ty), Value::Float(ty), Value::Float(ty)],
+        &[Value::Float(ty), MASK],
+        Effects::NONE,
+    );
     /// Test of `src0` against the class mask `src1` into the mask `dst[0]`.
     FloatClass(ty: FloatType) = line("class", &[Value::Float(ty), B32], &[MASK], Effects::NONE);
     /// Varying conversion. A conversion to integers raises the exception "inexact" only with `imm`
@@ -487,6 +502,8 @@ impl Op {
             | Op::BufferStore(MemType::Dwords(n), _) => matches!(n, 1..=4),
             Op::BufferLoadTexel(texel, _) | Op::BufferStoreTexel(texel, _) => texel.is_defined(),
             Op::Transpose(bits) => matches!(bits, 4 | 6 | 8 | 16),
+            Op::IntSelect(_, ty) => matches!(ty, IntType::I32 | IntType::U32),
+            Op::FloatSelect(_, ty) => matches!(ty, FloatType::F32 | FloatType::F64),
             Op::Counter(_, space) => matches!(space, Space::Lds | Space::Gds),
             Op::MoveRelSource(_, cells) | Op::MoveRelDest(_, cells) => cells.end.0 <= Uni::COUNT,
             Op::Matrix(matrix) => matrix.is_defined(),
@@ -498,7 +515,7 @@ impl Op {
     /// Whether the operation raises floating-point exceptions.
     #[must_use]
     pub const fn raises(self) -> bool {
-        matches!(self, Op::Float(..) | Op::FloatCmp(..) | Op::Cvt(_))
+        matches!(self, Op::Float(..) | Op::FloatCmp(..) | Op::FloatSelect(..) | Op::Cvt(_))
     }
 
     /// Whether the operation works on both halves of its cells, so that source selects name halves.
