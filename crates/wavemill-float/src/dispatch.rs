@@ -4,7 +4,7 @@ use wavemill_ir::{FloatOp, FloatType, FpEnv};
 
 use crate::exceptions::{Exceptions, raise, watched};
 use crate::format::{F16, F32, F64, Format};
-use crate::{arith, cube, division, elementary, integral, minmax, mixed, trig_preop};
+use crate::{arith, cube, division, elementary, integral, minmax, mixed, special, trig_preop};
 
 /// A scalar operation: up to three sources and the result as bit patterns in the low bits of a `u64`. Source bits
 /// above the operation's width are ignored, result bits above it are zero, sources beyond its arity do not matter.
@@ -111,6 +111,19 @@ pub fn float_function(op: FloatOp, ty: FloatType) -> Option<LaneFunction> {
         FloatOp::Fma => generic!(arith::fma),
         FloatOp::Mad => generic!(arith::mad),
         FloatOp::MadLegacy => generic!(arith::mad_legacy),
+        FloatOp::MulAdd => generic!(arith::mul_add),
+        FloatOp::MulAddLegacy => generic!(arith::mul_add_legacy),
+        FloatOp::MulAddWide => (ty == FloatType::F32).then_some(mixed::mul_add_wide as LaneFunction),
+        FloatOp::MulAddWideLegacy => {
+            (ty == FloatType::F32).then_some(mixed::mul_add_wide_legacy as LaneFunction)
+        }
+        FloatOp::MinSelect => generic!(minmax::min_select),
+        FloatOp::MaxSelect => generic!(minmax::max_select),
+        FloatOp::MinNumber => generic!(minmax::min_number),
+        FloatOp::MaxNumber => generic!(minmax::max_number),
+        FloatOp::InfinityToMax => generic!(special::infinity_to_max),
+        FloatOp::InfinityToZero => generic!(special::infinity_to_zero),
+        FloatOp::NanToInfinity => generic!(special::nan_to_infinity),
         FloatOp::Min => generic!(minmax::min),
         FloatOp::Max => generic!(minmax::max),
         FloatOp::Min3 => generic!(minmax::min3),

@@ -6,6 +6,7 @@ mod buffers;
 mod common;
 mod float_operations;
 mod global_chunks;
+mod indexed_rows;
 mod integer_operations;
 mod invariants;
 mod lds;

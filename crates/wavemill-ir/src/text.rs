@@ -87,6 +87,9 @@ impl fmt::Display for OpName {
             | Op::ScalarBufferStore(n)
             | Op::IndexedRead(n)
             | Op::IndexedWrite(n) => write!(f, "{name}.b{}", bits(n)),
+            Op::LaneIndexedRead(rows) | Op::LaneIndexedWrite(rows) => {
+                write!(f, "{name}.{:?}..{:?}.x{}", rows.first, rows.end, rows.stride)
+            }
             Op::Load(s, t) | Op::Store(s, t) => write!(f, "{name}.{}.{}", space(s), mem(t)),
             Op::Atomic(op, s, w) => write!(f, "{name}.{}.{}{}", space(s), op.name(), width(w)),
             Op::ScalarAtomic(op, w) | Op::ScalarBufferAtomic(op, w) => {

@@ -25,6 +25,8 @@ pub(crate) fn is_unsupported(inst: &Inst, counts: RegisterCounts) -> bool {
         Op::Atomic(_, Space::Scratch, _) => true,
         Op::IndexedRead(_) => indexed::has_no_bank(inst.src[0], counts.rows),
         Op::IndexedWrite(_) => indexed::has_no_bank(inst.dst[0], counts.rows),
+        Op::LaneIndexedRead(_) => indexed::has_no_bank(inst.src[0], counts.rows),
+        Op::LaneIndexedWrite(_) => indexed::has_no_bank(inst.dst[0], counts.rows),
         _ => false,
     }
 }
@@ -78,6 +80,8 @@ impl State<'_> {
             Op::MoveRelDest(width, cells) => self.move_rel_dest(inst, width, cells),
             Op::IndexedRead(count) => self.indexed_read(inst, count),
             Op::IndexedWrite(count) => self.indexed_write(inst, count),
+            Op::LaneIndexedRead(rows) => self.lane_indexed_read(inst, rows),
+            Op::LaneIndexedWrite(rows) => self.lane_indexed_write(inst, rows),
         }
         self.lost = self.regs.counts().lacking_result(inst).or(self.lost);
         Ok(())

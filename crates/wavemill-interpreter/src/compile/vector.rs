@@ -1,6 +1,7 @@
 //! Compiles vector operations: the handler that fits the sources, followed by steps for modifiers
 //! of the result.
 
+use wavemill_float::float_function;
 use wavemill_ir::{
     Attrs, CmpPred, FloatOp, FloatType, FormatCvt, Inst, IntOp, IntType, LaneMask, Op, Operand, Row,
     ScalarOp, SrcMods, SubDword, Uni, Width,
@@ -143,6 +144,9 @@ impl Compiler<'_> {
 
     /// A packed f32 operation is two operations on dwords.
     fn two_singles(&mut self, inst: &Inst, op: FloatOp) -> Result<(), Unsupported> {
+        if float_function(op, FloatType::PkF32).is_none() {
+            return Err(Unsupported);
+        }
         let half = |high: bool| {
             let mut one = *inst;
             one.op = Op::Float(op, FloatType::F32);

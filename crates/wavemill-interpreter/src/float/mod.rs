@@ -163,7 +163,7 @@ pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
         Op::Float(FloatOp::DivFmas, FloatType::F32 | FloatType::F64) => (lanes::div_fmas, None, None),
         Op::Float(op, ty) => {
             let fast = match ty {
-                FloatType::F32 => single::fast(op, env, tier),
+                FloatType::F32 => single::fast(op, env, tier).or_else(|| double::fast_wide(op, env, tier)),
                 FloatType::F64 => double::fast(op, env, tier),
                 _ => None,
             };

@@ -4,7 +4,7 @@
 //! - `dst[0]` is the result, `dst[1]` the second result (the flag of a scalar operation, carry or compare mask of a
 //!   varying one); a slot that is [`Operand::None`](crate::Operand::None) is not written.
 //! - `src[0..4]` are the sources in the order of the operation's documentation.
-//! - Shift and rotate amounts are taken modulo the width of the shifted value.
+//! - Shift and rotate amounts are taken modulo the width of the shifted value, unless an operation says otherwise.
 
 /// Declares an enum of operations. Each has a line: its name in the text form of the IR, its
 /// sources and results, and flags, which are methods of [`Signature`]. The documentation above the
@@ -46,7 +46,7 @@ macro_rules! ops {
     };
 }
 
-use crate::{ImageKind, ImageLevel, ImageOp, LanePattern, Uni};
+use crate::{ImageKind, ImageLevel, ImageOp, LanePattern, Row, Uni};
 
 mod convert;
 mod float;
@@ -106,6 +106,41 @@ pub struct CellRange {
     pub first: Uni,
     /// The end of the range, exclusive. The range is shorter if the wave has fewer cells.
     pub end: Uni,
+}
+
+/// Rows that the indices of lanes can reach.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct RowRange {
+    /// First row.
+    pub first: Row,
+    /// The end of the range in the same bank, exclusive. The range is shorter if the wave has fewer
+    /// rows.
+    pub end: Row,
+    /// Rows from one index to the next.
+    pub stride: u8,
+}
+
+impl RowRange {
+    /// Whether the rows are there, in one bank, and the stride is not 0.
+    #[must_use]
+    pub const fn is_defined(self) -> bool {
+        let last = self.end.0.saturating_sub(1);
+        let one_bank = self.first.0 / Row::BANK == last / Row::BANK;
+        self.stride != 0 && self.first.0 <= last && self.end.0 <= Row::TEMP0.0 && one_bank
+    }
+
+    /// Whether a row is one of them.
+    #[must_use]
+    pub fn contains(self, row: Row) -> bool {
+        (self.first..self.end).contains(&row)
+    }
+
+    /// The row that an index from a base leads to if the range lacks it: the first row that is a
+    /// multiple of the stride away from the base.
+    #[must_use]
+    pub const fn fallback(self, base: Row) -> Row {
+        Row(self.first.0 + base.0.saturating_sub(self.first.0) % self.stride as u16)
+    }
 }
 
 /// The signature of an operation with parameters.
@@ -487,6 +522,16 @@ operations! {
     /// active or not. If the wave lacks one of them, none is written.
     IndexedWrite(n: u8) =
         line("indexed_write", &[Value::Bits(n as u16), U32], &[Value::Bits(n as u16)], Effects::NONE).wants_rows();
+    /// A row by an index of each lane: lane `n` of `dst` is lane `n` of the row that is `src1` times
+    /// the stride of the range after `src0`. The index is signed, and the product is exact. If the
+    /// range or the wave lacks the row, the first row of the range counts that is a multiple of the
+    /// stride away from `src0`. `src0` is in the range. Unsupported if the wave has no row of the
+    /// bank.
+    LaneIndexedRead(_rows: RowRange) = line("lane_indexed_read", &[B32, B32], &[B32], Effects::NONE).wants_rows();
+    /// Writes `src0` to a row by an index of each lane, `src1`: to the row that
+    /// [`Op::LaneIndexedRead`] of `dst` reads. If the range or the wave lacks it, the lane writes
+    /// nothing.
+    LaneIndexedWrite(_rows: RowRange) = line("lane_indexed_write", &[B32, B32], &[B32], Effects::NONE);
 }
 
 impl Op {
@@ -506,6 +551,7 @@ impl Op {
             Op::FloatSelect(_, ty) => matches!(ty, FloatType::F32 | FloatType::F64),
             Op::Counter(_, space) => matches!(space, Space::Lds | Space::Gds),
             Op::MoveRelSource(_, cells) | Op::MoveRelDest(_, cells) => cells.end.0 <= Uni::COUNT,
+            Op::LaneIndexedRead(rows) | Op::LaneIndexedWrite(rows) => rows.is_defined(),
             Op::Matrix(matrix) => matrix.is_defined(),
             Op::Image(image) => image.is_defined(),
             _ => true,
