@@ -136,6 +136,7 @@ pub fn int_op(op: IntOp, sources: [u128; 3], lane: u32, imm: i32, clamp: bool) -
         IntOp::MulI24 => i32s.of(signed(a, 24) * signed(b, 24)),
         IntOp::MulHiU24 => u32s.of((unsigned(a, 24) * unsigned(b, 24)) >> 32),
         IntOp::MulHiI24 => u32s.of((signed(a, 24) * signed(b, 24)) >> 32),
+        IntOp::MadU32 => u32s.of(u(a) * u(b) + u(c)),
         IntOp::MadU24 => u32s.of(unsigned(a, 24) * unsigned(b, 24) + u(c)),
         IntOp::MadI24 => i32s.of(signed(a, 24) * signed(b, 24) + i(c)),
         IntOp::MadU32U16 => u32s.of(uh(a) * uh(b) + u(c)),

@@ -17,6 +17,7 @@ mod read_only;
 mod scalar_registers;
 mod schedule;
 mod select;
+mod sequences;
 mod strict;
 mod synchronization;
 mod tearing;

@@ -136,7 +136,7 @@ fn matrix(random: &mut SplitMix64) -> MatrixOp {
 
 /// An access to texels of a format, or of the resource's format.
 fn texels(random: &mut SplitMix64) -> TexelAccess {
-    let data = random.pick(DataFormat::OF_BUFFERS);
+    let data = random.pick(DataFormat::ALL);
     let format = TexelFormat::new(data, random.pick(TexelNumber::ALL));
     let cells = random.pick(&[TexelCells::Dwords, TexelCells::Halves, TexelCells::UpperHalf]);
     let count = if cells == TexelCells::UpperHalf { 1 } else { 1 + random.below(4) as u8 };
@@ -476,8 +476,10 @@ fn instruction(random: &mut SplitMix64, guest: u32) -> Inst {
                 inst.src[0] = Operand::Row(random.pick(&[Row(20), Row(ROWS - 1), Row(ROWS)]))
             }
             Op::IndexedWrite(_) => inst.dst[0] = Operand::Row(Row(19)),
-            Op::LaneIndexedRead(_) => inst.src[0] = Operand::Row(random.pick(&[Row(18), Row(20)])),
-            Op::LaneIndexedWrite(_) => inst.dst[0] = Operand::Row(random.pick(&[Row(18), Row(20)])),
+            Op::LaneIndexedRead(_) => inst.src[0] = Operand::Row(random.pick(&[Row(18), Row(20), Row(ROWS)])),
+            Op::LaneIndexedWrite(_) => {
+                inst.dst[0] = Operand::Row(random.pick(&[Row(18), Row(20), Row(ROWS)]))
+            }
             Op::Lane(LaneOp::Permlane16Swap | LaneOp::Permlane32Swap | LaneOp::Swap)
                 if inst.dst[0] == inst.dst[1] =>
             {

@@ -50,6 +50,8 @@ ops! {
         MulHiU24 = "mulhi.u24" (B32, B32) -> (B32);
         /// Bits 47:32, sign-extended, of the product of signed 24-bit operands.
         MulHiI24 = "mulhi.i24" (B32, B32) -> (B32);
+        /// `src0 * src1 + src2`; with clamp saturating unsigned. A saturated offset is outside of every buffer.
+        MadU32 = "mad.u32" (B32, B32, B32) -> (B32) saturates;
         /// `u24(src0) * u24(src1) + src2`.
         MadU24 = "mad.u24" (B32, B32, B32) -> (B32) saturates;
         /// `i24(src0) * i24(src1) + src2`.
