@@ -103,6 +103,12 @@ pub fn float_function(op: FloatOp, ty: FloatType) -> Option<LaneFunction> {
             (ty == FloatType::F32).then_some((|s, env| $f(s.map(|x| x & 0xffff_ffff), env)) as LaneFunction)
         };
     }
+    /// f32 only, with an f64 among the operands.
+    macro_rules! with_double {
+        ($f:expr) => {
+            (ty == FloatType::F32).then_some($f as LaneFunction)
+        };
+    }
     match op {
         FloatOp::Add => generic!(arith::add),
         FloatOp::Sub => generic!(arith::sub),
@@ -113,10 +119,10 @@ pub fn float_function(op: FloatOp, ty: FloatType) -> Option<LaneFunction> {
         FloatOp::MadLegacy => generic!(arith::mad_legacy),
         FloatOp::MulAdd => generic!(arith::mul_add),
         FloatOp::MulAddLegacy => generic!(arith::mul_add_legacy),
-        FloatOp::MulAddWide => (ty == FloatType::F32).then_some(mixed::mul_add_wide as LaneFunction),
-        FloatOp::MulAddWideLegacy => {
-            (ty == FloatType::F32).then_some(mixed::mul_add_wide_legacy as LaneFunction)
-        }
+        FloatOp::MulAddWide => with_double!(mixed::mul_add_wide),
+        FloatOp::MulAddWideLegacy => with_double!(mixed::mul_add_wide_legacy),
+        FloatOp::MulAddNarrow => with_double!(mixed::mul_add_narrow),
+        FloatOp::MulAddNarrowLegacy => with_double!(mixed::mul_add_narrow_legacy),
         FloatOp::MinSelect => generic!(minmax::min_select),
         FloatOp::MaxSelect => generic!(minmax::max_select),
         FloatOp::MinNumber => generic!(minmax::min_number),

@@ -129,6 +129,16 @@ pub(crate) fn mul_add_wide_legacy([a, b, c]: [u64; 3], env: FpEnv) -> u64 {
     mul_add_wide([a, b, c], env)
 }
 
+/// [`mul_add_wide`], rounded to f32 in the end.
+pub(crate) fn mul_add_narrow(s: [u64; 3], env: FpEnv) -> u64 {
+    convert::<F64, F32>(mul_add_wide(s, env), env)
+}
+
+/// [`mul_add_wide_legacy`], rounded to f32 in the end.
+pub(crate) fn mul_add_narrow_legacy(s: [u64; 3], env: FpEnv) -> u64 {
+    convert::<F64, F32>(mul_add_wide_legacy(s, env), env)
+}
+
 /// The f64 sum of a product and an f64; `nan` is the NaN of the factors, if one is.
 fn wide_sum(x: Value, y: Value, c: u64, nan: Option<u64>, env: FpEnv) -> u64 {
     let env = keeping(env);

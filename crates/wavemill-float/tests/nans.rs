@@ -23,8 +23,8 @@ fn arity(op: FloatOp) -> usize {
         Fma | Mad | MulAdd | Minimum3 | Maximum3 => 3,
         Rcp | RcpIflag | Rsq | Sqrt | Exp2 | Log2 | Sin | Cos | Fract | Trunc | Ceil | Floor | RoundEven
         | FrexpMant | Ldexp => 1,
-        MulAddLegacy | MulAddWide | MulAddWideLegacy | MinSelect | MaxSelect | MinNumber | MaxNumber
-        | InfinityToMax | InfinityToZero | NanToInfinity => 0,
+        MulAddLegacy | MulAddWide | MulAddWideLegacy | MulAddNarrow | MulAddNarrowLegacy | MinSelect
+        | MaxSelect | MinNumber | MaxNumber | InfinityToMax | InfinityToZero | NanToInfinity => 0,
         Sub | MulLegacy | MadLegacy | Min | Max | Min3 | Max3 | Med3 | FrexpExp | DivScale | DivFmas
         | DivFixup | TrigPreop | CubeId | CubeSc | CubeTc | CubeMa | Dot2F16 | Dot2Bf16 | Dot2cBf16
         | FmaMix => 0,

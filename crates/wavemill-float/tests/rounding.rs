@@ -77,7 +77,9 @@ fn expected(op: FloatOp, f: Format, s: [u64; 3], env: FpEnv) -> Option<u64> {
         | FloatOp::DivFmas
         | FloatOp::FmaMix
         | FloatOp::MulAddWide
-        | FloatOp::MulAddWideLegacy => return None,
+        | FloatOp::MulAddWideLegacy
+        | FloatOp::MulAddNarrow
+        | FloatOp::MulAddNarrowLegacy => return None,
     })
 }
 
@@ -252,6 +254,8 @@ fn wide_sums_are_exact_in_all_modes() {
     use wavemill_reference::{F32 as SINGLE, F64 as DOUBLE};
     let plain = float_function(FloatOp::MulAddWide, FloatType::F32).unwrap();
     let legacy = float_function(FloatOp::MulAddWideLegacy, FloatType::F32).unwrap();
+    let narrow = float_function(FloatOp::MulAddNarrow, FloatType::F32).unwrap();
+    let narrow_legacy = float_function(FloatOp::MulAddNarrowLegacy, FloatType::F32).unwrap();
     let mut random = Random::new(33);
     for _ in 0..cases(10_000) {
         let env = environment(&mut random);
@@ -272,6 +276,9 @@ fn wide_sums_are_exact_in_all_modes() {
         let any_zero = factors.iter().any(|s| s & F64::MAGNITUDE == 0);
         let want = if any_zero { wavemill_reference::add(DOUBLE, [0, c], wide) } else { sum };
         same(legacy([a, b, c], env), want, "fmuladd.wide.legacy", &[a, b, c]);
+        let rounded = |x| wavemill_reference::float_to_float(DOUBLE, SINGLE, x, env_of(env));
+        same(narrow([a, b, c], env), rounded(sum), "fmuladd.narrow", &[a, b, c]);
+        same(narrow_legacy([a, b, c], env), rounded(want), "fmuladd.narrow.legacy", &[a, b, c]);
         // Bits above the factors do not matter.
         same(plain([a | 1 << 40, b | 1 << 63, c], env), sum, "fmuladd.wide", &[a, b, c]);
     }

@@ -329,7 +329,10 @@ fn operations() {
                         FloatOp::Ldexp | FloatOp::TrigPreop => (m[1], m[2]) = Default::default(),
                         FloatOp::Dot2F16 | FloatOp::Dot2Bf16 | FloatOp::Dot2cBf16 => m = Default::default(),
                         // An f64.
-                        FloatOp::MulAddWide | FloatOp::MulAddWideLegacy => m[2] = Default::default(),
+                        FloatOp::MulAddWide
+                        | FloatOp::MulAddWideLegacy
+                        | FloatOp::MulAddNarrow
+                        | FloatOp::MulAddNarrowLegacy => m[2] = Default::default(),
                         _ => {}
                     }
                     let result = match op {

@@ -246,13 +246,17 @@ fn clamped_indices() {
 /// DOT4: the products of W, Z, Y and X, in this order, rounded to f32 at the end only.
 #[test]
 fn dot_products_of_four_channels() {
-    for op in [FloatOp::MulAddWide, FloatOp::MulAddWideLegacy] {
+    let chains = [
+        (FloatOp::MulAddWide, FloatOp::MulAddNarrow),
+        (FloatOp::MulAddWideLegacy, FloatOp::MulAddNarrowLegacy),
+    ];
+    for (op, last) in chains {
         let mut insts = Vec::new();
         for channel in (0..4).rev() {
             let sum = if channel == 3 { Operand::Const((-0.0f64).to_bits()) } else { v(8) };
-            insts.push(float(op, F32, 8, &[v(channel), v(4 + channel), sum]));
+            let (op, dst) = if channel == 0 { (last, 16) } else { (op, 8) };
+            insts.push(float(op, F32, dst, &[v(channel), v(4 + channel), sum]));
         }
-        insts.push(inst(Op::Cvt(CvtOp::F32F64), v(16), &[v(8)], Attrs::default()));
         let case = |a: [f32; 4], b: [f32; 4], want: u32| {
             let mut sources = [0; 8];
             for n in 0..4 {

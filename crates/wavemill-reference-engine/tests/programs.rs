@@ -103,7 +103,7 @@ fn types(op: FloatOp) -> &'static [FloatType] {
     use FloatOp::*;
     match op {
         CubeId | CubeSc | CubeTc | CubeMa | Dot2F16 | Dot2Bf16 | Dot2cBf16 | MulAddWide
-        | MulAddWideLegacy => &[FloatType::F32],
+        | MulAddWideLegacy | MulAddNarrow | MulAddNarrowLegacy => &[FloatType::F32],
         DivScale | DivFmas => &[FloatType::F32, FloatType::F64],
         FmaMix => &[FloatType::F32, FloatType::F16],
         Ldexp | FrexpExp => &[FloatType::F16, FloatType::F32, FloatType::F64],

@@ -185,13 +185,15 @@ double_fns! {
 }
 
 /// [`FloatOp::MulAddWide`]. `LEGACY`: zero times anything is +0. `FLUSH`: denormal factors are
-/// zeros.
-struct MulAddWide<const LEGACY: bool, const FLUSH: bool>;
+/// zeros. `NARROW`: the result is rounded to f32.
+struct MulAddWide<const LEGACY: bool, const FLUSH: bool, const NARROW: bool>;
 
-impl<const LEGACY: bool, const FLUSH: bool> MixedFn for MulAddWide<LEGACY, FLUSH> {
+impl<const LEGACY: bool, const FLUSH: bool, const NARROW: bool> MixedFn
+    for MulAddWide<LEGACY, FLUSH, NARROW>
+{
     const SOURCES: usize = 3;
     const WIDE: [bool; 3] = [false, false, true];
-    const WIDE_RESULT: bool = true;
+    const WIDE_RESULT: bool = !NARROW;
     #[inline(always)]
     fn apply(a: u64, b: u64, c: u64) -> u64 {
         let factor = |s: u64| {
@@ -202,22 +204,35 @@ impl<const LEGACY: bool, const FLUSH: bool> MixedFn for MulAddWide<LEGACY, FLUSH
         let (x, y) = (factor(a), factor(b));
         // The product of two f32 is exact.
         let product = if LEGACY && (x == 0.0 || y == 0.0) { 0.0 } else { x * y };
-        (product + f(c)).to_bits()
+        let sum = product + f(c);
+        if NARROW { (sum as f32).to_bits().into() } else { sum.to_bits() }
     }
     #[inline(always)]
     fn suspect(_: u64, _: u64, _: u64, r: u64) -> bool {
-        f(r).is_nan()
+        if !NARROW {
+            return f(r).is_nan();
+        }
+        // The mode may flush a denormal.
+        let denormal = r & 0x7f80_0000 == 0 && r & 0x007f_ffff != 0;
+        f32::from_bits(r as u32).is_nan() | denormal
     }
 }
 
 /// The fast handlers of an operation on f32 factors and an f64 addend, if there are any for the
 /// environment.
 pub(super) fn fast_wide(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
-    Some(match (op, env.round, env.denorm_in) {
-        (FloatOp::MulAddWide, Round::NearestEven, true) => fast_mixed::<MulAddWide<false, false>>(tier),
-        (FloatOp::MulAddWide, Round::NearestEven, false) => fast_mixed::<MulAddWide<false, true>>(tier),
-        (FloatOp::MulAddWideLegacy, Round::NearestEven, true) => fast_mixed::<MulAddWide<true, false>>(tier),
-        (FloatOp::MulAddWideLegacy, Round::NearestEven, false) => fast_mixed::<MulAddWide<true, true>>(tier),
+    if env.round != Round::NearestEven {
+        return None;
+    }
+    Some(match (op, env.denorm_in) {
+        (FloatOp::MulAddWide, true) => fast_mixed::<MulAddWide<false, false, false>>(tier),
+        (FloatOp::MulAddWide, false) => fast_mixed::<MulAddWide<false, true, false>>(tier),
+        (FloatOp::MulAddWideLegacy, true) => fast_mixed::<MulAddWide<true, false, false>>(tier),
+        (FloatOp::MulAddWideLegacy, false) => fast_mixed::<MulAddWide<true, true, false>>(tier),
+        (FloatOp::MulAddNarrow, true) => fast_mixed::<MulAddWide<false, false, true>>(tier),
+        (FloatOp::MulAddNarrow, false) => fast_mixed::<MulAddWide<false, true, true>>(tier),
+        (FloatOp::MulAddNarrowLegacy, true) => fast_mixed::<MulAddWide<true, false, true>>(tier),
+        (FloatOp::MulAddNarrowLegacy, false) => fast_mixed::<MulAddWide<true, true, true>>(tier),
         _ => return None,
     })
 }

@@ -210,7 +210,8 @@ operations! {
     /// Varying float comparison that selects: `dst[0]` = `src2` where the predicate of `src0` and
     /// `src1` holds, else `src3`; the mask `dst[1]`: bit = active and predicate. The type is f32 or
     /// f64. The values are copied: without modifiers, denormals and NaNs stay as they are, and so do
-    /// integers. There are no modifiers of `src3`.
+    /// integers (documented choice: the mode of denormals applies to the comparison only). There are
+    /// no modifiers of `src3`.
     FloatSelect(_pred: CmpPred, ty: FloatType) = line(
         "select",
         &[Value::Float(ty), Value::Float(ty), Value::Float(ty), Value::Float(ty)],
