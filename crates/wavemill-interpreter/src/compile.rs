@@ -596,7 +596,7 @@ impl<'a> Compiler<'a> {
             }
             Op::LaneIndexedRead(rows) => {
                 let mut h = self.plain(inst, indexed::lane_read(tier));
-                self.lane_rows(inst.src[0], rows)?.into(&mut h);
+                self.lane_rows(inst.src[0], rows)?.put(&mut h);
                 if self.shape(&h, 2)? != Shape::Rows {
                     return Err(Unsupported);
                 }
@@ -604,7 +604,7 @@ impl<'a> Compiler<'a> {
             }
             Op::LaneIndexedWrite(rows) => {
                 let mut h = self.plain(inst, indexed::lane_write(tier));
-                self.lane_rows(inst.dst[0], rows)?.into(&mut h);
+                self.lane_rows(inst.dst[0], rows)?.put(&mut h);
                 self.shape(&h, 2)?;
                 self.ops.push(h);
             }

@@ -147,7 +147,7 @@ pub(super) struct LaneRows {
 
 impl LaneRows {
     /// Puts them into an operation.
-    pub(super) fn into(self, h: &mut HostOp) {
+    pub(super) fn put(self, h: &mut HostOp) {
         h.k[2] = u64::from(self.lowest as u32) | u64::from(self.count) << 32;
         h.k[3] = u64::from(self.base) | u64::from(self.step) << 32;
         h.imm = self.fallback as i32;

@@ -10,9 +10,8 @@ use super::body::{
     Body, ChunkCmp, Source, Splat, chunks, each_chunk, handler, lane_mask, scalar32, shape, store_chunk,
     write64,
 };
-use super::float::{
-    Different, Equal, Fast, Less, LessEqual, NOT, Relation, Signs, SingleOperands, Unordered,
-};
+use super::compare::{Eq, LtI, LtU};
+use super::float::{Fast, NOT, Relation, Signs, SingleOperands, by_relation};
 use super::hostop::{Ctx, Handler, HostOp};
 use super::simd::{CHUNK, Simd};
 
@@ -25,26 +24,6 @@ impl<R: Relation, const SWAP: bool> ChunkCmp for Floats<R, SWAP> {
         // SAFETY: the contract of `Simd`.
         unsafe { if SWAP { R::single::<S>(b, a) } else { R::single::<S>(a, b) } }
     }
-}
-
-/// Declares comparisons of integers. Exchanged operands and [`NOT`] give the others.
-macro_rules! cmp_fns {
-    ($($name:ident |$a:ident, $b:ident| $code:expr;)*) => {$(
-        struct $name;
-        impl ChunkCmp for $name {
-            #[inline(always)]
-            unsafe fn apply<S: Simd>($a: S::V, $b: S::V) -> u32 {
-                // SAFETY: the contract of `Simd`.
-                unsafe { $code }
-            }
-        }
-    )*};
-}
-
-cmp_fns! {
-    Same |a, b| S::eq(a, b);
-    Below |a, b| S::lt_u(a, b);
-    Smaller |a, b| S::lt_i(a, b);
 }
 
 /// The relation that never holds.
@@ -180,12 +159,12 @@ pub(super) fn int_plan(pred: CmpPred, ty: IntType, tier: Tier, scalars: bool) ->
         }
     }
     let less = match ty {
-        IntType::I32 => pick::<Smaller>,
-        _ => pick::<Below>,
+        IntType::I32 => pick::<LtI>,
+        _ => pick::<LtU>,
     };
     let (pick, imm, swap): (fn(Tier, bool) -> Handler, _, _) = match pred {
-        CmpPred::Eq => (pick::<Same>, 0, false),
-        CmpPred::Lg => (pick::<Same>, NOT, false),
+        CmpPred::Eq => (pick::<Eq>, 0, false),
+        CmpPred::Lg => (pick::<Eq>, NOT, false),
         CmpPred::Lt => (less, 0, false),
         CmpPred::Ge => (less, NOT, false),
         CmpPred::Gt => (less, 0, true),
@@ -222,23 +201,5 @@ fn handlers<R: Relation, const SWAP: bool>(
 /// environment; `scalars`: both values are scalars without modifiers.
 pub(super) fn fast(pred: CmpPred, ty: FloatType, env: FpEnv, tier: Tier, scalars: bool) -> Option<Fast> {
     let flush = !env.denorm_in;
-    let (fast, imm) = match pred {
-        CmpPred::Lt => (handlers::<Less, false>(ty, flush, tier, scalars), 0),
-        CmpPred::Gt => (handlers::<Less, true>(ty, flush, tier, scalars), 0),
-        CmpPred::Le => (handlers::<LessEqual, false>(ty, flush, tier, scalars), 0),
-        CmpPred::Ge => (handlers::<LessEqual, true>(ty, flush, tier, scalars), 0),
-        CmpPred::Eq => (handlers::<Equal, false>(ty, flush, tier, scalars), 0),
-        CmpPred::Lg => (handlers::<Different, false>(ty, flush, tier, scalars), 0),
-        CmpPred::Unordered => (handlers::<Unordered, false>(ty, flush, tier, scalars), 0),
-        CmpPred::Nlt => (handlers::<Less, false>(ty, flush, tier, scalars), NOT),
-        CmpPred::Ngt => (handlers::<Less, true>(ty, flush, tier, scalars), NOT),
-        CmpPred::Nle => (handlers::<LessEqual, false>(ty, flush, tier, scalars), NOT),
-        CmpPred::Nge => (handlers::<LessEqual, true>(ty, flush, tier, scalars), NOT),
-        CmpPred::Neq => (handlers::<Equal, false>(ty, flush, tier, scalars), NOT),
-        CmpPred::Nlg => (handlers::<Different, false>(ty, flush, tier, scalars), NOT),
-        CmpPred::Ordered => (handlers::<Unordered, false>(ty, flush, tier, scalars), NOT),
-        // The lane-by-lane path handles these.
-        CmpPred::False | CmpPred::True => (None, 0),
-    };
-    fast.map(|fast| Fast { imm, ..fast })
+    by_relation!(pred, handlers(ty, flush, tier, scalars))
 }

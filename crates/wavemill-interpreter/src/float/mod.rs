@@ -20,7 +20,7 @@ use super::body::Shaped;
 use super::hostop::Handler;
 use super::{cvt, select};
 
-pub(super) use compare::{Different, Equal, Less, LessEqual, NOT, Relation, Unordered};
+pub(super) use compare::{Different, Equal, Less, LessEqual, NOT, Relation, Unordered, by_relation};
 pub(super) use double::{MixedFn, fast_mixed};
 pub(super) use single::{Check, Operands as SingleOperands, Signs, SingleFn, fast_single};
 
