@@ -215,6 +215,9 @@ fn integers() {
     }
 }
 
+/// A function of two dwords.
+type Binary = fn(u32, u32) -> u32;
+
 /// Carries and shifts by any amount, against the standard library.
 #[test]
 fn carries_and_unbounded_shifts() {
@@ -222,7 +225,7 @@ fn carries_and_unbounded_shifts() {
     for _ in 0..12 {
         let inputs = Inputs::new(&mut random);
         let mut cases = Vec::new();
-        let ops: [(IntOp, fn(u32, u32) -> u32); 3] = [
+        let ops: [(IntOp, Binary); 3] = [
             (IntOp::CarryOut, |a, b| a.overflowing_add(b).1.into()),
             (IntOp::UnboundedShl, u32::unbounded_shl),
             (IntOp::UnboundedSar, |a, n| (a as i32).unbounded_shr(n) as u32),
