@@ -65,6 +65,9 @@ fn a_handler_counts_traps_in_its_memory() {
         "x[0]",
     ]);
     assert_eq!(out(&expect(&folder, 0, &shared)), "x[0] = 1.0000001\n");
+    // Both names mean the buffer.
+    let shared = [&shared[..shared.len() - 1], &["log[0]"]].concat();
+    assert_eq!(out(&expect(&folder, 0, &shared)), "log[0] = 1.0000001\n");
     for (more, wanted) in [
         (&["--trap-handler", "count_traps.s:counts"][..], "it has no function `counts` for a trap handler"),
         (
@@ -75,10 +78,23 @@ fn a_handler_counts_traps_in_its_memory() {
             &["--trap-handler", "count_traps.s", "--trap-memory", "log:u32=4"],
             "the memory of a trap handler is a buffer, not `log:u32=4`",
         ),
+        (
+            &["--trap-handler", "count_traps.s", "--trap-memory", "x:u32[4]=[7,7,7,7]"],
+            "there is already a buffer `x`",
+        ),
     ] {
         let output = folder.run(&args(more));
         let message = crate::common::err(&output);
         assert!(message.contains(wanted), "{message}");
         assert_ne!(output.status.code(), Some(0));
     }
+    // The code of a handler is for the device of the kernel.
+    let source = std::fs::read_to_string(repository().join("examples/assembly/count_traps.s")).unwrap();
+    folder.file("other.s", source.replace("--gfx906", "--gfx900"));
+    expect(&folder, 0, &["asm", "other.s", "-o", "other.co"]);
+    let message = said(&folder, 3, &args(&["--trap-handler", "other.co"]));
+    assert!(
+        message.contains("other.co: the code object is for gfx900, but the device is gfx906"),
+        "{message}"
+    );
 }

@@ -33,6 +33,10 @@ pub(crate) struct Buffers<'a> {
     used: Vec<bool>,
     /// Names of the launches in messages.
     labels: Vec<String>,
+    /// Arguments `name=&other`: the name, and the number of the buffer.
+    aliases: Vec<(String, usize)>,
+    /// Arguments that belong to no parameter, as the user wrote them, and what they are.
+    alone: Vec<(String, Planned)>,
 }
 
 impl<'a> Buffers<'a> {
@@ -48,6 +52,13 @@ impl<'a> Buffers<'a> {
     /// The number of the buffer with this name.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.list.iter().position(|buffer| buffer.shape.name == name)
+    }
+
+    /// The number of the buffer that a name of a result means: a buffer's own name, or that of an
+    /// argument that is `&NAME`, of the last launch that has one.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        let alias = || self.aliases.iter().rev().find(|(alias, _)| alias == name);
+        self.position(name).or_else(|| alias().map(|(_, index)| *index))
     }
 
     fn shared_position(&self, name: &str) -> Option<usize> {
@@ -159,18 +170,29 @@ impl<'a> Buffers<'a> {
                     one.map_err(|failure| failure.within(format_args!("argument `{}`", argument.shown())))
                 }
             };
-            planned.push(one?);
+            let one = one?;
+            if let (Planned::Buffer(index), Some(ArgSpec { init: Init::Same(_), name, .. })) = (&one, place) {
+                let name = name.as_ref().unwrap_or(&parameter.name);
+                self.aliases.push((name.clone(), *index));
+            }
+            planned.push(one);
         }
         Ok(planned)
     }
 
-    /// An argument that belongs to no parameter.
+    /// An argument that belongs to no parameter. Launches that have the same argument share its
+    /// buffer.
     ///
     /// # Errors
     /// As [`Buffers::plan`].
     pub(crate) fn plan_alone(&mut self, argument: &ArgSpec) -> Result<Planned, Failure> {
+        if let Some((_, planned)) = self.alone.iter().find(|(text, _)| *text == argument.text) {
+            return Ok(planned.clone());
+        }
         let known = parameters::invent(std::slice::from_ref(argument))?;
-        Ok(self.plan(&known, &[Some(argument)])?.remove(0))
+        let planned = self.plan(&known, &[Some(argument)])?.remove(0);
+        self.alone.push((argument.text.clone(), planned.clone()));
+        Ok(planned)
     }
 
     /// The target of `&name`: a buffer's name, or else the name of an earlier argument that has

@@ -23,9 +23,11 @@ pub(crate) fn failure_of(error: &Error) -> Failure {
         Error::InstructionLimit(report) | Error::TimeLimit(report) | Error::Stopped(report) => {
             (Exit::Limit, Some(data(report)))
         }
-        Error::Object(_) | Error::Find(_) | Error::UnsupportedTarget { .. } | Error::Unusable { .. } => {
-            (Exit::Input, None)
-        }
+        Error::Object(_)
+        | Error::Find(_)
+        | Error::UnsupportedTarget { .. }
+        | Error::TargetMismatch { .. }
+        | Error::Unusable { .. } => (Exit::Input, None),
         _ => (Exit::Usage, None),
     };
     let mut failure = Failure::new(exit, error.to_string().trim_end());

@@ -179,32 +179,54 @@ fn parts(inside: Option<&str>) -> impl Iterator<Item = &str> {
     inside.unwrap_or_default().split(',').map(str::trim).filter(|part| !part.is_empty())
 }
 
+/// The words about a sampler besides the address modes, by what they choose.
+const FILTERS: [(&str, &str); 6] = [
+    ("linear", "filter"),
+    ("nearest", "filter"),
+    ("normalized", "kind of coordinates"),
+    ("unnormalized", "kind of coordinates"),
+    ("mip_nearest", "filter of mip levels"),
+    ("mip_linear", "filter of mip levels"),
+];
+
 fn sampler(inside: Option<&str>) -> Result<SamplerDesc, Failure> {
     let mut desc = SamplerDesc::default();
+    let mut chosen: Vec<&str> = Vec::new();
     for part in parts(inside) {
-        match (part, MODES.iter().find(|(name, _)| *name == part)) {
-            (_, Some((_, mode))) => desc.address = *mode,
-            ("linear", _) => desc.linear = true,
-            ("nearest", _) => desc.linear = false,
-            ("normalized", _) => desc.normalised = true,
-            ("unnormalized", _) => desc.normalised = false,
-            ("mip_nearest", _) => desc.mip = MipFilter::Point,
-            ("mip_linear", _) => desc.mip = MipFilter::Linear,
-            _ => {
-                let words = ["linear", "nearest", "normalized", "unnormalized", "mip_nearest", "mip_linear"];
-                let words = words.into_iter();
-                let words: Vec<&str> = words.chain(MODES.map(|(name, _)| name)).collect();
-                let hint = closest(part, words.iter().copied())
-                    .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-                return Err(Failure::usage(format!(
-                    "`{}` says nothing about a sampler; expected some of {}, such as {SAMPLER_FORM}{hint}",
-                    part.shown(),
-                    words.join(", ")
-                )));
+        let what = match MODES.iter().find(|(name, _)| *name == part) {
+            Some((_, mode)) => {
+                desc.address = *mode;
+                "mode of addresses"
             }
+            None => {
+                match part {
+                    "linear" | "nearest" => desc.linear = part == "linear",
+                    "normalized" | "unnormalized" => desc.normalised = part == "normalized",
+                    "mip_nearest" => desc.mip = MipFilter::Point,
+                    "mip_linear" => desc.mip = MipFilter::Linear,
+                    _ => {}
+                }
+                let filter = FILTERS.iter().find(|(name, _)| *name == part);
+                filter.map(|(_, what)| *what).ok_or_else(|| unknown_word(part))?
+            }
+        };
+        if chosen.contains(&what) {
+            return Err(Failure::usage(format!("`{}`: the sampler already has a {what}", part.shown())));
         }
+        chosen.push(what);
     }
     Ok(desc)
+}
+
+fn unknown_word(part: &str) -> Failure {
+    let words: Vec<&str> = FILTERS.iter().map(|(name, _)| *name).chain(MODES.map(|(name, _)| name)).collect();
+    let hint = closest(part, words.iter().copied())
+        .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    Failure::usage(format!(
+        "`{}` says nothing about a sampler; expected some of {}, such as {SAMPLER_FORM}{hint}",
+        part.shown(),
+        words.join(", ")
+    ))
 }
 
 fn image(ty: &'static Type, inside: Option<&str>) -> Result<ImageSpec, Failure> {
@@ -361,7 +383,7 @@ fn picture(path: &Path) -> Result<Picture, Failure> {
     let mut reader = decoder.read_info().map_err(|error| cannot(error.to_string()))?;
     let (width, height) = (reader.info().width, reader.info().height);
     if u64::from(width) * u64::from(height) > MOST_PIXELS {
-        return Err(cannot(format!("it has {width} x {height} pixels, more than any image")));
+        return Err(cannot(format!("it has {width} x {height} pixels; the largest image has 16384 x 16384")));
     }
     let bytes = reader.output_buffer_size().ok_or_else(|| cannot("it is too large".to_owned()))?;
     let mut pixels = vec![0; bytes];

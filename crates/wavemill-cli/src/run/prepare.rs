@@ -89,7 +89,7 @@ pub(super) fn prepare(
     then(Session { job, device: &device, launches, end }, buffers)
 }
 
-/// A trap handler with its memory: a new buffer, or an existing one.
+/// A trap handler with its memory: a buffer of its own, or that of an argument.
 fn trap_handler(
     entry: Option<u64>,
     launch: &LaunchJob,
@@ -104,12 +104,7 @@ fn trap_handler(
             return Err(Failure::usage(message).help("Pass --trap-handler, or omit --trap-memory."));
         }
     };
-    let existing = argument.name.as_deref().and_then(|name| buffers.position(name));
-    let planned = match existing {
-        Some(index) => Planned::Buffer(index),
-        None => buffers.plan_alone(&argument)?,
-    };
-    match planned {
+    match buffers.plan_alone(&argument)? {
         Planned::Buffer(index) => Ok(Some(Handler { entry, memory: Some(index) })),
         _ => {
             let message = format!("the memory of a trap handler is a buffer, not `{}`", argument.shown());

@@ -109,10 +109,10 @@ struct Found {
 impl Found {
     fn find(name: &str, buffers: &Buffers<'_>) -> Result<Found, Failure> {
         let list = &buffers.list;
-        if let Some(buffer) = buffers.position(name) {
+        if let Some(buffer) = buffers.find(name) {
             return Ok(Found { buffer, start: 0, shape: list[buffer].shape.clone() });
         }
-        let desc = |image: &str| buffers.position(image).and_then(|at| Some((at, list[at].image?)));
+        let desc = |image: &str| buffers.find(image).and_then(|at| Some((at, list[at].image?)));
         if let Some((image, level)) = image::split_level(name)
             && let Some((buffer, desc)) = desc(image)
         {
@@ -185,7 +185,7 @@ impl<'a> Checks<'a> {
         let mut checks =
             Checks { printed: Vec::new(), exports: None, outputs: Vec::new(), expected: Vec::new() };
         for text in &wanted.print {
-            let is_exports = |plain: &str| plain.trim() == EXPORTS && buffers.position(EXPORTS).is_none();
+            let is_exports = |plain: &str| plain.trim() == EXPORTS && buffers.find(EXPORTS).is_none();
             if let Ok((plain, hex)) = view::split_format(text)
                 && is_exports(plain)
             {

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use wavemill::image::ImageDesc;
 use wavemill::launch::{OutOfRange, RunControl, TrapHandler};
 use wavemill::stats::LaunchStats;
 use wavemill::{Arg, Device, Error, Kernel, Launch, RunOptions};
@@ -214,12 +215,7 @@ impl Session<'_> {
         let mut buffers = Vec::with_capacity(planned.list.len());
         for BufferPlan { shape, image, .. } in &planned.list {
             size_of(shape)?;
-            let stand_in = match image {
-                Some(desc) => self.device.image(&shape.name, desc).map(Memory::Image),
-                None => self.device.buffer(&shape.name, 0).map(Memory::Buffer),
-            };
-            let stand_in = stand_in.map_err(|error| failure_of(&error))?;
-            buffers.push((shape.clone(), stand_in));
+            buffers.push((shape.clone(), self.memory(shape, image.as_ref(), 0)?));
         }
         self.build(&buffers).map(|_| ())
     }
@@ -383,6 +379,19 @@ impl Session<'_> {
         message::say(Kind::Note, &note);
     }
 
+    /// The image with this description, or a buffer of `size` bytes.
+    fn memory(&self, shape: &Shape, image: Option<&ImageDesc>, size: u64) -> Result<Memory, Failure> {
+        match image {
+            Some(desc) => self.device.image(&shape.name, desc).map(Memory::Image).map_err(|error| {
+                failure_of(&error).within(format_args!("argument `{}`", shape.name.shown()))
+            }),
+            // The error names the buffer.
+            None => {
+                self.device.buffer(&shape.name, size).map(Memory::Buffer).map_err(|error| failure_of(&error))
+            }
+        }
+    }
+
     /// Allocates and fills the buffers.
     fn allocate(&self, planned: Buffers<'_>, watch: &Watch) -> Result<Vec<(Shape, Memory)>, Failure> {
         let mut buffers = Vec::with_capacity(planned.list.len());
@@ -392,12 +401,7 @@ impl Session<'_> {
             let in_time =
                 || watch.check(|| format!("filled buffer `{}`, before the first launch", shape.name.shown()));
             in_time()?;
-            // The error already names the buffer.
-            let buffer = match &image {
-                Some(desc) => self.device.image(&shape.name, desc).map(Memory::Image),
-                None => self.device.buffer(&shape.name, size).map(Memory::Buffer),
-            };
-            let buffer = buffer.map_err(|error| failure_of(&error))?;
+            let buffer = self.memory(&shape, image.as_ref(), size)?;
             let fill = || {
                 match &contents {
                     Contents::Fresh => {}

@@ -186,6 +186,8 @@ fn what_is_wrong_is_said() {
         ([from, "to:image2d[rgba8,8x8,samples=4,linear]", s], "an image with several samples is not linear"),
         ([from, "to:image2d[rgba88,8x8]", s], "did you mean `rgba8`?"),
         ([from, to, "s:sampler[closest]"], "says nothing about a sampler"),
+        ([from, to, "s:sampler[linear,nearest]"], "`nearest`: the sampler already has a filter"),
+        ([from, to, "s:sampler[clamp,repeat]"], "`repeat`: the sampler already has a mode of addresses"),
     ] {
         let message = run(2, &args);
         assert!(message.contains(part), "{message}");
@@ -236,7 +238,7 @@ fn targets_without_images_are_said() {
     let args = ["from:image2d[rgba8,8x8,mips=2]", "to:image2d[rgba8,8x8]", "s:sampler"];
     let message = said(&folder, 2, &[&RUN[..], &args].concat());
     assert!(
-        message.contains("error: cannot create the image: gfx942 has no image instructions"),
+        message.contains("error: argument `from`: cannot create the image: gfx942 has no image instructions"),
         "{message}"
     );
     assert!(!message.contains("note:"), "{message}");

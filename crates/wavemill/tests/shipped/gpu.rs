@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use memmap2::Mmap;
 use wavemill::buffer::Plain;
-use wavemill::{Arg, Buffer, Device, Kernel, Launch, Module, TargetId};
+use wavemill::image::ImageDesc;
+use wavemill::{Arg, Buffer, Device, Image, Kernel, Launch, Module, TargetId};
 use wavemill_object::{Container, Limits};
 use wavemill_oracle::Failed;
 
@@ -111,6 +112,11 @@ impl Gpu {
         let buffer = self.device.buffer(name, bytes as u64)?;
         buffer.write_bytes(0, &vec![0xa5; bytes])?;
         Ok(buffer)
+    }
+
+    /// An image with undefined contents.
+    pub(crate) fn image(&self, name: &str, desc: &ImageDesc) -> Result<Image, Failed> {
+        Ok(self.device.image(name, desc)?)
     }
 
     /// A kernel of the library, by its mangled or its source name.

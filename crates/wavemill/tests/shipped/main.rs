@@ -13,6 +13,7 @@
 //! missing library a failure.
 
 mod bitsandbytes;
+mod blit;
 mod compare;
 mod gpu;
 mod jax;
@@ -94,6 +95,7 @@ fn cases() -> Vec<Case> {
         ],
     );
     add("xla_rocm_plugin.so", &[("bias_activation", xla::bias_activation)]);
+    add("libhsa-runtime64.so", &[("image_copies", blit::copies), ("image_clears", blit::clears)]);
     add(ROCSPARSE, rocsparse::CASES);
     cases
 }
