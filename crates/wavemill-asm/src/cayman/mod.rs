@@ -14,5 +14,5 @@ mod syntax;
 
 pub use mnemonic::mnemonic;
 pub use parse::{parse, parse_group};
-pub use program::{Assembled, Code, Listing, Options, Statement, assemble, disassemble};
 pub use print::{TargetLabel, print, print_group, print_with};
+pub use program::{Assembled, Code, Listing, Options, Statement, assemble, disassemble};

@@ -1,10 +1,11 @@
 //! Text of Cayman: words and groups are printed and parsed, programs are disassembled and assembled.
 
+mod programs;
 mod texts;
 
 use std::process::ExitCode;
 
-use wavemill_oracle::Suite;
+use wavemill_oracle::{Suite, Tool};
 
 fn main() -> ExitCode {
     let mut suite = Suite::from_args();
@@ -13,5 +14,10 @@ fn main() -> ExitCode {
     suite.test("texts have the documented form", texts::forms);
     suite.test("other spellings are accepted", texts::spellings);
     suite.test("any text is read or refused", texts::any_text);
+    suite.test("what LLVM wrote comes back", programs::what_llvm_wrote);
+    suite.oracle_test("what LLVM writes comes back", &[Tool::Program("llc-22")], programs::what_llc_writes);
+    suite.test("programs with changed bits come back", programs::changed_bits_come_back);
+    suite.test("random programs come back", programs::random_programs_come_back);
+    suite.test("clauses stand anywhere", programs::clauses_stand_anywhere);
     suite.run()
 }

@@ -149,7 +149,16 @@ pub(crate) fn forms() -> Result<(), Failed> {
     for (text, words) in [
         (
             "y: add _.y, |r2.x|, -1.0 mul:4 clamp bs:120 dst_gpr:1 ;;",
-            &[1u64 << 63 | 1 << 61 | 1 << 53 | 2 << 50 | 2 << 37 | 1 << 32 | 1 << 31 | 1 << 25 | 249 << 13 | 2][..],
+            &[1u64 << 63
+                | 1 << 61
+                | 1 << 53
+                | 2 << 50
+                | 2 << 37
+                | 1 << 32
+                | 1 << 31
+                | 1 << 25
+                | 249 << 13
+                | 2][..],
         ),
         ("x: mov r0.x, -1 ;;", &[1 << 31 | 25 << 39 | 1 << 36 | 251]),
         ("x: mov r0.x, -(1) ;;", &[1 << 31 | 25 << 39 | 1 << 36 | 1 << 12 | 250]),
@@ -172,10 +181,7 @@ pub(crate) fn forms() -> Result<(), Failed> {
             &[1 << 31 | 66 << 39 | 1 << 37 | 3 << 34 | 248 << 13 | 1 << 10 | 254],
         ),
         ("x: mova_int cf_idx0, r1.x ;;", &[1 << 31 | 2 << 53 | 204 << 39 | 1]),
-        (
-            "w: lshl_int r0.w, r0.x, 0x2 ;;",
-            &[3 << 61 | 23 << 39 | 1 << 36 | 1 << 31 | 253 << 13, 2],
-        ),
+        ("w: lshl_int r0.w, r0.x, 0x2 ;;", &[3 << 61 | 23 << 39 | 1 << 36 | 1 << 31 | 253 << 13, 2]),
         // Two uses of one value, and a float.
         (
             "x: mul r0.x, r0.x, 2.5 y: mul r0.y, 2.5, -3.0 ;;",
@@ -187,17 +193,20 @@ pub(crate) fn forms() -> Result<(), Failed> {
         ),
         // The value has a code of its own, and the order is another.
         ("x: mov r0.x, lit(0x0) ;;", &[1 << 31 | 25 << 39 | 1 << 36 | 253, 0]),
-        ("x: mov r0.x, lit.y literals 0x7, 0x8 ;;", &[1 << 31 | 25 << 39 | 1 << 36 | 1 << 10 | 253, 8 << 32 | 7]),
+        (
+            "x: mov r0.x, lit.y literals 0x7, 0x8 ;;",
+            &[1 << 31 | 25 << 39 | 1 << 36 | 1 << 10 | 253, 8 << 32 | 7],
+        ),
         (
             "x: mov r[ar+3].x, r[ar+5].y ;;",
             &[1 << 60 | 3 << 53 | 25 << 39 | 1 << 36 | 1 << 31 | 1 << 10 | 1 << 9 | 5],
         ),
-        (
-            "x: interp_load_p0 r0.x, param3.x ;;",
-            &[224 << 39 | 1 << 36 | 1 << 31 | 451],
-        ),
+        ("x: interp_load_p0 r0.x, param3.x ;;", &[224 << 39 | 1 << 36 | 1 << 31 | 451]),
         ("x: group_barrier ;;", &[84 << 39 | 1 << 31]),
-        ("w: muladd_ieee r1.w, r2.x, -r3.x, 0.5 ;;", &[3 << 61 | 1 << 53 | 24 << 45 | 252 << 32 | 1 << 31 | 1 << 25 | 3 << 13 | 2]),
+        (
+            "w: muladd_ieee r1.w, r2.x, -r3.x, 0.5 ;;",
+            &[3 << 61 | 1 << 53 | 24 << 45 | 252 << 32 | 1 << 31 | 1 << 25 | 3 << 13 | 2],
+        ),
     ] {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let group = decode_group(&bytes)?;
@@ -214,9 +223,15 @@ pub(crate) fn spellings() -> Result<(), Failed> {
         ("tex @2 count:0", "tc @2 count:0"),
         ("end_loop @2", "loop_end @2"),
         ("jump @5, pop_count:1 barrier", "jump @5 pop:1"),
-        ("vfetch r1.xyzw, r2.y, buf:3, fmt:32_32, norm", "vfetch r1.xyzw, r2.y, buf:3 fmt:32_32 norm index:none"),
+        (
+            "vfetch r1.xyzw, r2.y, buf:3, fmt:32_32, norm",
+            "vfetch r1.xyzw, r2.y, buf:3 fmt:32_32 norm index:none",
+        ),
         ("vtx_read r1.xyzw, r2.y, buf:3 fmt:8", "vfetch r1.xyzw, r2.y, buf:3 fmt:8 int index:none"),
-        ("mem_rat_cacheless store_dword rat0, r0.x__, [r1.x]", "mem_rat_cacheless store_dword rat0, r0.x, [r1.x] type:write_ind"),
+        (
+            "mem_rat_cacheless store_dword rat0, r0.x__, [r1.x]",
+            "mem_rat_cacheless store_dword rat0, r0.x, [r1.x] type:write_ind",
+        ),
     ] {
         let parsed = parse(text).map_err(|error| format!("{text}: {error}"))?;
         assert_eq!(print(&parsed), printed, "{text}");
@@ -239,9 +254,45 @@ pub(crate) fn spellings() -> Result<(), Failed> {
 /// No text panics, and an error has a position in it.
 pub(crate) fn any_text() -> Result<(), Failed> {
     let pieces = [
-        "x:", "y:", "w:", "mov", "muladd", "alu", "jump", "mem_rat", " store_dword", "vfetch", "sample", " r1",
-        " r[", "ar+", ".x", ".xyzw", ",", " @", " kc0[", "=cb0[", "0:31]", "|", "-", "(", ")", "9", "1.5", " lit",
-        " literals", " pop:", " bs:", " fmt:", " exec", " ?p0", ";;", "]", "é", "_", "\n",
+        "x:",
+        "y:",
+        "w:",
+        "mov",
+        "muladd",
+        "alu",
+        "jump",
+        "mem_rat",
+        " store_dword",
+        "vfetch",
+        "sample",
+        " r1",
+        " r[",
+        "ar+",
+        ".x",
+        ".xyzw",
+        ",",
+        " @",
+        " kc0[",
+        "=cb0[",
+        "0:31]",
+        "|",
+        "-",
+        "(",
+        ")",
+        "9",
+        "1.5",
+        " lit",
+        " literals",
+        " pop:",
+        " bs:",
+        " fmt:",
+        " exec",
+        " ?p0",
+        ";;",
+        "]",
+        "é",
+        "_",
+        "\n",
     ];
     let mut random = SplitMix64::new(7);
     for _ in 0..100_000 {

@@ -47,20 +47,21 @@ impl Line<'_, '_, '_> {
     }
 
     pub(super) fn alu_clause(&mut self) -> Result<(), Fail> {
-        self.target()?;
-        loop {
-            let start = self.cursor.at();
-            let comma = self.cursor.eat(",");
-            let is_window = self.cursor.rest().starts_with("kc") && !self.cursor.rest().starts_with("kcache");
-            if !is_window {
-                self.cursor.go_to(start);
-                return Ok(());
-            }
-            if !comma {
-                return self.cursor.expect(",");
-            }
+        self.target()
+    }
+
+    /// Reads a window of constants if one comes next.
+    pub(super) fn next_window(&mut self) -> Result<bool, Fail> {
+        let starts = self.inst.field(F::KcacheBank0).is_some()
+            && self
+                .cursor
+                .peek_name()
+                .strip_prefix("kc")
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        if starts {
             self.window()?;
         }
+        Ok(starts)
     }
 
     /// `kc0=cb0[0:31]`.
@@ -76,7 +77,9 @@ impl Line<'_, '_, '_> {
                 let message = format!("expected kc0 or kc1, found `{name}`");
                 return Err(Diagnostic::new(span, message).note("only `alu_extended` has four windows"));
             }
-            None => return Err(Diagnostic::new(span, format!("expected a window such as `kc0`, found `{name}`"))),
+            None => {
+                return Err(Diagnostic::new(span, format!("expected a window such as `kc0`, found `{name}`")));
+            }
         };
         self.cursor.expect("=")?;
         let at = self.cursor.at();
@@ -90,7 +93,9 @@ impl Line<'_, '_, '_> {
             let (text, span) = self.letters();
             let Some(index) = NUMBER_INDICES.iter().position(|known| *known == text) else {
                 self.cursor.go_to(span.start);
-                return Err(self.cursor.expected(&format!("an index register: {}", NUMBER_INDICES.join(" or "))));
+                return Err(self
+                    .cursor
+                    .expected(&format!("an index register: {}", NUMBER_INDICES.join(" or "))));
             };
             self.set(window.index, index as u32 + 1, span)?;
         }
@@ -105,20 +110,32 @@ impl Line<'_, '_, '_> {
         let last = self.decimal("the last constant of the window")?;
         let span = at..self.cursor.end();
         self.cursor.expect("]")?;
-        let lines = last.checked_add(1).and_then(|end| end.checked_sub(first)).map(|constants| (constants / LINE, constants % LINE));
+        let lines = last
+            .checked_add(1)
+            .and_then(|end| end.checked_sub(first))
+            .map(|constants| (constants / LINE, constants % LINE));
         let mode = match (lines, by_loop) {
             (Some((1, 0)), false) => 1,
             (Some((2, 0)), false) => 2,
             (Some((2, 0)), true) => 3,
             (_, true) => {
-                return Err(Diagnostic::new(span, format!("expected two lines of {LINE} constants, such as {LOOP_INDEX}+0:31")));
+                return Err(Diagnostic::new(
+                    span,
+                    format!("expected two lines of {LINE} constants, such as {LOOP_INDEX}+0:31"),
+                ));
             }
             _ => {
-                return Err(Diagnostic::new(span, format!("expected one or two lines of {LINE} constants, such as 0:15 or 0:31")));
+                return Err(Diagnostic::new(
+                    span,
+                    format!("expected one or two lines of {LINE} constants, such as 0:15 or 0:31"),
+                ));
             }
         };
         if first % LINE != 0 {
-            return Err(Diagnostic::new(span, format!("expected a first constant that is a multiple of {LINE}, found {first}")));
+            return Err(Diagnostic::new(
+                span,
+                format!("expected a first constant that is a multiple of {LINE}, found {first}"),
+            ));
         }
         self.set(window.line, first / LINE, span.clone())?;
         self.set(window.mode, mode, span)

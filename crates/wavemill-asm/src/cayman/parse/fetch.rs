@@ -130,10 +130,8 @@ impl Line<'_, '_, '_> {
             "ct" if is_texture => {
                 self.cursor.expect(":")?;
                 let (text, span) = self.letters();
-                let codes: Option<Vec<usize>> = text
-                    .chars()
-                    .map(|letter| COORDS.iter().position(|known| *known == letter))
-                    .collect();
+                let codes: Option<Vec<usize>> =
+                    text.chars().map(|letter| COORDS.iter().position(|known| *known == letter)).collect();
                 match codes {
                     Some(codes) if codes.len() == COORD_TYPES.len() => {
                         for (id, code) in COORD_TYPES.into_iter().zip(codes) {
@@ -143,7 +141,9 @@ impl Line<'_, '_, '_> {
                     _ => {
                         return Err(Diagnostic::new(
                             span,
-                            format!("expected n (normalised) or u for each of four coordinates, found `{text}`"),
+                            format!(
+                                "expected n (normalised) or u for each of four coordinates, found `{text}`"
+                            ),
                         ));
                     }
                 }

@@ -1,6 +1,6 @@
 //! ALU groups: slots, literals, bank swizzles.
 
-use wavemill_isa::cayman::{Group, Inst, FieldId as F, Source, SourceField, search_bank_swizzles};
+use wavemill_isa::cayman::{FieldId as F, Group, Inst, Source, SourceField, search_bank_swizzles};
 
 use super::slot::{begins_slot, bits};
 use super::{Line, Value, instruction};
@@ -87,8 +87,9 @@ impl GroupBuilder {
             } else {
                 format!("expected slot {letter} before slot {}", CHANNELS[later])
             };
-            return Err(Diagnostic::new(start..start + 1, message)
-                .note("channels ascend in a group; `;;` ends it"));
+            return Err(
+                Diagnostic::new(start..start + 1, message).note("channels ascend in a group; `;;` ends it")
+            );
         }
         cursor.name();
         cursor.expect(":")?;
@@ -156,14 +157,19 @@ impl GroupBuilder {
                 let at = match literals.iter().position(|known| *known == value.bits) {
                     Some(at) => at,
                     None if self.literals.is_some() => {
-                        let message = format!("expected one of the group's `{LITERALS}`, found {:#x}", value.bits);
+                        let message =
+                            format!("expected one of the group's `{LITERALS}`, found {:#x}", value.bits);
                         let fail = Diagnostic::new(value.span.clone(), message);
                         return Err((slot.line, fail.note("`lit.x` names the first of them")));
                     }
                     None if literals.len() == MOST_LITERALS => {
-                        let message = format!("expected at most {MOST_LITERALS} literals in a group, found another");
+                        let message =
+                            format!("expected at most {MOST_LITERALS} literals in a group, found another");
                         let fail = Diagnostic::new(value.span.clone(), message);
-                        return Err((slot.line, fail.note("equal literals share a dword; `;;` begins another group")));
+                        return Err((
+                            slot.line,
+                            fail.note("equal literals share a dword; `;;` begins another group"),
+                        ));
                     }
                     None => {
                         literals.push(value.bits);
@@ -203,7 +209,8 @@ impl GroupBuilder {
         let reads = |inst: &Inst| inst.sources().any(|(.., source)| matches!(source, Source::Gpr(..)));
         if found.is_none() && self.slots.iter().flatten().all(|slot| open(&slot)) {
             let reading = self.slots.iter().flatten().find(|slot| reads(&slot.inst)).unwrap_or(first);
-            let message = "expected registers that can be read in three cycles, found none of the bank swizzles to fit";
+            let message =
+                "expected registers that can be read in three cycles, found none of the bank swizzles to fit";
             let fail = Diagnostic::new(reading.span.clone(), message);
             return Err((
                 reading.line,

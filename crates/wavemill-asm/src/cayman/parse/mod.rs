@@ -124,7 +124,8 @@ fn instruction(cursor: &mut Cursor<'_>, is_slot: bool) -> Result<Inst, Fail> {
     }
     let span = start..behind;
     let names = mnemonics(is_slot);
-    if let Some(example) = names.iter().find(|name| name.split_once(' ').is_some_and(|(first, _)| first == word))
+    if let Some(example) =
+        names.iter().find(|name| name.split_once(' ').is_some_and(|(first, _)| first == word))
     {
         cursor.go_to(behind);
         return Err(cursor.expected(&format!("what the instruction does, as in `{example}`")));
@@ -200,7 +201,9 @@ impl<'t> Line<'_, 't, '_> {
         };
         match u32::try_from(number) {
             Ok(number) => Ok((number, span)),
-            Err(_) => Err(Diagnostic::new(span, format!("expected a number from 0 to 4294967295, found {number}"))),
+            Err(_) => {
+                Err(Diagnostic::new(span, format!("expected a number from 0 to 4294967295, found {number}")))
+            }
         }
     }
 
@@ -236,10 +239,7 @@ impl<'t> Line<'_, 't, '_> {
         let Some(field) = field::named(&self.inst, name) else {
             let names: Vec<&str> =
                 self.inst.format().fields().iter().map(|field| field::name(field.id)).collect();
-            let fail = Diagnostic::new(
-                span,
-                format!("`{}` has no field `{name}`", mnemonic(self.inst.op())),
-            );
+            let fail = Diagnostic::new(span, format!("`{}` has no field `{name}`", mnemonic(self.inst.op())));
             return Err(match closest(name, &names)[..] {
                 [one] => fail.replace_with(one),
                 _ => fail.note(format!("its fields: {}", names.join(", "))),
@@ -286,7 +286,7 @@ impl<'t> Line<'_, 't, '_> {
 
     /// A field by name of a word that is no slot, or what stands for one.
     fn word_field(&mut self) -> Result<(), Fail> {
-        if self.fetch_field()? { Ok(()) } else { self.field() }
+        if self.fetch_field()? || self.next_window()? { Ok(()) } else { self.field() }
     }
 
     /// `r5` or `r[al+5]`, and the letters behind its point.
@@ -317,7 +317,10 @@ impl<'t> Line<'_, 't, '_> {
 
     fn number_of_register(&mut self, register: F, number: u32, span: Span) -> Result<(), Fail> {
         if number > 127 {
-            return Err(Diagnostic::new(span, format!("expected a register from r0 to r127, found r{number}")));
+            return Err(Diagnostic::new(
+                span,
+                format!("expected a register from r0 to r127, found r{number}"),
+            ));
         }
         self.set(register, number, span)
     }
@@ -381,7 +384,8 @@ impl<'t> Line<'_, 't, '_> {
                 Some(own) if *own == letter => mask |= 1 << at,
                 Some(_) if letter == MASKED => {}
                 _ => {
-                    let message = "expected the channels that are written, in the order xyzw, with _ for others";
+                    let message =
+                        "expected the channels that are written, in the order xyzw, with _ for others";
                     return Err(Diagnostic::new(span, format!("{message}; found `{letters}`")));
                 }
             }

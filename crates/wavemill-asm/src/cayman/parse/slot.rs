@@ -66,7 +66,8 @@ impl Line<'_, '_, '_> {
         let own = CHANNELS[channel & 3];
         let letters_span;
         let letters;
-        if let Some(rest) = name.strip_prefix(MASKED).filter(|rest| rest.is_empty() || rest.starts_with('.')) {
+        if let Some(rest) = name.strip_prefix(MASKED).filter(|rest| rest.is_empty() || rest.starts_with('.'))
+        {
             self.cursor.name();
             let span = start..self.cursor.end();
             if self.inst.field(F::WriteMask).is_none() {
@@ -161,9 +162,8 @@ impl Line<'_, '_, '_> {
         let start = self.cursor.at();
         // A sign belongs to the number behind it, unless there are parentheses or bars between them.
         let sign = self.cursor.eat("-");
-        let is_number = |line: &mut Self| {
-            line.cursor.peek().is_some_and(|byte| byte.is_ascii_digit() || byte == b'.')
-        };
+        let is_number =
+            |line: &mut Self| line.cursor.peek().is_some_and(|byte| byte.is_ascii_digit() || byte == b'.');
         if sign && is_number(self) {
             self.cursor.go_to(start);
             return self.signed_number(index, field, elem);
@@ -193,7 +193,9 @@ impl Line<'_, '_, '_> {
 
     fn modify(&mut self, id: F, span: Span) -> Result<(), Fail> {
         if self.inst.field(id).is_none() {
-            return Err(Diagnostic::new(span, "expected no sign here, found one").note("LDS operations have none"));
+            return Err(
+                Diagnostic::new(span, "expected no sign here, found one").note("LDS operations have none")
+            );
         }
         self.set(id, 1, span)
     }
@@ -301,7 +303,10 @@ impl Line<'_, '_, '_> {
         let other = match (code("param"), code("src")) {
             (Some(number), _) if number <= last => Some(PARAMETERS.0 + number),
             (Some(number), _) => {
-                return Err(Diagnostic::new(span, format!("expected a parameter from 0 to {last}, found {number}")));
+                return Err(Diagnostic::new(
+                    span,
+                    format!("expected a parameter from 0 to {last}, found {number}"),
+                ));
             }
             (_, Some(code)) if code < 512 => Some(code),
             (_, Some(code)) => {
@@ -313,7 +318,10 @@ impl Line<'_, '_, '_> {
             let channel = self.channel(letters, &letters_span)?;
             return match Source::from_code(code.into(), channel) {
                 source @ Source::Other(..) => self.plain(field, source, span),
-                _ => Err(Diagnostic::new(span, format!("expected the name of the source with code {code}, found its code"))),
+                _ => Err(Diagnostic::new(
+                    span,
+                    format!("expected the name of the source with code {code}, found its code"),
+                )),
             };
         }
         self.cursor.go_to(start);
@@ -401,7 +409,10 @@ impl Line<'_, '_, '_> {
                 Some(code) if self.inst.field(F::Omod).is_some() => {
                     self.set(F::Omod, code as u32 + 1, start..self.cursor.end())
                 }
-                Some(_) => Err(Diagnostic::new(span, format!("expected no `{name}` here: the word has no field for it"))),
+                Some(_) => Err(Diagnostic::new(
+                    span,
+                    format!("expected no `{name}` here: the word has no field for it"),
+                )),
                 None => Err(Diagnostic::new(factor_span, "expected mul:2, mul:4 or div:2")),
             };
         }

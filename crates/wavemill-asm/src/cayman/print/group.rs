@@ -14,7 +14,8 @@ pub fn print_group(group: &Group, separator: &str) -> String {
         None => [None; 4],
     };
     let literals = literals(group);
-    let slots = group.slots.iter().zip(swizzles).filter_map(|(slot, swizzle)| Some((slot.as_ref()?, swizzle)));
+    let slots =
+        group.slots.iter().zip(swizzles).filter_map(|(slot, swizzle)| Some((slot.as_ref()?, swizzle)));
     let mut lines: Vec<String> = slots
         .map(|(slot, swizzle)| {
             let mut printer = Printer::new(slot);

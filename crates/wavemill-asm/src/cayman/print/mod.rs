@@ -109,7 +109,9 @@ impl<'a> Printer<'a> {
     fn register(&mut self, register: F, relative: Option<F>) {
         let number = self.take(register);
         match relative {
-            Some(relative) if self.take(relative) != 0 => self.write(format_args!("r[{LOOP_INDEX}+{number}]")),
+            Some(relative) if self.take(relative) != 0 => {
+                self.write(format_args!("r[{LOOP_INDEX}+{number}]"))
+            }
             _ => self.write(format_args!("r{number}")),
         }
     }

@@ -160,9 +160,7 @@ impl Printer<'_> {
                 relative => format!("kc{window}{relative}.{}", letter(channel)),
             },
             Source::Inline(constant) => inline(constant, signed).to_owned(),
-            Source::Queue(queue, pops) => {
-                QUEUES[usize::from(queue & 1) + 2 * usize::from(pops)].to_owned()
-            }
+            Source::Queue(queue, pops) => QUEUES[usize::from(queue & 1) + 2 * usize::from(pops)].to_owned(),
             Source::Literal(channel) => match literals {
                 Literals::Automatic(values) => literal(values[usize::from(channel & 3)], elem),
                 Literals::Written => format!("lit.{}", letter(channel)),

@@ -57,8 +57,9 @@ pub(super) fn program(reader: &mut Reader<'_>, index: usize, options: &Options<'
     };
     for broken in broken {
         let Some(item) = at(broken.at) else { continue };
-        let note = clause_note(&decoded, broken.clause)
-            .map(|note| broken.number.map_or(note.clone(), |number| format!("{note}, instruction {number} of it")));
+        let note = clause_note(&decoded, broken.clause).map(|note| {
+            broken.number.map_or(note.clone(), |number| format!("{note}, instruction {number} of it"))
+        });
         remarks.push(remark(&broken.broken, &item.content, &item.place, note));
     }
     let mut errors = Vec::new();

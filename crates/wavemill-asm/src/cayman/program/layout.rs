@@ -23,7 +23,9 @@ pub(super) fn runs(kinds: &[Option<Kind>], mut is_labelled: impl FnMut(usize) ->
     let mut runs: Vec<Run> = Vec::new();
     for (index, kind) in kinds.iter().enumerate() {
         match runs.last_mut() {
-            Some(run) if !is_labelled(index) && (kind.is_none() || run.kind == *kind || run.kind.is_none()) => {
+            Some(run)
+                if !is_labelled(index) && (kind.is_none() || run.kind == *kind || run.kind.is_none()) =>
+            {
                 run.items.end = index + 1;
                 run.kind = run.kind.or(*kind);
             }
@@ -161,12 +163,18 @@ fn address(
         let is_open = inst.row().clause().is_some() && !has_count;
         return match is_open {
             false => Ok(*inst),
-            true => Err(Diagnostic::new(place.span.clone(), "expected the label of the clause, or its size as `count:0`")),
+            true => Err(Diagnostic::new(
+                place.span.clone(),
+                "expected the label of the clause, or its size as `count:0`",
+            )),
         };
     };
     let Some(label) = program.labels.get(&target.name) else {
         let names: Vec<&str> = program.labels.keys().map(String::as_str).collect();
-        let fail = Diagnostic::new(target.span.clone(), format!("there is no label `{}` in the program", target.name));
+        let fail = Diagnostic::new(
+            target.span.clone(),
+            format!("there is no label `{}` in the program", target.name),
+        );
         return Err(match closest(&target.name, &names)[..] {
             [one, ..] => fail.replace_with(one),
             [] => fail,
@@ -190,7 +198,10 @@ fn address(
                 inst = with(inst, id, value);
                 Ok(())
             }
-            None => Err(Diagnostic::new(target.span.clone(), what.replace("{}", &value.to_string()).replace("{most}", &most.to_string()))),
+            None => Err(Diagnostic::new(
+                target.span.clone(),
+                what.replace("{}", &value.to_string()).replace("{most}", &most.to_string()),
+            )),
         }
     };
     set(F::Addr, offset / 8, "expected an address of at most {most} words of 8 bytes, found {}")?;

@@ -152,7 +152,8 @@ impl Writer<'_> {
                 let mut at = piece.range.start;
                 let count = text.lines().count();
                 for (number, line) in text.lines().enumerate() {
-                    let end = if number + 1 == count { piece.range.end } else { (at + 8).min(piece.range.end) };
+                    let end =
+                        if number + 1 == count { piece.range.end } else { (at + 8).min(piece.range.end) };
                     let is_literals = line.starts_with(crate::cayman::syntax::LITERALS);
                     // The last slot has the literals behind it, unless they have a line.
                     let end = if is_literals { piece.range.end } else { end };

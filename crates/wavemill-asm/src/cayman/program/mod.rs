@@ -80,5 +80,15 @@ impl Kind {
 
 /// Directives of programs.
 const DIRECTIVES: [&str; 11] = [
-    ".program", ".stage", ".stack", ".gprs", ".lds", ".in_order", ".set", ".align", ".byte", ".long", ".quad",
+    ".program",
+    ".stage",
+    ".stack",
+    ".gprs",
+    ".lds",
+    ".in_order",
+    ".set",
+    ".align",
+    ".byte",
+    ".long",
+    ".quad",
 ];

@@ -58,7 +58,11 @@ pub(super) struct Item {
 }
 
 pub(super) enum Content {
-    Word { inst: Inst, target: Option<Target>, has_count: bool },
+    Word {
+        inst: Inst,
+        target: Option<Target>,
+        has_count: bool,
+    },
     /// A group, and where its slots are.
     Group(Group, [Option<Place>; 4]),
     Data(Vec<u8>),
@@ -155,7 +159,10 @@ impl<'s> Reader<'s> {
         if let Some(group) = self.open.take() {
             let (line, span) = (0..4).rev().find_map(|channel| group.place(channel)).unwrap_or((last, 0..0));
             let end = span.end;
-            let fail = Diagnostic::new(end..end, "expected `;;` at the end of the group, found the end of the source");
+            let fail = Diagnostic::new(
+                end..end,
+                "expected `;;` at the end of the group, found the end of the source",
+            );
             self.error(line, fail);
         }
     }
@@ -200,8 +207,7 @@ impl<'s> Reader<'s> {
             }
             let word = word(&mut cursor, &self.symbols).map_err(here)?;
             let place = Place { line, span: start..cursor.end() };
-            let content =
-                Content::Word { inst: word.inst, target: word.target, has_count: word.has_count };
+            let content = Content::Word { inst: word.inst, target: word.target, has_count: word.has_count };
             self.program().items.push(Item { content, place });
         }
     }
@@ -224,8 +230,11 @@ impl<'s> Reader<'s> {
             let label = Label { item: program.items.len(), place };
             if let Some(before) = program.labels.get(name) {
                 let before = before.place.line + 1;
-                return Err(Diagnostic::new(span, format!("expected label `{name}` once in a program, found it again"))
-                    .note(format!("it is also in line {before}")));
+                return Err(Diagnostic::new(
+                    span,
+                    format!("expected label `{name}` once in a program, found it again"),
+                )
+                .note(format!("it is also in line {before}")));
             }
             program.labels.insert(name.to_owned(), label);
         }
@@ -236,7 +245,11 @@ impl<'s> Reader<'s> {
         let place = |channel| group.place(channel).map(|(line, span)| Place { line, span });
         let slots = [place(0), place(1), place(2), place(3)];
         let first = slots.iter().flatten().next().map_or(line, |slot| slot.line);
-        let span = if first == line { span } else { slots.iter().flatten().next().map_or(span, |slot| slot.span.clone()) };
+        let span = if first == line {
+            span
+        } else {
+            slots.iter().flatten().next().map_or(span, |slot| slot.span.clone())
+        };
         let content = Content::Group(built, slots);
         self.program().items.push(Item { content, place: Place { line: first, span } });
         Ok(())
@@ -256,7 +269,9 @@ impl<'s> Reader<'s> {
                 }
                 // What stands before the first name belongs to it only if there is nothing.
                 let is_empty = |program: &Program| program.items.is_empty() && program.labels.is_empty();
-                if self.programs.len() != 1 || !self.programs.first().is_some_and(|first| is_empty(first) && first.name.is_none()) {
+                if self.programs.len() != 1
+                    || !self.programs.first().is_some_and(|first| is_empty(first) && first.name.is_none())
+                {
                     self.programs.push(Program::default());
                 }
                 self.program().name = Some(name);
@@ -290,14 +305,20 @@ impl<'s> Reader<'s> {
                 let at = cursor.at();
                 let value = expression(cursor, &self.symbols)?;
                 let Some(value) = value.value() else {
-                    return Err(Diagnostic::new(at..cursor.end(), "expected a number, found a symbol without a value"));
+                    return Err(Diagnostic::new(
+                        at..cursor.end(),
+                        "expected a number, found a symbol without a value",
+                    ));
                 };
                 self.symbols.0.insert(name, value);
             }
             ".align" => {
                 let (value, value_span) = self.number(cursor, MOST_BYTES as i64)?;
                 if !value.is_power_of_two() {
-                    return Err(Diagnostic::new(value_span, format!("expected a power of two, found {value}")));
+                    return Err(Diagnostic::new(
+                        value_span,
+                        format!("expected a power of two, found {value}"),
+                    ));
                 }
                 self.data(Content::Align(value as usize), line, start..cursor.end());
             }
@@ -336,7 +357,10 @@ impl<'s> Reader<'s> {
             };
             let bits = 8 * size as u32;
             if size < 8 && !(-(1i64 << (bits - 1))..1i64 << bits).contains(&value) {
-                return Err(Diagnostic::new(span, format!("expected a number of {bits} bits, found {value}")));
+                return Err(Diagnostic::new(
+                    span,
+                    format!("expected a number of {bits} bits, found {value}"),
+                ));
             }
             bytes.extend_from_slice(&value.to_le_bytes()[..size]);
             if !cursor.eat(",") {
