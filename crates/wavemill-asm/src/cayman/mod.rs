@@ -5,14 +5,20 @@
 //! oqa.pop ;;`. Each field whose value does not follow from the form of a word stands by name, as in
 //! `barrier:0`. The text determines every bit of a word, and any word that decodes has a text.
 
+mod dump;
+mod explain;
 mod field;
 mod mnemonic;
 mod parse;
 mod print;
 mod program;
+mod reference;
 mod syntax;
 
+pub use dump::{DumpedShader, is_dump, read_dump};
+pub use explain::{explain, explain_instruction, instruction_named};
 pub use mnemonic::mnemonic;
 pub use parse::{parse, parse_group};
 pub use print::{TargetLabel, print, print_group, print_with};
-pub use program::{Assembled, Code, Listing, Options, Statement, assemble, disassemble};
+pub use program::{Assembled, Code, Listing, Options, Statement, assemble, disassemble, print_program};
+pub use reference::reference;

@@ -1,5 +1,7 @@
 //! Text of Cayman: words and groups are printed and parsed, programs are disassembled and assembled.
 
+mod dumps;
+mod errors;
 mod programs;
 mod texts;
 
@@ -19,5 +21,8 @@ fn main() -> ExitCode {
     suite.test("programs with changed bits come back", programs::changed_bits_come_back);
     suite.test("random programs come back", programs::random_programs_come_back);
     suite.test("clauses stand anywhere", programs::clauses_stand_anywhere);
+    suite.test("messages about lines", errors::of_lines);
+    suite.test("messages about sources", errors::of_sources);
+    suite.test("dumps of Mesa are read", dumps::are_read);
     suite.run()
 }

@@ -78,7 +78,10 @@ impl Line<'_, '_, '_> {
                 return Err(Diagnostic::new(span, message).note("only `alu_extended` has four windows"));
             }
             None => {
-                return Err(Diagnostic::new(span, format!("expected a window such as `kc0`, found `{name}`")));
+                return Err(Diagnostic::new(
+                    span,
+                    format!("expected a window such as `kc0`, found `{name}`"),
+                ));
             }
         };
         self.cursor.expect("=")?;

@@ -13,8 +13,8 @@ use crate::assemble::Report;
 pub struct Options<'a> {
     /// Symbols that are set before the source is read.
     pub symbols: &'a [(&'a str, i64)],
-    /// Whether the words of the source are programs. Otherwise each stands alone: labels and rules
-    /// of whole programs do not count.
+    /// Whether the words of the source are programs. Otherwise each stands alone, unless there are
+    /// labels: only the rules of words and groups count.
     pub whole: bool,
     /// After this many errors, the rest of the source is not read.
     pub max_errors: usize,
@@ -57,6 +57,12 @@ pub struct Code {
     pub stage: Option<Stage>,
     /// The labels, and the byte offset of each.
     pub labels: Vec<(String, usize)>,
+    /// Byte offsets of dwords that hold an offset in the code of the file.
+    pub relocations: Vec<usize>,
+    /// Whether it has only data.
+    pub is_table: bool,
+    /// Whether a slot kills pixels.
+    pub kills: bool,
 }
 
 /// A word, a group or data of a source.
@@ -68,6 +74,8 @@ pub struct Statement {
     pub program: usize,
     /// Its bytes in the program.
     pub range: Range<usize>,
+    /// Its text in the form of the printer, in one line, with numbers for labels.
+    pub text: String,
 }
 
 /// Assembles a source. All errors are reported, up to the limit.
@@ -83,13 +91,14 @@ pub struct Statement {
 pub fn assemble(source: &[u8], options: &Options<'_>) -> Assembled {
     let mut reader = Reader::new(source, options);
     reader.all();
+    let whole = options.whole || reader.programs.iter().any(|program| !program.labels.is_empty());
     let mut assembled = Assembled::default();
     for index in 0..reader.programs.len() {
-        layout::place(&mut reader, index, options, &mut assembled);
+        layout::place(&mut reader, index, whole, &mut assembled);
     }
     if reader.messages.errors.is_empty() {
         for index in 0..reader.programs.len() {
-            check::program(&mut reader, index, options, &mut assembled);
+            check::program(&mut reader, index, whole, &mut assembled);
         }
     }
     let by_line = |report: &Report| report.line;

@@ -2,7 +2,7 @@
 
 use wavemill_isa::cayman::{BrokenRule, Content as Found, Program, decode_program};
 
-use super::assemble::{Assembled, Options};
+use super::assemble::Assembled;
 use super::read::{Content, Place, Reader};
 use crate::cayman::field;
 use crate::cayman::syntax::CHANNELS;
@@ -16,10 +16,10 @@ struct Remark {
 }
 
 /// Warns of the rules that a program breaks, and checks its stack.
-pub(super) fn program(reader: &mut Reader<'_>, index: usize, options: &Options<'_>, to: &mut Assembled) {
+pub(super) fn program(reader: &mut Reader<'_>, index: usize, whole: bool, to: &mut Assembled) {
     let mut remarks = Vec::new();
     let source = &reader.programs[index];
-    if !options.whole {
+    if !whole {
         for item in &source.items {
             let broken = match &item.content {
                 Content::Word { inst, .. } => inst.broken_rules(),
@@ -31,7 +31,7 @@ pub(super) fn program(reader: &mut Reader<'_>, index: usize, options: &Options<'
         return warn(reader, remarks);
     }
     let Some(code) = to.programs.get_mut(index) else { return };
-    if code.bytes.is_empty() {
+    if code.bytes.is_empty() || code.is_table {
         return;
     }
     let decoded = decode_program(&code.bytes, 0);

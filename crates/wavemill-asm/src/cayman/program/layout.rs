@@ -1,11 +1,12 @@
 //! Gives words their addresses, and control flow the addresses and sizes of clauses.
 
-use wavemill_isa::cayman::{FieldId as F, Inst};
+use wavemill_isa::cayman::{FieldId as F, Flag, Inst};
 
 use super::Kind;
-use super::assemble::{Assembled, Code, Options, Statement};
+use super::assemble::{Assembled, Code, Statement};
 use super::read::{Content, Item, Place, Program, Reader, registers};
 use crate::cayman::field::with;
+use crate::cayman::print::{print, print_group};
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::closest;
 
@@ -51,7 +52,7 @@ fn size(content: &Content) -> usize {
 }
 
 /// Places a program, and adds it with its statements to the result.
-pub(super) fn place(reader: &mut Reader<'_>, index: usize, options: &Options<'_>, to: &mut Assembled) {
+pub(super) fn place(reader: &mut Reader<'_>, index: usize, whole: bool, to: &mut Assembled) {
     let program = &reader.programs[index];
     let kinds: Vec<Option<Kind>> = program.items.iter().map(|item| item.content.kind()).collect();
     let mut labelled = vec![false; program.items.len() + 1];
@@ -81,7 +82,7 @@ pub(super) fn place(reader: &mut Reader<'_>, index: usize, options: &Options<'_>
     offsets[program.items.len()] = at;
     let mut bytes = vec![0; at];
     let mut errors: Vec<(usize, Fail)> = Vec::new();
-    let mut gprs = 0;
+    let (mut gprs, mut kills) = (0, false);
     for (item, Item { content, place }) in program.items.iter().enumerate() {
         let start = offsets[item];
         let mut put = |at: usize, part: &[u8]| {
@@ -89,10 +90,10 @@ pub(super) fn place(reader: &mut Reader<'_>, index: usize, options: &Options<'_>
                 room.copy_from_slice(part);
             }
         };
-        match content {
+        let text = match content {
             Content::Word { inst, .. } => {
                 gprs = gprs.max(registers(inst));
-                let inst = if options.whole {
+                let inst = if whole {
                     match address(program, &kinds, &offsets, &runs, content, place) {
                         Ok(inst) => inst,
                         Err(fail) => {
@@ -109,11 +110,13 @@ pub(super) fn place(reader: &mut Reader<'_>, index: usize, options: &Options<'_>
                 };
                 let (word, size) = inst.encode();
                 put(start, &word[..size]);
+                print(&inst)
             }
             Content::Group(group, _) => {
                 let mut at = start;
                 for slot in group.slots.iter().flatten() {
                     gprs = gprs.max(registers(slot));
+                    kills |= slot.row().has(Flag::Kill);
                     put(at, &slot.encode().0[..8]);
                     at += 8;
                 }
@@ -121,12 +124,16 @@ pub(super) fn place(reader: &mut Reader<'_>, index: usize, options: &Options<'_>
                     put(at, &literal.to_le_bytes());
                     at += 4;
                 }
+                print_group(group, " ")
             }
-            Content::Data(data) => put(start, data),
+            Content::Data(data) => {
+                put(start, data);
+                reader.text(place)
+            }
             Content::Align(_) => continue,
-        }
+        };
         let range = start..start + size(content);
-        to.statements.push(Statement { line: place.line + 1, program: index, range });
+        to.statements.push(Statement { line: place.line + 1, program: index, range, text });
     }
     let mut labels: Vec<(String, usize)> =
         program.labels.iter().map(|(name, label)| (name.clone(), offsets[label.item])).collect();
@@ -139,6 +146,9 @@ pub(super) fn place(reader: &mut Reader<'_>, index: usize, options: &Options<'_>
         lds: program.lds,
         stage: program.stage,
         labels,
+        relocations: program.relocations.clone(),
+        is_table: !kinds.is_empty() && kinds.iter().all(Option::is_none),
+        kills,
     });
     for (line, fail) in errors {
         reader.error(line, fail);

@@ -7,6 +7,7 @@ use std::ops::Range;
 use wavemill_isa::cayman::{Content, FieldId as F, Inst, decode_program};
 
 use super::Kind;
+use super::assemble::Code;
 use super::layout::{count, runs};
 use crate::cayman::print::{TargetLabel, print_group, print_with};
 
@@ -77,6 +78,48 @@ pub fn disassemble(bytes: &[u8], listing: &Listing) -> String {
         }
     }
     Writer { bytes, pieces, labels: BTreeMap::new(), counts: Vec::new(), listing, out: String::new() }.all()
+}
+
+/// The text of a program with the directives that describe it: [`super::assemble`] makes the same
+/// program of it.
+pub fn print_program(code: &Code, listing: &Listing) -> String {
+    let mut text = String::new();
+    let mut directive = |name: &str, value: &dyn core::fmt::Display| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{:STATEMENTS$}.{name} {value}", "");
+    };
+    if let Some(name) = &code.name {
+        directive("program", name);
+    }
+    if let Some(stage) = code.stage {
+        directive("stage", &stage.name());
+    }
+    if !code.is_table {
+        directive("gprs", &code.gprs);
+    }
+    if let Some(stack) = code.stack {
+        directive("stack", &stack);
+    }
+    if code.lds != 0 {
+        directive("lds", &code.lds);
+    }
+    for offset in &code.relocations {
+        directive("reloc", &format_args!("{offset:#x}"));
+    }
+    if code.is_table {
+        let range = 0..code.bytes.len();
+        let pieces = vec![Piece { range, what: What::Data }];
+        let writer = Writer {
+            bytes: &code.bytes,
+            pieces,
+            labels: BTreeMap::new(),
+            counts: Vec::new(),
+            listing,
+            out: text,
+        };
+        return writer.all();
+    }
+    text + &disassemble(&code.bytes, listing)
 }
 
 struct Writer<'a> {

@@ -7,7 +7,7 @@ mod listing;
 mod read;
 
 pub use assemble::{Assembled, Code, Options, Statement, assemble};
-pub use listing::{Listing, disassemble};
+pub use listing::{Listing, disassemble, print_program};
 
 use wavemill_isa::cayman::{Address, Format};
 
@@ -79,12 +79,13 @@ impl Kind {
 }
 
 /// Directives of programs.
-const DIRECTIVES: [&str; 11] = [
+const DIRECTIVES: [&str; 12] = [
     ".program",
     ".stage",
     ".stack",
     ".gprs",
     ".lds",
+    ".reloc",
     ".in_order",
     ".set",
     ".align",

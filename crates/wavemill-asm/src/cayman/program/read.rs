@@ -37,6 +37,7 @@ pub(super) struct Program {
     pub(super) lds: u32,
     pub(super) stage: Option<Stage>,
     pub(super) in_order: bool,
+    pub(super) relocations: Vec<usize>,
 }
 
 pub(super) struct Label {
@@ -117,6 +118,15 @@ impl<'s> Reader<'s> {
             open: None,
             messages: Messages::default(),
         }
+    }
+
+    /// The text at a position.
+    pub(super) fn text(&self, place: &Place) -> String {
+        self.lines
+            .get(place.line)
+            .and_then(|line| line.get(place.span.clone()))
+            .unwrap_or_default()
+            .to_owned()
     }
 
     /// Adds an error.
@@ -293,6 +303,10 @@ impl<'s> Reader<'s> {
             }
             ".gprs" => self.program().gprs = Some(self.number(cursor, 128)?.0),
             ".lds" => self.program().lds = self.number(cursor, 32768)?.0,
+            ".reloc" => {
+                let offset = self.number(cursor, MOST_BYTES as i64)?.0 as usize;
+                self.program().relocations.push(offset);
+            }
             ".in_order" => self.program().in_order = true,
             ".set" => {
                 let at = cursor.at();
