@@ -74,6 +74,7 @@ pub(super) struct Target {
 
 /// Reads a word up to the end of the line. A name behind a clause or a jump is a label.
 pub(super) fn word(cursor: &mut Cursor<'_>, symbols: &dyn Symbols) -> Result<Word, Fail> {
+    let start = cursor.at();
     let inst = instruction(cursor, false)?;
     let mut line = Line { cursor, inst, symbols, set: Vec::new(), target: None, values: Vec::new() };
     match inst.format() {
@@ -99,6 +100,12 @@ pub(super) fn word(cursor: &mut Cursor<'_>, symbols: &dyn Symbols) -> Result<Wor
     let (inst, target) = (line.inst, line.target.take());
     if let Some(Target { span, .. }) = target.as_ref().filter(|_| line.set.contains(&F::Addr)) {
         return Err(Diagnostic::new(span.clone(), "expected a label or `addr`, found both"));
+    }
+    if inst.row().clause().is_some() && target.is_none() && !has_count {
+        let message = "expected the label of a clause, or its size as in `@4 count:0`";
+        return Err(
+            Diagnostic::new(start..cursor.end(), message).note("COUNT is the words of the clause, less one")
+        );
     }
     Ok(Word { inst, target, has_count })
 }

@@ -91,6 +91,7 @@ pub struct Statement {
 pub fn assemble(source: &[u8], options: &Options<'_>) -> Assembled {
     let mut reader = Reader::new(source, options);
     reader.all();
+    reader.end();
     let whole = options.whole || reader.programs.iter().any(|program| !program.labels.is_empty());
     let mut assembled = Assembled::default();
     for index in 0..reader.programs.len() {

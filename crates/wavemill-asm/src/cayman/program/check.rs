@@ -1,6 +1,6 @@
 //! Checks of complete programs: rules of the manual, and the stack.
 
-use wavemill_isa::cayman::{BrokenRule, Content as Found, Program, decode_program};
+use wavemill_isa::cayman::{Address, BrokenRule, Program, decode_program};
 
 use super::assemble::Assembled;
 use super::read::{Content, Place, Reader};
@@ -44,7 +44,7 @@ pub(super) fn program(reader: &mut Reader<'_>, index: usize, whole: bool, to: &m
     };
     for problem in &decoded.problems {
         let Some(item) = at(problem.at) else { continue };
-        let callers = clause_note(&decoded, problem.clause);
+        let callers = clause_note(&decoded, &code.labels, problem.clause, problem.number);
         remarks.push(Remark {
             place: item.place.clone(),
             message: problem.error.to_string(),
@@ -57,22 +57,19 @@ pub(super) fn program(reader: &mut Reader<'_>, index: usize, whole: bool, to: &m
     };
     for broken in broken {
         let Some(item) = at(broken.at) else { continue };
-        let note = clause_note(&decoded, broken.clause).map(|note| {
-            broken.number.map_or(note.clone(), |number| format!("{note}, instruction {number} of it"))
-        });
+        let note = clause_note(&decoded, &code.labels, broken.clause, broken.number);
         remarks.push(remark(&broken.broken, &item.content, &item.place, note));
     }
-    let mut errors = Vec::new();
+    let mut too_small = None;
     match (decoded.stack_need(0), &source.stack) {
         (Ok(need), Some((stated, place))) if *stated < need.size() => {
             let message = format!("expected a stack of at least {} entries, found {stated}", need.size());
-            errors.push((
-                place.line,
-                Diagnostic::new(place.span.clone(), message).note(format!(
-                    "the program pushes {} entries and {} quarters of entries at most, with those for masks",
-                    need.entries, need.subentries
-                )).replace_with(need.size().to_string()),
-            ));
+            let pushes = format!(
+                "it pushes up to {} entries and {} quarters, with two for the current masks",
+                need.entries, need.subentries
+            );
+            let fail = Diagnostic::new(place.span.clone(), message).note(pushes);
+            too_small = Some((place.line, fail.replace_with(need.size().to_string())));
         }
         (Ok(need), None) => code.stack = Some(need.size()),
         (Err(error), stated) if decoded.problems.is_empty() => {
@@ -87,8 +84,8 @@ pub(super) fn program(reader: &mut Reader<'_>, index: usize, whole: bool, to: &m
         }
         _ => {}
     }
-    for (line, fail) in errors {
-        reader.error(line, fail);
+    if let Some((line, fail)) = too_small {
+        reader.warning(line, fail);
     }
     warn(reader, remarks);
 }
@@ -119,12 +116,20 @@ fn remark(broken: &BrokenRule, content: &Content, place: &Place, note: Option<St
     Remark { place, message: broken.rule.to_string(), notes }
 }
 
-/// Which control flow word calls a clause.
-fn clause_note(program: &Program, clause: Option<usize>) -> Option<String> {
+/// Where in a clause something is: `group 2 of clause `body``. Clauses without a label are named by
+/// their address.
+fn clause_note(
+    program: &Program,
+    labels: &[(String, usize)],
+    clause: Option<usize>,
+    number: Option<usize>,
+) -> Option<String> {
     let clause = program.clauses.get(clause?)?;
-    let caller = clause.callers.first()?;
-    let index = program.items.binary_search_by_key(caller, |item| item.range.start).ok()?;
-    let Found::Control(inst) = program.items.get(index)?.content else { return None };
-    let name = crate::cayman::mnemonic(inst.op());
-    Some(format!("in the clause that `{name}` at word {} calls", caller / 8))
+    let start = clause.range.start;
+    let name = match labels.iter().find(|(_, offset)| *offset == start) {
+        Some((name, _)) => format!("clause `{name}`"),
+        None => format!("the clause at word {}", start / 8),
+    };
+    let what = if clause.kind == Address::AluClause { "group" } else { "fetch" };
+    Some(number.map_or_else(|| format!("in {name}"), |number| format!("in {what} {} of {name}", number + 1)))
 }

@@ -150,8 +150,11 @@ pub(super) fn place(reader: &mut Reader<'_>, index: usize, whole: bool, to: &mut
         is_table: !kinds.is_empty() && kinds.iter().all(Option::is_none),
         kills,
     });
-    for (line, fail) in errors {
-        reader.error(line, fail);
+    // Without the lines that could not be read, labels are missing.
+    if reader.is_complete {
+        for (line, fail) in errors {
+            reader.error(line, fail);
+        }
     }
 }
 
@@ -168,17 +171,7 @@ fn address(
         return Err(Diagnostic::new(place.span.clone(), "expected a word"));
     };
     let wanted = inst.row().address.and_then(Kind::addressed);
-    let Some(target) = target else {
-        // A clause without a label has no end.
-        let is_open = inst.row().clause().is_some() && !has_count;
-        return match is_open {
-            false => Ok(*inst),
-            true => Err(Diagnostic::new(
-                place.span.clone(),
-                "expected the label of the clause, or its size as `count:0`",
-            )),
-        };
-    };
+    let Some(target) = target else { return Ok(*inst) };
     let Some(label) = program.labels.get(&target.name) else {
         let names: Vec<&str> = program.labels.keys().map(String::as_str).collect();
         let fail = Diagnostic::new(

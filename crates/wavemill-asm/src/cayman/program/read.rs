@@ -90,6 +90,8 @@ pub(super) struct Reader<'s> {
     /// The group that is not complete.
     open: Option<GroupBuilder>,
     pub(super) messages: Messages,
+    /// Whether all lines could be read.
+    pub(super) is_complete: bool,
 }
 
 /// Symbols that a source sets.
@@ -117,6 +119,7 @@ impl<'s> Reader<'s> {
             symbols: Constants(symbols),
             open: None,
             messages: Messages::default(),
+            is_complete: true,
         }
     }
 
@@ -159,7 +162,6 @@ impl<'s> Reader<'s> {
             let text = LINES.without_comment(&text);
             if let Err((line, fail)) = self.line(line, text) {
                 self.error(line, fail);
-                // What follows in the group would only repeat the error.
                 if self.messages.errors.len() >= self.options.max_errors {
                     return;
                 }
@@ -175,6 +177,11 @@ impl<'s> Reader<'s> {
             );
             self.error(line, fail);
         }
+    }
+
+    /// Notes whether errors were found.
+    pub(super) fn end(&mut self) {
+        self.is_complete = self.messages.errors.is_empty();
     }
 
     fn program(&mut self) -> &mut Program {
