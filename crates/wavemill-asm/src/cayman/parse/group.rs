@@ -16,6 +16,8 @@ const MOST_LITERALS: usize = 4;
 #[derive(Debug, Default)]
 pub(in crate::cayman) struct GroupBuilder {
     slots: [Option<Slot>; 4],
+    /// Whether a line of it has an error.
+    pub(in crate::cayman) is_broken: bool,
     /// The literals in their written order, and where.
     literals: Option<(Vec<u32>, usize, Span)>,
 }
@@ -35,6 +37,11 @@ impl GroupBuilder {
     /// Whether a slot comes next.
     pub(in crate::cayman) fn begins(cursor: &mut Cursor<'_>) -> bool {
         begins_slot(cursor).is_some()
+    }
+
+    /// Whether the group can go on with this.
+    pub(in crate::cayman) fn continues(cursor: &mut Cursor<'_>) -> bool {
+        Self::begins(cursor) || cursor.rest().starts_with(END) || cursor.peek_name() == LITERALS
     }
 
     /// Where each slot is: its line, and the span of the text.

@@ -3,6 +3,7 @@
 use wavemill_isa::cayman::{Elem, FieldId as F, Format, Inline, Source, SourceField};
 
 use super::{Line, Value};
+use crate::cayman::mnemonic::mnemonic;
 use crate::cayman::syntax::{
     CHANNELS, CLAMP, END, EXEC, INDICES, LITERALS, MASK_OPS, MASKED, MOVA_RESULTS, OMODS, OTHER_INDEX,
     PARAMETERS, PRED, PREDICATES, QUEUES, SPECIAL, SWIZZLES,
@@ -33,11 +34,21 @@ impl Line<'_, '_, '_> {
         let mut comma = self.result(channel)?;
         let count = self.inst.row().sources.len();
         for index in 0..count {
-            if comma {
-                self.cursor.expect(",")?;
+            if comma && !self.cursor.eat(",") {
+                let name = mnemonic(self.inst.op());
+                let found = if index == 0 { "none".to_owned() } else { index.to_string() };
+                let at = self.cursor.at();
+                let message = format!("expected {count} source(s) of `{name}`, found {found}");
+                return Err(Diagnostic::new(at..at, message));
             }
             comma = true;
             self.source(index)?;
+        }
+        if self.cursor.peek() == Some(b',') {
+            let name = mnemonic(self.inst.op());
+            let at = self.cursor.at();
+            let message = format!("expected {count} source(s) of `{name}`, found more");
+            return Err(Diagnostic::new(at..at + 1, message));
         }
         while !self.is_slot_done() {
             self.modifier()?;
@@ -89,10 +100,9 @@ impl Line<'_, '_, '_> {
         if letters.chars().eq([own]) {
             return Ok(true);
         }
-        let fail = Diagnostic::new(
-            letters_span.clone(),
-            format!("expected channel {own}, the slot that writes it, found `{letters}`"),
-        );
+        let found = if letters.is_empty() { "none".to_owned() } else { format!("`{letters}`") };
+        let message = format!("expected channel .{own}, the slot that writes it, found {found}");
+        let fail = Diagnostic::new(letters_span.clone(), message);
         Err(if letters.is_empty() { fail } else { fail.replace_with(own.to_string()) })
     }
 

@@ -168,7 +168,7 @@ impl<'s> Reader<'s> {
             }
         }
         let last = self.lines.len().saturating_sub(1);
-        if let Some(group) = self.open.take() {
+        if let Some(group) = self.open.take().filter(|group| !group.is_broken) {
             let (line, span) = (0..4).rev().find_map(|channel| group.place(channel)).unwrap_or((last, 0..0));
             let end = span.end;
             let fail = Diagnostic::new(
@@ -195,6 +195,10 @@ impl<'s> Reader<'s> {
     fn line(&mut self, line: usize, text: &str) -> Result<(), (usize, Fail)> {
         let mut cursor = Cursor::new(text);
         let here = |fail| (line, fail);
+        // A line with an error may have hidden the end of its group.
+        if self.open.as_ref().is_some_and(|group| group.is_broken) && !GroupBuilder::continues(&mut cursor) && !cursor.is_done() {
+            self.open = None;
+        }
         if self.open.is_none() {
             self.labels(&mut cursor, line).map_err(here)?;
         }
@@ -204,7 +208,8 @@ impl<'s> Reader<'s> {
             }
             let start = cursor.at();
             let begins_group = GroupBuilder::begins(&mut cursor);
-            if self.open.is_some() || begins_group {
+            let is_end = cursor.rest().starts_with(crate::cayman::syntax::END);
+            if self.open.is_some() || begins_group || is_end {
                 let mut group = self.open.take().unwrap_or_default();
                 // After an error in a slot, the group goes on.
                 match group.line(&mut cursor, &self.symbols, line) {
@@ -212,6 +217,7 @@ impl<'s> Reader<'s> {
                     Ok(true) => self.close(&group, line, start..cursor.end())?,
                     Err(fail) => {
                         let is_ended = text.trim_end().ends_with(crate::cayman::syntax::END);
+                        group.is_broken = true;
                         self.open = (!is_ended).then_some(group);
                         return Err((line, fail));
                     }
