@@ -38,7 +38,7 @@ impl Line<'_, '_, '_> {
                 let name = mnemonic(self.inst.op());
                 let found = if index == 0 { "none".to_owned() } else { index.to_string() };
                 let at = self.cursor.at();
-                let message = format!("expected {count} source(s) of `{name}`, found {found}");
+                let message = format!("expected {} of `{name}`, found {found}", sources(count));
                 return Err(Diagnostic::new(at..at, message));
             }
             comma = true;
@@ -47,7 +47,7 @@ impl Line<'_, '_, '_> {
         if self.cursor.peek() == Some(b',') {
             let name = mnemonic(self.inst.op());
             let at = self.cursor.at();
-            let message = format!("expected {count} source(s) of `{name}`, found more");
+            let message = format!("expected {} of `{name}`, found more", sources(count));
             return Err(Diagnostic::new(at..at + 1, message));
         }
         while !self.is_slot_done() {
@@ -460,6 +460,11 @@ impl Line<'_, '_, '_> {
             }
         }
     }
+}
+
+/// A number of sources.
+fn sources(count: usize) -> String {
+    if count == 1 { "one source".to_owned() } else { format!("{count} sources") }
 }
 
 /// The bits of a number.
