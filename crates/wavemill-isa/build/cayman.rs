@@ -283,7 +283,9 @@ pub fn check(rows: &[SourceRow]) -> Vec<RowError> {
         }
         let has_types = !row.sources.is_empty() || row.result.is_some();
         if has_types && !row.format.is_alu() && !row.format.is_gds() {
-            errors.push(row.error("expected types of sources in rows of ALU slots and of the global data share only, found some".into()));
+            let message = "expected types of sources in rows of ALU slots and of the global data share only, \
+                           found some";
+            errors.push(row.error(message.into()));
         }
         let wrong = |what: &str, format: &str| {
             Some(row.error(format!(

@@ -216,8 +216,8 @@ const ALU_WORD1_OP3: &[Field] = fields! {
     AluInst @ 45 + 5; BankSwizzle @ 50 + 3; DstGpr @ 53 + 7; DstRel @ 60 + 1; DstChan @ 61 + 2; Clamp @ 63 + 1;
 };
 
-// ALU_WORD0_LDS_IDX_OP and ALU_WORD1_LDS_IDX_OP share the offset. Its bits take the positions of the modifiers of other slots.
-// The manual's caption of bit 44 says "bit 4", but it is bit 1.
+// ALU_WORD0_LDS_IDX_OP and ALU_WORD1_LDS_IDX_OP share the offset. Its bits take the positions of the
+// modifiers of other slots. The manual's caption of bit 44 says "bit 4", but it is bit 1.
 const ALU_LDS_IDX_OP: &[Field] = fields! {
     Src0Sel @ 0 + 9; Src0Rel @ 9 + 1; Src0Chan @ 10 + 2;
     Src1Sel @ 13 + 9; Src1Rel @ 22 + 1; Src1Chan @ 23 + 2;
@@ -294,8 +294,9 @@ const MEM_GDS_WORD0: &[Field] = fields! {
     SrcSelY @ 23 + 3; SrcSelZ @ 26 + 3; Reserved1 @ 29 + 3;
 };
 
-// The manual names bits 22:16 SRC_GPR, as it does bits 17:11 of MEM_GDS_WORD0, and describes them as an offset in dwords. The bits
-// of UAV_INDEX_MODE are lost in its table; they are those of the diagram in 8.5.
+// The manual names bits 22:16 SRC_GPR, as it does bits 17:11 of MEM_GDS_WORD0, and describes them as
+// an offset in dwords. The bits of UAV_INDEX_MODE are lost in its table; they are those of the diagram
+// in 8.5.
 const MEM_GDS_WORD1: &[Field] = fields! {
     DstGpr @ 32 + 7; DstRelMode @ 39 + 2; GdsOp @ 41 + 6; Reserved2 @ 47 + 1; GdsOffset @ 48 + 7; Reserved3 @ 55 + 1;
     UavIndexMode @ 56 + 2; UavId @ 58 + 4; AllocConsume @ 62 + 1; BcastFirstReq @ 63 + 1;

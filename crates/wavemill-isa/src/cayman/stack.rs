@@ -15,6 +15,9 @@ const SUBENTRIES: u32 = 4;
 const RESERVED: u32 = 2;
 /// Frames after which the stack counts as unbounded. STACK_SIZE has 8 bits.
 const MOST_FRAMES: u32 = 4 * 256;
+/// How often the stack at a word may turn out to be deeper than found before. Balanced code needs
+/// none, so more is a loop that only pushes. The limit bounds the time on any program.
+const MOST_VISITS: u32 = 64;
 
 /// The stack that a program needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -52,7 +55,7 @@ impl StackNeed {
 pub enum StackError {
     /// A loop of the control flow pushes more than it pops.
     Unbounded {
-        /// The offset of a word that pushes.
+        /// The offset of a word of the loop.
         at: usize,
     },
     /// A subroutine calls itself, perhaps through others.
@@ -104,6 +107,15 @@ struct Frame {
     need: StackNeed,
 }
 
+/// How a control flow word is reached.
+#[derive(Clone, Copy)]
+struct Reached {
+    routine: usize,
+    /// The deepest stack.
+    frame: usize,
+    visits: u32,
+}
+
 /// The frame that stands for the empty stack.
 const EMPTY: usize = 0;
 
@@ -142,8 +154,8 @@ impl Program {
         let mut walk = Walk::new(self, self.entry);
         // The error is that of `stack_need`.
         let _ = walk.all();
-        let of = |reached: &Option<(usize, usize)>| match reached {
-            Some((_, frame)) => walk.surroundings(*frame),
+        let of = |reached: &Option<Reached>| match reached {
+            Some(reached) => walk.surroundings(reached.frame),
             None => Surroundings::default(),
         };
         walk.reached.iter().map(of).collect()
@@ -160,8 +172,8 @@ pub(super) struct Surroundings {
 
 struct Walk<'p> {
     program: &'p Program,
-    /// For each item, the routine that reaches it, and the deepest stack there.
-    reached: Vec<Option<(usize, usize)>>,
+    /// How each item is reached.
+    reached: Vec<Option<Reached>>,
     frames: Vec<Frame>,
     /// The frame that a push leads to, by the frame below it and its kind: the same stack is stored
     /// once.
@@ -210,11 +222,16 @@ impl<'p> Walk<'p> {
         while let Some((at, frame)) = open.pop() {
             let found = self.program.items.binary_search_by_key(&at, |item| item.range.start);
             let Ok(index) = found else { return Err(StackError::NoCode { at }) };
-            match self.reached[index] {
-                Some((other, _)) if other != routine => return Err(StackError::Shared { at }),
-                Some((_, before)) if self.total(before) >= self.total(frame) => continue,
-                _ => self.reached[index] = Some((routine, frame)),
-            }
+            let visits = match self.reached[index] {
+                Some(Reached { routine: other, .. }) if other != routine => {
+                    return Err(StackError::Shared { at });
+                }
+                Some(before) if self.total(before.frame) >= self.total(frame) => continue,
+                Some(before) if before.visits == MOST_VISITS => return Err(StackError::Unbounded { at }),
+                Some(before) => before.visits + 1,
+                None => 1,
+            };
+            self.reached[index] = Some(Reached { routine, frame, visits });
             let item = &self.program.items[index];
             let Content::Control(inst) = item.content else { return Err(StackError::NoCode { at }) };
             self.step(routine, at, item.range.end, &inst, frame, &mut open)?;

@@ -281,6 +281,18 @@ fn stacks_have_the_size_of_the_manual() {
         need(&[jump(Op::Push, 1, 0), jump(Op::Jump, 0, 0), end()]),
         Err(StackError::Unbounded { at: 0 })
     );
+    // Many pushes that are popped, the same with one too many, and pushes that are not in a loop.
+    let pair = [jump(Op::Push, 0, 0), jump(Op::Pop, 0, 1)];
+    let pairs = |first: Inst| [&[first][..], &pair.repeat(50_000), &[jump(Op::Jump, 0, 0), end()]].concat();
+    assert_eq!(need(&pairs(Inst::new(Op::CfNop))), size(0, 3));
+    assert!(matches!(need(&pairs(jump(Op::Push, 0, 0))), Err(StackError::Unbounded { .. })));
+    let straight = |count| {
+        let mut words: Vec<Inst> = (0..count).map(|at| jump(Op::PushWqm, at + 1, 0)).collect();
+        words.push(end());
+        words
+    };
+    assert_eq!(need(&straight(1_000)), size(1_000, 2));
+    assert_eq!(need(&straight(2_000)), Err(StackError::Unbounded { at: 8 * 1024 }));
     let call = |addr| word(Op::Call, &[(F::Addr, addr)]);
     assert_eq!(
         need(&[call(2), end(), call(2), Inst::new(Op::Return)]),

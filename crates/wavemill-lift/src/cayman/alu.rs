@@ -6,7 +6,9 @@
 use wavemill_ir::{
     Attrs, FloatOp, FloatType, IntOp, MemType, Op as IrOp, Operand, Row as IrRow, Space, SrcMods,
 };
-use wavemill_isa::cayman::{Elem, FieldId as F, Format, Group, Inst, Op, Source};
+use wavemill_isa::cayman::{
+    Elem, FieldId as F, Format, Group, Inst, Op, Source, WINDOW_FIELDS, WindowFields,
+};
 
 use super::lifter::{ILLEGAL, Lifter, Refused, UNSUPPORTED, all_zero};
 use super::queue::Queues;
@@ -123,11 +125,8 @@ impl Lifter<'_, '_> {
 
     /// A constant of a window: lines of 16 constants, of four dwords each, that the clause has locked (HD 6900 ISA 4.6.4).
     fn constant(&mut self, control: &Inst, window: u8, number: u8, channel: u8) -> Result<Operand, Refused> {
-        let [bank, mode, line] = match window {
-            0 => [F::KcacheBank0, F::KcacheMode0, F::KcacheAddr0],
-            1 => [F::KcacheBank1, F::KcacheMode1, F::KcacheAddr1],
-            // ALU_EXTENDED locks the others.
-            _ => return Err(UNSUPPORTED),
+        let Some(&WindowFields { bank, mode, line, .. }) = WINDOW_FIELDS.get(usize::from(window)) else {
+            return Err(ILLEGAL);
         };
         // LOCK_1 and LOCK_2; nothing may be read without a lock, and the loop index does not exist yet.
         let locked = match control.get(mode) {
