@@ -32,8 +32,8 @@ pub struct InstructionSet {
 }
 
 impl InstructionSet {
-    /// The instruction set of the processor of `id`. `None` if there are no rows for it, or if it is
-    /// not one of GCN and CDNA: [`crate::cayman`] has Cayman's.
+    /// The instruction set of the processor of `id`. `None` if there are no rows for it, or if it
+    /// is not one of GCN and CDNA: [`crate::cayman`] has Cayman's.
     pub fn of(id: &TargetId) -> Option<InstructionSet> {
         let info = match id.processor {
             Processor::Known(info) => info,

@@ -32,8 +32,8 @@ fn spelling(op: Op) -> String {
     name.to_ascii_lowercase()
 }
 
-/// The instruction that a mnemonic of one or two words means, among the slots of ALU groups or among
-/// the other words. Names of rows and their aliases are accepted too, in lower case.
+/// The instruction that a mnemonic of one or two words means, among the slots of ALU groups or
+/// among the other words. Names of rows and their aliases are accepted too, in lower case.
 pub(super) fn from_mnemonic(name: &str, is_slot: bool) -> Option<Op> {
     static ALL: OnceLock<[HashMap<String, Op>; 2]> = OnceLock::new();
     let [words, slots] = ALL.get_or_init(|| {

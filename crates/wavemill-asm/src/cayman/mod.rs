@@ -1,9 +1,10 @@
 //! Text of Cayman (HD 6900 series): words, ALU groups and whole programs.
 //!
 //! A control flow word and a fetch take one line each: `jump @end pop:1`, `vfetch r1.x___, r1.x,
-//! buf:1 fmt:32 int index:none`. A group has a line for each slot, and ends with `;;`: `x: mov r1.z,
-//! oqa.pop ;;`. Each field whose value does not follow from the form of a word stands by name, as in
-//! `barrier:0`. The text determines every bit of a word, and any word that decodes has a text.
+//! buf:1 fmt:32 int index:none`. A group has a line for each slot, and ends with `;;`: `x: mov
+//! r1.z, oqa.pop ;;`. Each field whose value does not follow from the form of a word stands by
+//! name, as in `barrier:0`. The text determines every bit of a word, and any word that decodes has
+//! a text.
 
 mod dump;
 mod explain;

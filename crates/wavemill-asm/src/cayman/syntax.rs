@@ -95,8 +95,8 @@ pub(super) const COORD_TYPES: [F; 4] = [F::CoordTypeX, F::CoordTypeY, F::CoordTy
 /// Letters of the types: not normalised, normalised.
 pub(super) const COORDS: [char; 2] = ['u', 'n'];
 
-/// Names of data formats by code, without the manual's `FMT_`; empty for reserved codes (HD 6900 ISA
-/// 9.3, VTX_WORD1).
+/// Names of data formats by code, without the manual's `FMT_`; empty for reserved codes (HD 6900
+/// ISA 9.3, VTX_WORD1).
 pub(super) const DATA_FORMATS: [&str; 64] = [
     "invalid",
     "8",

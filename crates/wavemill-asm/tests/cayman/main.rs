@@ -1,4 +1,5 @@
-//! Text of Cayman: words and groups are printed and parsed, programs are disassembled and assembled.
+//! Text of Cayman: words and groups are printed and parsed, programs are disassembled and
+//! assembled.
 
 mod dumps;
 mod errors;

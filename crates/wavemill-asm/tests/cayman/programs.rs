@@ -150,7 +150,8 @@ pub(crate) fn random_programs_come_back() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The program of the issue's form: clauses behind the control flow, in another order, and before it.
+/// The program of the issue's form: clauses behind the control flow, in another order, and before
+/// it.
 pub(crate) fn clauses_stand_anywhere() -> Result<(), Failed> {
     let control = "
         .stack 1

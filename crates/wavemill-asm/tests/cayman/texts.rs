@@ -145,7 +145,8 @@ pub(crate) fn forms() -> Result<(), Failed> {
         assert_eq!(print(&word), text);
         assert_eq!(parse(text).map_err(|error| format!("{text}: {error}"))?, word, "{text}");
     }
-    // CLAMP is bit 63, OMOD 38:37, SRC0_ABS 32, SRC1_NEG 25, BANK_SWIZZLE 52:50, WRITE_MASK 36, LAST 31.
+    // CLAMP is bit 63, OMOD 38:37, SRC0_ABS 32, SRC1_NEG 25, BANK_SWIZZLE 52:50, WRITE_MASK 36,
+    // LAST 31.
     for (text, words) in [
         (
             "y: add _.y, |r2.x|, -1.0 mul:4 clamp bs:120 dst_gpr:1 ;;",

@@ -26,8 +26,8 @@ pub(super) fn begins_slot(cursor: &mut Cursor<'_>) -> Option<usize> {
 }
 
 impl Line<'_, '_, '_> {
-    /// The operands and modifiers of a slot in this channel, up to the end of the line, of the group
-    /// or to the next slot.
+    /// The operands and modifiers of a slot in this channel, up to the end of the line, of the
+    /// group or to the next slot.
     pub(super) fn slot(&mut self, channel: usize) -> Result<(), Fail> {
         let at = self.cursor.at();
         self.set(F::DstChan, channel as u32, at..at)?;
@@ -170,7 +170,8 @@ impl Line<'_, '_, '_> {
         let field = &SourceField::ALL[index];
         let elem = self.inst.row().sources.get(index).copied().unwrap_or(Elem::B32);
         let start = self.cursor.at();
-        // A sign belongs to the number behind it, unless there are parentheses or bars between them.
+        // A sign belongs to the number behind it, unless there are parentheses or bars between
+        // them.
         let sign = self.cursor.eat("-");
         let is_number =
             |line: &mut Self| line.cursor.peek().is_some_and(|byte| byte.is_ascii_digit() || byte == b'.');

@@ -5,8 +5,8 @@ use wavemill_isa::cayman::{Address, FieldId as F, Inst, WINDOW_FIELDS, WindowFie
 use super::{Printer, TargetLabel};
 use crate::cayman::syntax::{EXPORTS, LINE, LOOP_INDEX, NUMBER_INDICES, SELS};
 
-/// The constants that a window locks: lines, and whether the loop index is added. `None` if it locks
-/// none.
+/// The constants that a window locks: lines, and whether the loop index is added. `None` if it
+/// locks none.
 pub(in crate::cayman) fn locked(inst: &Inst, window: &WindowFields) -> Option<(u32, bool)> {
     // KCACHE_NOP, LOCK_1, LOCK_2, LOCK_LOOP_INDEX (HD 6900 ISA 9.1, CF_ALU_WORD0).
     match inst.get(window.mode) {

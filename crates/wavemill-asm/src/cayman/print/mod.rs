@@ -135,7 +135,8 @@ impl<'a> Printer<'a> {
         self.write(format_args!(".{}", if shown.is_empty() { "_" } else { shown }));
     }
 
-    /// `+idx0`: the index register that is added to a number; it is left for the end without a name.
+    /// `+idx0`: the index register that is added to a number; it is left for the end without a
+    /// name.
     fn number_index(&mut self, id: F) {
         let index = (self.inst.get(id) as usize).checked_sub(1).and_then(|index| NUMBER_INDICES.get(index));
         if let Some(index) = index {

@@ -54,8 +54,8 @@ impl What {
     }
 }
 
-/// The text of a program that begins with its control flow. [`super::assemble`] makes the same bytes
-/// of it.
+/// The text of a program that begins with its control flow. [`super::assemble`] makes the same
+/// bytes of it.
 pub fn disassemble(bytes: &[u8], listing: &Listing) -> String {
     let program = decode_program(bytes, 0);
     let mut pieces: Vec<Piece> = Vec::new();
