@@ -1,5 +1,5 @@
 //! The interface between the assembler, the writer of sources and a family of instruction sets.
-//! They know nothing else about instructions.
+//! They know nothing else about instructions. Programs of Cayman do not pass here.
 
 use std::fmt::{self, Debug};
 
@@ -8,7 +8,6 @@ use wavemill_isa::gcn::Inst;
 use wavemill_object::TargetId;
 
 use crate::abi::{Amdhsa, KernelAbi};
-use crate::cayman;
 use crate::diagnostic::{Fail, Span};
 use crate::gcn;
 use crate::instruction_set::InstructionSet;
@@ -20,8 +19,6 @@ use crate::syntax::{Expression, LineSyntax, Symbols};
 pub enum Instruction {
     /// A GCN or CDNA instruction.
     Gcn(Inst),
-    /// A word of Cayman.
-    Cayman(cayman::Word),
 }
 
 impl Instruction {
@@ -29,7 +26,6 @@ impl Instruction {
     pub fn encode(&self) -> ([u8; 16], usize) {
         match self {
             Instruction::Gcn(inst) => inst.encode(),
-            Instruction::Cayman(word) => word.encode(),
         }
     }
 
@@ -37,7 +33,6 @@ impl Instruction {
     pub(crate) fn size(&self) -> usize {
         match self {
             Instruction::Gcn(inst) => inst.size(),
-            Instruction::Cayman(word) => word.size(),
         }
     }
 
@@ -45,7 +40,6 @@ impl Instruction {
     pub(crate) fn distance(&self) -> Option<i16> {
         match self {
             Instruction::Gcn(inst) => gcn::distance(inst),
-            Instruction::Cayman(_) => None,
         }
     }
 
@@ -53,7 +47,6 @@ impl Instruction {
     pub(crate) fn literal(&self) -> Option<u32> {
         match self {
             Instruction::Gcn(inst) => inst.literal(),
-            Instruction::Cayman(_) => None,
         }
     }
 
@@ -61,7 +54,6 @@ impl Instruction {
     pub(crate) fn print(&self, out: &mut String, names: &dyn gcn::BranchNames) -> fmt::Result {
         match self {
             Instruction::Gcn(inst) => gcn::print_with(out, inst, names),
-            Instruction::Cayman(word) => cayman::print(out, word),
         }
     }
 }
@@ -70,14 +62,12 @@ impl Instruction {
 #[derive(Debug)]
 pub(crate) enum DecodeError {
     Gcn(wavemill_isa::gcn::DecodeError),
-    Cayman(wavemill_isa::cayman::DecodeError),
 }
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DecodeError::Gcn(error) => fmt::Display::fmt(error, f),
-            DecodeError::Cayman(error) => fmt::Display::fmt(error, f),
         }
     }
 }
@@ -125,12 +115,6 @@ pub(crate) enum Meaning {
         unit: u8,
         /// The origin of the distance, in bytes from the start of the instruction.
         bias: u8,
-    },
-    /// The distance of a label from the start of its section, which must be the section of the
-    /// instruction.
-    Place {
-        /// Bytes per unit of distance.
-        unit: u8,
     },
 }
 
@@ -227,12 +211,10 @@ pub(crate) trait InstructionParser: Debug {
 }
 
 impl InstructionSet {
-    /// The family of the processor.
+    /// The family of the processor. Programs of Cayman have clauses instead of sections, and an
+    /// assembler of their own: [`crate::cayman::assemble`].
     pub(crate) fn family(self) -> &'static dyn Family {
-        match self.target().family() {
-            wavemill_isa::Family::Gcn => &gcn::Gcn,
-            wavemill_isa::Family::Cayman => &cayman::Cayman,
-        }
+        &gcn::Gcn
     }
 
     /// The convention that describes kernels of the processor, if there is one.

@@ -32,20 +32,15 @@ pub struct InstructionSet {
 }
 
 impl InstructionSet {
-    /// The instruction set of the processor of `id`. `None` if there are no rows for it, or if
-    /// Wavemill does not read or write code objects of its family yet.
+    /// The instruction set of the processor of `id`. `None` if there are no rows for it, or if it
+    /// is not one of GCN and CDNA: [`crate::cayman`] has Cayman's.
     pub fn of(id: &TargetId) -> Option<InstructionSet> {
-        Self::of_any_family(id).filter(|set| set.target.family() == Family::Gcn)
-    }
-
-    /// The instruction set of the processor of `id`; `None` if there are no rows for it.
-    pub(crate) fn of_any_family(id: &TargetId) -> Option<InstructionSet> {
         let info = match id.processor {
             Processor::Known(info) => info,
             _ => return None,
         };
         if let Some(target) = Target::from_name(info.name) {
-            return Some(target.into());
+            return (target.family() == Family::Gcn).then(|| target.into());
         }
         let members = Target::GCN
             .into_iter()

@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use wavemill_object::TargetId;
 use wavemill_object::name::near_names;
 use wavemill_object::printable::Printable;
+use wavemill_object::r600::is_r600;
 use wavemill_object::report::{FileReport, Filter};
 
+use crate::cayman;
 use crate::compile;
 use crate::failure::Failure;
 use crate::input::Shown as _;
@@ -24,7 +26,7 @@ pub(crate) struct InfoArgs {
     #[arg(long, value_name = "TEXT")]
     kernel: Option<String>,
     /// Only code that runs on this target or product, such as gfx942, gfx90a:xnack- or mi210
-    #[arg(long, value_name = "TARGET", value_parser = input::parse_target)]
+    #[arg(long, value_name = "TARGET", value_parser = input::parse_target_to_select)]
     target: Option<TargetId>,
     /// Write one JSON object instead of text (docs/json.md)
     #[arg(long)]
@@ -40,6 +42,13 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
         compile::refuse(&args.file, "info")?;
     }
     let file = input::shown(&args.file);
+    if is_r600(&bytes) || args.target.as_ref().is_some_and(cayman::is_cayman) {
+        if args.json {
+            return Err(Failure::usage("--json is not for cayman"));
+        }
+        let text = cayman::info(&bytes, args.kernel.as_deref()).map_err(|failure| failure.within(&file))?;
+        return Ok(std::io::stdout().lock().write_all(text.as_bytes())?);
+    }
     let filter = Filter {
         target: args.target.clone(),
         kernel: args.kernel.clone(),

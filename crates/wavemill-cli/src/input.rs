@@ -14,6 +14,7 @@ use wavemill_object::Limits;
 use wavemill_object::printable::{Echo, Printable};
 
 use crate::amount;
+use crate::cayman;
 use crate::failure::Failure;
 use crate::logging;
 use crate::names;
@@ -253,6 +254,35 @@ pub(crate) fn parse_target_with_instructions(text: &str) -> Result<TargetId, Str
     let id = parse_target(text)?;
     instruction_set(&id)?;
     Ok(id)
+}
+
+/// Parses a target or product that the text commands know: those with instructions, and Cayman.
+pub(crate) fn parse_target_with_text(text: &str) -> Result<TargetId, String> {
+    match cayman_named(text) {
+        Some(id) => Ok(id),
+        None => parse_target_with_instructions(text),
+    }
+}
+
+/// Parses a target id or a product that selects code, as [`parse_target`]; Cayman's products too.
+pub(crate) fn parse_target_to_select(text: &str) -> Result<TargetId, String> {
+    cayman_named(text).map_or_else(|| parse_target(text), Ok)
+}
+
+/// Cayman, if the text names it or a product with it.
+fn cayman_named(text: &str) -> Option<TargetId> {
+    let is_product = cayman::PRODUCTS.iter().any(|product| product.eq_ignore_ascii_case(text));
+    let name = if is_product { Target::Cayman.name() } else { text };
+    name.parse().ok().filter(cayman::is_cayman)
+}
+
+/// Parses a target or product and returns its instructions, as [`parse_instruction_set`]; Cayman
+/// too.
+pub(crate) fn parse_target_to_describe(text: &str) -> Result<Target, String> {
+    match cayman_named(text) {
+        Some(_) => Ok(Target::Cayman),
+        None => parse_instruction_set(text),
+    }
 }
 
 /// Advice on which targets there are.

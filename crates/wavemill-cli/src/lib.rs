@@ -4,6 +4,7 @@
 mod amount;
 mod asm;
 mod bench;
+mod cayman;
 mod command;
 mod compile;
 mod dis;

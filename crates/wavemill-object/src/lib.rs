@@ -14,6 +14,7 @@
 //!   same for metadata.
 //! - [`unlink`] goes back from a file to the [`Module`](write::Module) that it was made from.
 //! - [`write`](mod@write) writes relocatable files and loadable code objects.
+//! - [`r600`] reads and writes the 32-bit object files of the R600 family.
 //! - [`report`] describes a file for people.
 //!
 //! No input makes this crate panic, and none makes it use memory out of
@@ -47,6 +48,7 @@ mod limits;
 mod metadata;
 pub mod name;
 pub mod printable;
+pub mod r600;
 pub mod report;
 mod sniff;
 mod target;

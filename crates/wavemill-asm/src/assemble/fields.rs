@@ -25,44 +25,6 @@ impl Assembler<'_> {
         }
     }
 
-    /// The distance of a label from the start of its section.
-    pub(super) fn place_of_label(
-        &mut self,
-        pending: &Pending,
-        value: &Linear,
-        field: Field,
-        unit: u8,
-    ) -> Result<(), Fail> {
-        let span = pending.place.span.clone();
-        let (number, most) = (self.symbols.number_of(value), (1i64 << field.bits) - 1);
-        let place = match (&value.plus, &value.minus) {
-            _ if number.is_some() => number,
-            (Some(reference), None) => match self.symbols.place(reference.symbol) {
-                Some((section, offset)) if section == pending.section => {
-                    let bytes = (offset as i64).wrapping_add(value.constant);
-                    if bytes % i64::from(unit) != 0 {
-                        let message =
-                            format!("expected an address that is a multiple of {unit}, found {bytes}");
-                        return Err(Diagnostic::new(span, message));
-                    }
-                    Some(bytes / i64::from(unit))
-                }
-                _ => None,
-            },
-            _ => None,
-        };
-        match place {
-            Some(place) if (0..=most).contains(&place) => {
-                self.patch_bits(pending, field, place);
-                Ok(())
-            }
-            Some(place) => {
-                Err(Diagnostic::new(span, format!("expected an address from 0 to {most}, found {place}")))
-            }
-            None => Err(Diagnostic::new(span, "expected a label of this section, or a number")),
-        }
-    }
-
     /// The distance to a label in units, counted from `bias` bytes after the start of the
     /// instruction.
     pub(super) fn distance(

@@ -166,7 +166,6 @@ impl Assembler<'_> {
                 }
                 None => Err(Diagnostic::new(span, "expected a number, found the address of a label")),
             },
-            FieldMeaning::Place { unit } => self.place_of_label(pending, &value, field, unit),
             FieldMeaning::Data => {
                 let relative = match &pending.expression {
                     Bound::Symbol(_) | Bound::Name(_) => true,

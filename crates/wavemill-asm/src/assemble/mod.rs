@@ -185,7 +185,7 @@ impl<'a> Assembler<'a> {
         observer: &'a mut dyn FnMut(Event<'_>),
         relaxation: Relaxation,
     ) -> Assembler<'a> {
-        let known = options.target.as_ref().and_then(InstructionSet::of_any_family);
+        let known = options.target.as_ref().and_then(InstructionSet::of);
         let set = known.unwrap_or_default();
         let mut symbols = Table::new(set, options.distances);
         for (name, value) in options.symbols {

@@ -1,53 +1,25 @@
-//! Text of Cayman's microcode words (HD 6900 series), as LLVM's `r600` backend writes them.
+//! Text of Cayman (HD 6900 series): words, ALU groups and whole programs.
 //!
-//! A line is one word: a control flow word (`ALU 2, @16, KC0[CB0:0-32], KC1[]`), a slot of an ALU group
-//! (`ADD_INT * T1.X, KC0[2].Z, PV.W`), a pair of literals (`2(2.802597e-45), 0(0.000000e+00)`) or a fetch
-//! (`VTX_READ_32 T1.X, T2.X, 16, #1`). `*` marks the last slot of a group, and so does a final
-//! `;;`.
-//!
-//! LLVM's text omits most fields. Here each field whose value does not follow from the text is
-//! appended by name: `barrier:0`. The text then determines the whole word.
+//! A control flow word and a fetch take one line each: `jump @end pop:1`, `vfetch r1.x___, r1.x,
+//! buf:1 fmt:32 int index:none`. A group has a line for each slot, and ends with `;;`: `x: mov
+//! r1.z, oqa.pop ;;`. Each field whose value does not follow from the form of a word stands by
+//! name, as in `barrier:0`. The text determines every bit of a word, and any word that decodes has
+//! a text.
 
-mod family;
+mod dump;
+mod explain;
 mod field;
-mod literal;
-mod operand;
+mod mnemonic;
 mod parse;
 mod print;
+mod program;
+mod reference;
 mod syntax;
 
-use wavemill_isa::cayman::Inst;
-
-pub(crate) use family::Cayman;
-pub use parse::parse;
-pub use print::print;
-
-/// One line of a Cayman program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
-    /// A microcode word.
-    Inst(Inst),
-    /// Two literals of an ALU group.
-    Literals([u32; 2]),
-}
-
-impl Word {
-    /// The machine code: an array, and how many of its bytes are used.
-    pub fn encode(&self) -> ([u8; 16], usize) {
-        match self {
-            Word::Inst(inst) => inst.encode(),
-            Word::Literals([first, second]) => {
-                let word = u128::from(*first) | u128::from(*second) << 32;
-                (word.to_le_bytes(), 8)
-            }
-        }
-    }
-
-    /// Its size in bytes.
-    pub fn size(&self) -> usize {
-        match self {
-            Word::Inst(inst) => inst.size(),
-            Word::Literals(_) => 8,
-        }
-    }
-}
+pub use dump::{DumpedShader, is_dump, read_dump};
+pub use explain::{explain, explain_instruction, instruction_named};
+pub use mnemonic::mnemonic;
+pub use parse::{parse, parse_group};
+pub use print::{TargetLabel, print, print_group, print_with};
+pub use program::{Assembled, Code, Listing, Options, Statement, assemble, disassemble, print_program};
+pub use reference::reference;

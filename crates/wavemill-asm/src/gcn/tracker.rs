@@ -46,7 +46,7 @@ fn addition(inst: &Inst) -> Option<(u8, Operand)> {
 
 impl AddressTracker for Tracker {
     fn step(&mut self, inst: &Instruction, offset: u64) -> Option<Computed> {
-        let Instruction::Gcn(inst) = inst else { return None };
+        let Instruction::Gcn(inst) = inst;
         if inst.op() == Op::SGetpcB64 {
             if let Some(Operand::Sgpr { first, dwords: 2 }) = inst.operand(Role::Sdst) {
                 self.forget(first, 2);

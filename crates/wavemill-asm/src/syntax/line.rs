@@ -4,8 +4,6 @@
 #[derive(Debug)]
 pub(crate) struct LineSyntax {
     comments: &'static [&'static str],
-    /// Words that begin like a comment but are not.
-    words: &'static [&'static str],
     /// The bytes that begin a comment, or something that may contain what looks like one. A table,
     /// because branches on arbitrary bytes are predicted badly.
     may_begin: [bool; 256],
@@ -26,12 +24,7 @@ impl LineSyntax {
             may_begin[comments[index].as_bytes()[0] as usize] = true;
             index += 1;
         }
-        LineSyntax { comments, words: &[], may_begin }
-    }
-
-    /// Adds words that begin like a comment but are not.
-    pub(crate) const fn with_words(self, words: &'static [&'static str]) -> LineSyntax {
-        LineSyntax { words, ..self }
+        LineSyntax { comments, may_begin }
     }
 
     /// The part of a line before its comment.
@@ -63,11 +56,7 @@ impl LineSyntax {
                     return line.get(..at).unwrap_or(line);
                 }
                 (None, _) if self.may_begin[usize::from(byte)] && begins(at) => {
-                    let rest = bytes.get(at..).unwrap_or_default();
-                    match self.words.iter().find(|word| rest.starts_with(word.as_bytes())) {
-                        Some(word) => at += word.len() - 1,
-                        None => return line.get(..at).unwrap_or(line),
-                    }
+                    return line.get(..at).unwrap_or(line);
                 }
                 _ => {}
             }

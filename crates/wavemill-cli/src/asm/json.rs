@@ -225,7 +225,7 @@ fn contents<'a>(module: &'a Module, section: usize, places: &Range<u64>) -> &'a 
 
 /// An error or a warning, as JSON.
 #[derive(Serialize)]
-pub(super) struct Problem<'a> {
+pub(crate) struct Problem<'a> {
     /// The column, in characters from 1.
     col: usize,
     /// Length in characters.
@@ -239,7 +239,7 @@ pub(super) struct Problem<'a> {
     text: &'a str,
 }
 
-pub(super) fn problem(report: &Report) -> Problem<'_> {
+pub(crate) fn problem(report: &Report) -> Problem<'_> {
     let diagnostic = &report.diagnostic;
     let count = |range: Range<usize>| report.text.get(range).map_or(0, |part| part.chars().count());
     let span = diagnostic.span.clone();

@@ -1,6 +1,7 @@
 //! `wavemill asm`: assembles sources into code objects.
 
 mod json;
+pub(crate) use json::problem;
 mod listing;
 pub(crate) mod render;
 
@@ -15,6 +16,7 @@ use wavemill_object::write::{
 };
 use wavemill_object::{CodeObjectVersion, TargetId};
 
+use crate::cayman;
 use crate::compile::{self, Language};
 use crate::failure::Failure;
 use crate::files;
@@ -40,7 +42,7 @@ pub(crate) struct AsmArgs {
     /// Source in LLVM's syntax, or `-` for the standard input
     file: PathBuf,
     /// Target or product, such as gfx942, gfx90a:xnack- or mi210; the source may name it instead
-    #[arg(long, value_name = "TARGET", value_parser = input::parse_target_with_instructions)]
+    #[arg(long, value_name = "TARGET", value_parser = input::parse_target_with_text)]
     target: Option<TargetId>,
     /// Where to write the result; the standard output by default
     #[arg(short, long, value_name = "FILE")]
@@ -74,6 +76,8 @@ enum FileType {
     Obj,
     /// A code object, ready to load
     Co,
+    /// The machine code of one program alone (Cayman)
+    Bin,
 }
 
 /// How to treat undefined symbols.
@@ -176,6 +180,9 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     }
     refuse_object(&args.file, &source)?;
     compile::refuse_other_language(&args.file)?;
+    if args.target.as_ref().is_some_and(cayman::is_cayman) {
+        return assemble_cayman(args, &name, &source);
+    }
     let folder = args.file.parent().map(Path::to_path_buf).unwrap_or_default();
     let folders: Vec<PathBuf> = std::iter::once(folder).chain(args.include.iter().cloned()).collect();
     let include = |file: &str| {
@@ -204,6 +211,11 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
             _ => FileType::Co,
         },
     });
+    if filetype == FileType::Bin {
+        return Err(Failure::usage(
+            "--filetype bin is for cayman: code for other targets is in code objects",
+        ));
+    }
     if args.show_encoding && filetype != FileType::Asm {
         return Err(Failure::usage("--show-encoding is for text: omit it, or use --filetype asm"));
     }
@@ -227,7 +239,8 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
     let bytes = match filetype {
         FileType::Asm => listing.text(module, args.show_encoding).into_bytes(),
         FileType::Obj => write_relocatable(module).map_err(|error| Failure::input(error.to_string()))?,
-        FileType::Co => linked(&name, &assembled, module, args.unresolved_symbols)?,
+        // `bin` is refused above.
+        FileType::Co | FileType::Bin => linked(&name, &assembled, module, args.unresolved_symbols)?,
     };
     match &args.out {
         Some(out) => files::write(out, bytes),
@@ -236,6 +249,31 @@ pub(crate) fn asm(args: &AsmArgs) -> Result<(), Failure> {
         }
         None => Ok(std::io::stdout().lock().write_all(&bytes)?),
     }
+}
+
+/// Assembles programs of Cayman.
+fn assemble_cayman(args: &AsmArgs, name: &str, source: &[u8]) -> Result<(), Failure> {
+    let extension = args.out.as_deref().and_then(Path::extension).and_then(|extension| extension.to_str());
+    let output = match (args.json, args.filetype) {
+        (true, _) => cayman::Output::Json,
+        (_, Some(FileType::Asm)) => cayman::Output::Text,
+        (_, Some(FileType::Obj | FileType::Co)) => cayman::Output::Object,
+        (_, Some(FileType::Bin)) => cayman::Output::Binary,
+        (_, None) if args.out.is_none() => cayman::Output::Text,
+        (_, None) => match extension {
+            Some("s" | "S" | "asm") => cayman::Output::Text,
+            Some("bin") => cayman::Output::Binary,
+            _ => cayman::Output::Object,
+        },
+    };
+    if args.unresolved_symbols.is_some() {
+        return Err(Failure::usage("--unresolved-symbols is not for cayman: its programs are not linked"));
+    }
+    if args.show_encoding && output != cayman::Output::Text {
+        return Err(Failure::usage("--show-encoding is for text: omit it, or use --filetype asm"));
+    }
+    let symbols: Vec<(&str, i64)> = args.define.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    cayman::asm(name, source, &symbols, output, args.show_encoding, args.out.as_deref())
 }
 
 /// Rejects the output of the assembler where a source, or machine code as text, is expected.

@@ -15,8 +15,10 @@ use std::path::PathBuf;
 use wavemill_asm::{InstructionSet, SourceOptions};
 use wavemill_object::container::{ContainerKind, EntryId};
 use wavemill_object::name::{Match, Search, near_names};
+use wavemill_object::r600::is_r600;
 use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, may_define, unlink};
 
+use crate::cayman;
 use crate::compile;
 use crate::failure::Failure;
 use crate::files::NamedFile;
@@ -48,7 +50,7 @@ pub(crate) struct DisArgs {
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     /// Only the code that best fits this target or product, such as gfx942, gfx90a:xnack- or mi210
-    #[arg(long, value_name = "TARGET", value_parser = input::parse_target_with_instructions)]
+    #[arg(long, value_name = "TARGET", value_parser = input::parse_target_with_text)]
     target: Option<TargetId>,
     /// Where to write the text; the standard output by default or with `-`
     #[arg(short, long, value_name = "FILE")]
@@ -68,6 +70,16 @@ pub(crate) struct DisArgs {
     /// Read lines of hexadecimal digits, and answer each at once with a JSON object for its first instruction
     #[arg(long, requires = "target", conflicts_with_all = ["out", "kernel", "format", "raw", "no_show_raw_insn", "symbolize_operands"])]
     json: bool,
+    /// Cayman with --json: the kind of clause that the words are of
+    #[arg(
+        long,
+        value_enum,
+        value_name = "KIND",
+        default_value_t,
+        hide_default_value = true,
+        requires = "json"
+    )]
+    clause: cayman::Clause,
     #[command(flatten)]
     limits: input::LimitArgs,
 }
@@ -108,6 +120,10 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
     if args.no_show_raw_insn && args.format == ListingFormat::Listing {
         return Err(Failure::usage("--no-show-raw-insn is for sources; omit it or --format listing"));
     }
+    let is_cayman = args.target.as_ref().is_some_and(cayman::is_cayman);
+    if args.json && is_cayman {
+        return cayman::answer(&args.file, args.clause);
+    }
     if let (true, Some(target)) = (args.json, &args.target) {
         return stream::answer(&args.file, InstructionSet::of(target).ok_or_else(|| unknown_target(target))?);
     }
@@ -117,6 +133,14 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
     }
     let file = input::shown(&args.file);
     let mut out = args.output()?;
+    if is_cayman || args.target.is_none() && is_r600(&bytes) {
+        if args.format != ListingFormat::Asm {
+            return Err(Failure::usage("--format is not for cayman: its programs have one text"));
+        }
+        let text = cayman::dis(&bytes, args.raw, args.kernel.as_deref(), !args.no_show_raw_insn);
+        out.write_all(text.map_err(|failure| failure.within(&file))?.as_bytes())?;
+        return Ok(out.flush()?);
+    }
     let failed = |failure: Failure| if failure.quiet { failure } else { failure.within(&file) };
     if let Some(target) = &args.target
         && (args.raw || raw::is_raw(&bytes))

@@ -9,6 +9,7 @@ use wavemill_asm::gcn::explain::{InstructionFacts, MatrixReport, explain};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::MatrixLayoutError;
 
+use crate::cayman;
 use crate::failure::Failure;
 use crate::input;
 use crate::message::{Kind, with_kind};
@@ -42,7 +43,7 @@ pub(crate) struct ExplainArgs {
     #[arg(required = true, value_name = "INSTRUCTION")]
     instruction: Vec<String>,
     /// The target or product of the instruction, such as gfx942 or mi210; by default, a mnemonic is shown for all targets
-    #[arg(long, value_name = "TARGET", value_parser = input::parse_instruction_set)]
+    #[arg(long, value_name = "TARGET", value_parser = input::parse_target_to_describe)]
     target: Option<Target>,
     /// Show which lanes and registers have the elements of a matrix instruction
     #[arg(long, value_enum, value_name = "VIEW", num_args = 0..=1, require_equals = true, default_missing_value = "lanes")]
@@ -50,10 +51,27 @@ pub(crate) struct ExplainArgs {
     /// Write JSON instead of text
     #[arg(long)]
     json: bool,
+    /// Cayman: the kind of clause that machine code is of
+    #[arg(
+        long,
+        value_enum,
+        value_name = "KIND",
+        default_value_t,
+        hide_default_value = true,
+        requires = "target"
+    )]
+    clause: cayman::Clause,
 }
 
 /// Explains an instruction.
 pub(crate) fn explain_instruction(args: &ExplainArgs) -> Result<(), Failure> {
+    if args.target == Some(Target::Cayman) {
+        if args.layout.is_some() || args.json {
+            return Err(Failure::usage("--layout and --json are not for cayman"));
+        }
+        let text = cayman::explain(&args.instruction, args.clause)?;
+        return Ok(std::io::stdout().lock().write_all(text.as_bytes())?);
+    }
     let subject = subject::read(&args.instruction, args.target)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     match (args.layout, subject) {

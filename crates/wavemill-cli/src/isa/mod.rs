@@ -8,6 +8,7 @@ use serde_json::json;
 use wavemill_asm::gcn::reference::{FOLDERS, PageFormat, pages};
 use wavemill_isa::Target;
 
+use crate::cayman;
 use crate::failure::Failure;
 use crate::files;
 use crate::input;
@@ -33,12 +34,30 @@ pub(crate) struct IsaArgs {
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t, hide_default_value = true)]
     format: Format,
     /// Only the instructions of this target or product, described for it
-    #[arg(long, value_name = "TARGET", value_parser = input::parse_instruction_set)]
+    #[arg(long, value_name = "TARGET", value_parser = input::parse_target_to_describe)]
     target: Option<Target>,
+}
+
+/// Writes the page of Cayman.
+fn write_cayman(args: &IsaArgs) -> Result<(), Failure> {
+    if args.format != Format::Md {
+        return Err(Failure::usage("expected --format md for cayman, found html")
+            .help("Its reference is one page of Markdown."));
+    }
+    fs::create_dir_all(&args.out)
+        .map_err(|error| Failure::output(&format!("`{}`", args.out.shown()), &error))?;
+    let path = args.out.join("cayman.md");
+    files::write(&path, cayman::isa())?;
+    let text = format!("wrote {}", path.shown());
+    message::say_with(Kind::Output, &text, &json!({ "file": path, "pages": 1 }));
+    Ok(())
 }
 
 /// Writes the pages.
 pub(crate) fn isa(args: &IsaArgs) -> Result<(), Failure> {
+    if args.target == Some(Target::Cayman) {
+        return write_cayman(args);
+    }
     let failed = |path: &Path, error| Failure::output(&format!("`{}`", path.shown()), &error);
     for folder in FOLDERS {
         let folder = args.out.join(folder);

@@ -1,0 +1,135 @@
+//! Checks of complete programs: rules of the manual, and the stack.
+
+use wavemill_isa::cayman::{Address, BrokenRule, Program, decode_program};
+
+use super::assemble::Assembled;
+use super::read::{Content, Place, Reader};
+use crate::cayman::field;
+use crate::cayman::syntax::CHANNELS;
+use crate::diagnostic::Diagnostic;
+
+/// A remark, its position, and notes.
+struct Remark {
+    place: Place,
+    message: String,
+    notes: Vec<String>,
+}
+
+/// Warns of the rules that a program breaks, and checks its stack.
+pub(super) fn program(reader: &mut Reader<'_>, index: usize, whole: bool, to: &mut Assembled) {
+    let mut remarks = Vec::new();
+    let source = &reader.programs[index];
+    if !whole {
+        for item in &source.items {
+            let broken = match &item.content {
+                Content::Word { inst, .. } => inst.broken_rules(),
+                Content::Group(group, _) => group.broken_rules(),
+                _ => Vec::new(),
+            };
+            remarks.extend(broken.iter().map(|broken| remark(broken, &item.content, &item.place, None)));
+        }
+        return warn(reader, remarks);
+    }
+    let Some(code) = to.programs.get_mut(index) else { return };
+    if code.bytes.is_empty() || code.is_table {
+        return;
+    }
+    let decoded = decode_program(&code.bytes, 0);
+    let ranges = to.statements.iter().filter(|statement| statement.program == index);
+    let items = source.items.iter().filter(|item| !matches!(item.content, Content::Align(_)));
+    // Statements and items have the same order.
+    let placed: Vec<_> = ranges.map(|statement| statement.range.clone()).zip(items).collect();
+    let at = |offset: usize| {
+        placed.iter().find(|(range, _)| range.contains(&offset)).or(placed.last()).map(|(_, item)| *item)
+    };
+    for problem in &decoded.problems {
+        let Some(item) = at(problem.at) else { continue };
+        let callers = clause_note(&decoded, &code.labels, problem.clause, problem.number);
+        remarks.push(Remark {
+            place: item.place.clone(),
+            message: problem.error.to_string(),
+            notes: callers.into_iter().collect(),
+        });
+    }
+    let broken = match source.stage {
+        Some(stage) => decoded.broken_rules_in(stage),
+        None => decoded.broken_rules(),
+    };
+    for broken in broken {
+        let Some(item) = at(broken.at) else { continue };
+        let note = clause_note(&decoded, &code.labels, broken.clause, broken.number);
+        remarks.push(remark(&broken.broken, &item.content, &item.place, note));
+    }
+    let mut too_small = None;
+    match (decoded.stack_need(0), &source.stack) {
+        (Ok(need), Some((stated, place))) if *stated < need.size() => {
+            let message = format!("expected a stack of at least {} entries, found {stated}", need.size());
+            let pushes = format!(
+                "it pushes up to {} entries and {} quarters, with two for the current masks",
+                need.entries, need.subentries
+            );
+            let fail = Diagnostic::new(place.span.clone(), message).note(pushes);
+            too_small = Some((place.line, fail.replace_with(need.size().to_string())));
+        }
+        (Ok(need), None) => code.stack = Some(need.size()),
+        (Err(error), stated) if decoded.problems.is_empty() => {
+            let place = stated.as_ref().map(|(_, place)| place.clone());
+            if let Some(place) = place.or_else(|| at(0).map(|item| item.place.clone())) {
+                remarks.push(Remark {
+                    place,
+                    message: format!("the stack that the program needs is not known: {error}"),
+                    notes: Vec::new(),
+                });
+            }
+        }
+        _ => {}
+    }
+    if let Some((line, fail)) = too_small {
+        reader.warning(line, fail);
+    }
+    warn(reader, remarks);
+}
+
+fn warn(reader: &mut Reader<'_>, remarks: Vec<Remark>) {
+    for Remark { place, message, notes } in remarks {
+        let mut fail = Diagnostic::new(place.span, message);
+        for note in notes {
+            fail = fail.note(note);
+        }
+        reader.warning(place.line, fail);
+    }
+}
+
+fn remark(broken: &BrokenRule, content: &Content, place: &Place, note: Option<String>) -> Remark {
+    let mut place = place.clone();
+    let mut notes = Vec::new();
+    if let (Some(slot), Content::Group(_, slots)) = (broken.slot, content) {
+        if let Some(Some(own)) = slots.get(usize::from(slot)) {
+            place = own.clone();
+        }
+        let field = broken.field.map_or(String::new(), |id| format!(", field `{}`", field::name(id)));
+        notes.push(format!("in slot {}{field}", CHANNELS[usize::from(slot & 3)]));
+    } else if let Some(id) = broken.field {
+        notes.push(format!("in field `{}`", field::name(id)));
+    }
+    notes.extend(note);
+    Remark { place, message: broken.rule.to_string(), notes }
+}
+
+/// Where in a clause something is: `group 2 of clause `body``. Clauses without a label are named by
+/// their address.
+fn clause_note(
+    program: &Program,
+    labels: &[(String, usize)],
+    clause: Option<usize>,
+    number: Option<usize>,
+) -> Option<String> {
+    let clause = program.clauses.get(clause?)?;
+    let start = clause.range.start;
+    let name = match labels.iter().find(|(_, offset)| *offset == start) {
+        Some((name, _)) => format!("clause `{name}`"),
+        None => format!("the clause at word {}", start / 8),
+    };
+    let what = if clause.kind == Address::AluClause { "group" } else { "fetch" };
+    Some(number.map_or_else(|| format!("in {name}"), |number| format!("in {what} {} of {name}", number + 1)))
+}

@@ -1,0 +1,106 @@
+//! Disassembles programs: object files of LLVM, dumps of Mesa, machine code alone.
+
+use wavemill_asm::cayman::{Code, Listing, is_dump, print_program, read_dump};
+use wavemill_object::r600::{R600Object, is_r600};
+
+use super::stage_of;
+use crate::dis::hex;
+use crate::failure::Failure;
+
+/// The text of all programs of a file.
+///
+/// # Errors
+/// [`Failure`] if the file is damaged, for another processor, or has no program of the name.
+pub(crate) fn dis(bytes: &[u8], raw: bool, kernel: Option<&str>, comments: bool) -> Result<String, Failure> {
+    let listing = Listing { addresses: comments };
+    let mut programs = programs(bytes, raw)?;
+    if let Some(kernel) = kernel {
+        let known: Vec<String> = programs.iter().filter_map(|program| program.name.clone()).collect();
+        programs.retain(|program| program.name.as_deref() == Some(kernel));
+        if programs.is_empty() {
+            let message = format!("there is no program `{kernel}`");
+            return Err(match known.is_empty() {
+                true => Failure::usage(message).help("The programs of this file have no names."),
+                false => Failure::usage(message).help(format!("Its programs: {}.", known.join(", "))),
+            });
+        }
+    }
+    Ok(programs.iter().map(|program| print_program(program, &listing)).collect::<Vec<_>>().join("\n"))
+}
+
+/// The programs of a file.
+pub(super) fn programs(bytes: &[u8], raw: bool) -> Result<Vec<Code>, Failure> {
+    if raw {
+        return Ok(vec![code(bytes.to_vec())]);
+    }
+    if is_r600(bytes) {
+        return of_object(bytes);
+    }
+    if bytes.starts_with(b"\x7fELF") {
+        return Err(Failure::input("the file is a 64-bit ELF file; code for cayman is in 32-bit ones")
+            .help("Omit --target to read it for its own target."));
+    }
+    if let Ok(text) = core::str::from_utf8(bytes)
+        && is_dump(text)
+    {
+        let shaders = read_dump(text)
+            .map_err(|(line, error)| Failure::input(format!("line {line} of the dump: {}", error.message)))?;
+        let named = shaders.into_iter().enumerate();
+        return Ok(named
+            .map(|(index, shader)| Code {
+                name: Some(format!("shader{index}")),
+                stack: shader.stack,
+                gprs: shader.gprs.unwrap_or(0),
+                ..code(shader.bytes)
+            })
+            .collect());
+    }
+    if !hex::looks_like_text(bytes) {
+        return Ok(vec![code(bytes.to_vec())]);
+    }
+    let mut digits = Vec::new();
+    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        hex::line(line, &mut digits).map_err(|message| {
+            Failure::input(format!("line {}: {message}", number + 1)).help(
+                "A dump of Mesa has a header such as `bytecode 52 dw -- 5 gprs`. Pass --raw for raw machine code that looks like text.",
+            )
+        })?;
+    }
+    Ok(vec![code(digits)])
+}
+
+/// A program of which only the words are known.
+fn code(bytes: Vec<u8>) -> Code {
+    let text = wavemill_asm::cayman::disassemble(&bytes, &Listing { addresses: false });
+    // Its registers are those that its words name.
+    let assembled =
+        wavemill_asm::cayman::assemble(text.as_bytes(), &wavemill_asm::cayman::Options::default());
+    let gprs = assembled.programs.first().map_or(0, |program| program.gprs);
+    Code { bytes, gprs, ..Code::default() }
+}
+
+fn of_object(bytes: &[u8]) -> Result<Vec<Code>, Failure> {
+    let object = R600Object::parse(bytes).map_err(|error| Failure::input(error.to_string()))?;
+    let processor = object.processor.name();
+    if processor != wavemill_isa::Target::Cayman.name() {
+        return Err(Failure::input(format!("the object is for {processor}, not for cayman")));
+    }
+    let mut programs = Vec::new();
+    for part in &object.parts {
+        let inside = object.relocations.iter().filter(|offset| part.range.contains(offset));
+        let config = part.config.unwrap_or_default();
+        programs.push(Code {
+            name: Some(part.name.clone()),
+            bytes: object.text.get(part.range.clone()).unwrap_or_default().to_vec(),
+            stack: part.config.map(|config| config.stack),
+            gprs: config.gprs,
+            lds: config.lds,
+            stage: part.config.as_ref().and_then(stage_of),
+            labels: Vec::new(),
+            relocations: inside.map(|offset| offset - part.range.start).collect(),
+            is_table: part.config.is_none(),
+            kills: config.kills,
+        });
+    }
+    Ok(programs)
+}
