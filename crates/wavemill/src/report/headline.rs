@@ -146,6 +146,12 @@ impl FaultReport {
                     false => f.write_str(silence),
                 };
             }
+            FaultSpace::Buffer(BufferRange::Unbound) => {
+                return write!(
+                    f,
+                    " through an unbound buffer resource (its DATA_FORMAT is 0, INVALID): {silence}"
+                );
+            }
             FaultSpace::Buffer(range) => {
                 let (unit, have) = match range {
                     BufferRange::Bytes(n) => ("byte", n),
