@@ -378,10 +378,12 @@ fn resources_of_zeros_are_unbound() {
     ] {
         let dmask = if matches!(op, ImageAtomicAdd | ImageGather4) { 1 } else { 15 };
         let glc = u32::from(op == ImageAtomicAdd);
-        let rows = vec![[0; 64]; 4];
-        let access = Access::new(op, &zeros, rows).with(&[(F::Dmask, dmask), (F::Glc, glc)]);
-        let access = Access { data: data.clone(), exec, ..access };
-        let outcome = access.run(&memory).unwrap_or_else(|cause| panic!("{op}: {cause:?}"));
+        let run = |words: &(dyn Fn(u64) -> [u32; 8] + Sync)| {
+            let access = Access::new(op, words, vec![[0; 64]; 4]);
+            let access = access.with(&[(F::Dmask, dmask), (F::Glc, glc)]);
+            Access { data: data.clone(), exec, ..access }.run(&memory)
+        };
+        let outcome = run(&zeros).unwrap_or_else(|cause| panic!("{op}: {cause:?}"));
         assert!(outcome.buffers[0] == memory, "{op} changes memory");
         for lane in 0..64 {
             let read = if exec >> lane & 1 != 0 { results } else { 0 };
@@ -390,7 +392,7 @@ fn resources_of_zeros_are_unbound() {
         }
         for bit in [0, 40, 96, 255] {
             let others = |_| std::array::from_fn(|n| if n == bit / 32 { 1 << (bit % 32) } else { 0 });
-            let refused = Access { words: &others, ..access }.run(&memory);
+            let refused = run(&others);
             assert!(matches!(refused, Err(FaultCause::Descriptor(_))), "{op} with bit {bit}");
         }
     }
