@@ -16,8 +16,9 @@
 //!   ISA 12.8, CLAMP);
 //! - integer division by zero: `v_rcp_iflag_f32` of zero, which raises nothing else (Vega ISA 12.8).
 //!
-//! The f32 reciprocal, roots, powers, logarithms, sine and cosine, which are approximations on the hardware, raise invalid
-//! and division by zero only.
+//! The f32 reciprocal, roots, powers, logarithms, sine and cosine, which are approximations on the
+//! hardware, raise invalid and division by zero only (facet `approximate_exceptions`). Those f16
+//! powers, logarithms, sines and cosines that go through f64 do not raise inexact.
 
 use std::cell::Cell;
 use std::ops::{BitOr, BitOrAssign};

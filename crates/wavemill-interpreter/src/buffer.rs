@@ -29,6 +29,9 @@ use wavemill_machine::{Access, BufferRange, FaultSpace};
 /// Bytes of an element of a swizzled buffer; the resource has no field for it on these targets.
 const ELEMENT: u64 = 4;
 
+/// The data format of a resource, in its last dword (Vega ISA 8.1.8).
+const DATA_FORMAT: u32 = 0xf << 15;
+
 /// How offsets are checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Range {
@@ -51,6 +54,9 @@ struct Resource {
     /// Each lane adds its number to the index.
     add_lane: bool,
     range: Range,
+    /// No buffer is bound, so the range is empty: the data format is INVALID, also for instructions
+    /// with a format of their own (Vega ISA 8.1.4).
+    unbound: bool,
     /// It is in the launch's private memory, so an access must stay in the private memory of the
     /// wave.
     private: bool,
@@ -68,7 +74,9 @@ impl Resource {
         let add_lane = words[3] >> 23 & 1 != 0;
         let swizzled = words[1] >> 31 != 0;
         let mut stride = u64::from(words[1] >> 16 & 0x3fff);
-        let records = u64::from(words[2]);
+        // A resource that adds the lane has other bits in the data format.
+        let unbound = !add_lane && words[3] & DATA_FORMAT == 0;
+        let records = if unbound { 0 } else { u64::from(words[2]) };
         let range = if add_lane {
             Range::Unchecked
         } else if idxen && stride != 0 {
@@ -81,7 +89,7 @@ impl Resource {
             stride |= u64::from(words[3] >> 15 & 0xf) << 14;
         }
         let swizzle = swizzled.then_some(8 << (words[3] >> 21 & 3));
-        Resource { base, stride, swizzle, add_lane, range, private: false }
+        Resource { base, stride, swizzle, add_lane, range, unbound, private: false }
     }
 
     /// Address of a component of `size` bytes; `None` if it is out of range.
@@ -892,6 +900,7 @@ unsafe fn check_shape<const OFFEN: bool, const IDXEN: bool>(
         let ([.., records, _], uniform) = words(ctx, op);
         let range = match r.range {
             Range::Unchecked => return HostOp::next(op),
+            _ if r.unbound => BufferRange::Unbound,
             // The bytes left after the uniform offset do not give the total.
             Range::Bytes(_) => BufferRange::Bytes(records.into()),
             Range::Records(n) => BufferRange::Records(n),
@@ -902,7 +911,7 @@ unsafe fn check_shape<const OFFEN: bool, const IDXEN: bool>(
             if let Some(k) = (0..shape.count).find(|k| !r.has((index, offset), *k, shape)) {
                 let at = offset + u64::from(shape.size * k);
                 let location =
-                    if matches!(range, BufferRange::Bytes(_)) { u64::from(uniform) + at } else { index };
+                    if matches!(r.range, Range::Records(_)) { index } else { u64::from(uniform) + at };
                 refuse(ctx, &mut refused, lane, location, FaultSpace::Buffer(range));
             }
         });

@@ -136,7 +136,7 @@ pub(super) fn handler(op: Op, strict: Strict) -> Option<(Handler, u64)> {
             (smem::buffer_check, whole(4 * u32::from(width.dwords()), Access::Atomic))
         }
         // The resource decides on everything.
-        Op::Image(op) if strict.images && !op.has_sampler() => (image::check_handler(), 0),
+        Op::Image(_) if strict.images && image::access_kind(op).is_some() => (image::check_handler(), 0),
         _ => return None,
     })
 }

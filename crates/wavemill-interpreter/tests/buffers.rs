@@ -27,7 +27,7 @@ impl Fields {
             (self.base >> 32) as u32 | (stride & 0x3fff) << 16 | u32::from(self.swizzle) << 31,
             self.records,
             // With add_tid the data format holds bits 17:14 of the stride; otherwise any format
-            // works.
+            // works except INVALID.
             self.index_stride << 21
                 | u32::from(self.add_tid) << 23
                 | match self.format {
@@ -42,6 +42,10 @@ impl Fields {
     /// `None` if it is out of range on hardware (rocm-systems pull request 10928).
     fn displacement(self, idxen: bool, index: u64, offset: u64, size: u64, uniform: u64) -> Option<u64> {
         if !self.add_tid {
+            // Data format 0 is that of an unbound resource (Vega ISA 8.1.4).
+            if self.words()[3] >> 15 & 15 == 0 {
+                return None;
+            }
             let structured = self.stride != 0 && idxen;
             let end = uniform + offset + size;
             let inside = if structured { index < self.records.into() } else { end <= self.records.into() };
@@ -95,7 +99,8 @@ impl Trial {
             swizzle: random.below(3) == 0,
             index_stride: random.below(4) as u32,
             add_tid: random.below(3) == 0,
-            format: 0,
+            // A number format alone leaves the data format INVALID.
+            format: random.pick(&[0, 0, 0, 7 << 12]),
         };
         let rising = random.below(3) == 0;
         let first = 4 * random.below(32) as u32;

@@ -335,7 +335,7 @@ fn accesses_by_index_and_to_private_memory_have_addresses() {
     let store = |ty, imm| access(Op::BufferStore(ty, both), &[v(10), s(8), Operand::None, v(5)], imm);
 
     // Three records of 16 bytes: there is no index 3.
-    let linear = with_resource(setup.clone(), [low, high | 16 << 16, 3, 0]);
+    let linear = with_resource(setup.clone(), [low, high | 16 << 16, 3, 4 << 15]);
     let pieces = vec![piece(0, 8, 4), piece(1, 8, 24), piece(2, 8, 36)];
     let found = accesses(store(MemType::Dwords(2), 4), &linear);
     assert_eq!(found, [(MemoryKind::Buffer, Access::Store, 8, 0b1111, pieces)]);
@@ -353,14 +353,14 @@ fn accesses_by_index_and_to_private_memory_have_addresses() {
     let pieces = vec![piece(0, 2, 3), piece(1, 2, 23), piece(2, 2, 35)];
     let found = accesses(store_texel(DataFormat::D8_8, 3), &linear);
     assert_eq!(found, [(MemoryKind::Buffer, Access::Store, 2, 0b1111, pieces)]);
-    let raw = with_resource(setup.clone(), [low, high, 11, 0]);
+    let raw = with_resource(setup.clone(), [low, high, 11, 4 << 15]);
     let by_offset = BufferAddr { offen: true, idxen: false };
     let load = Op::BufferLoadTexel(texel(DataFormat::D32_32), by_offset);
     let load = Inst { dst: [v(4), Operand::None], ..access(load, &[v(11), s(8), Operand::None], 0) };
     let pieces = vec![piece(0, 8, 0), piece(2, 8, 0)];
     assert_eq!(accesses(load, &raw), [(MemoryKind::Buffer, Access::Load, 8, 0b1111, pieces)]);
     // Swizzled over eight lanes: the dwords of a record are 32 bytes apart.
-    let swizzled = with_resource(setup.clone(), [low, high | 16 << 16 | 1 << 31, 3, 0]);
+    let swizzled = with_resource(setup.clone(), [low, high | 16 << 16 | 1 << 31, 3, 4 << 15]);
     let pieces = vec![piece(0, 4, 0), piece(0, 4, 32), piece(1, 4, 36), piece(1, 4, 68)];
     let pieces = [pieces, vec![piece(2, 4, 8), piece(2, 4, 40)]].concat();
     let found = accesses(store(MemType::Dwords(2), 0), &swizzled);

@@ -205,6 +205,20 @@ fn buffer_resources() {
             )),
             None
         );
+        // No buffer is bound if the data format is INVALID; with the lane number, it is part of the
+        // stride.
+        let with_format = |word: u32| {
+            let mut setup = setup(0, 4096);
+            setup.cells[3] = (Uni(7), word);
+            setup
+        };
+        let found = refused(&fault(&wide, &with_format(0x7000), &memory, runner, buffers));
+        let (access, space, size, lanes) = found.expect("nothing is bound");
+        let unbound = FaultSpace::Buffer(BufferRange::Unbound);
+        assert_eq!((access, space, size), (Access::Load, unbound, 4), "{runner}");
+        assert_eq!(lanes, (0..64).map(|lane| (lane, 4 * u64::from(lane))).collect::<Vec<_>>(), "{runner}");
+        let added = refused(&fault(&wide, &with_format(1 << 23), &memory, runner, buffers));
+        assert_eq!(added, None, "{runner}");
         // The scalar offset is part of the check (rocm-systems pull request 10928), and the report
         // counts from the base.
         let src = [v(1), s(4), s(8)];

@@ -19,6 +19,8 @@
 //!   - `lds`: all rows that access LDS.
 //!   - `gds`: all instances with gds.
 //!   - `omod`: all instances with an output modifier.
+//!   - `fast_sums`: in runs with fast sums, all matrix products of floats whose cores sum in another
+//!     way. Products of f32 and f64 are chains of fused multiply-adds in both.
 //!
 //! Every other line is one instruction: `OPCODE TARGETS MNEMONIC OPERAND... ATTR...`.
 //! An opcode may differ by target (`99@90a,93@942+`) or be in the VOP3 space there
@@ -97,7 +99,8 @@ pub struct RowFacet {
 pub enum When {
     /// All.
     Always,
-    /// Those with the modifier that the facet is about: an output modifier, or gds. No row has both.
+    /// Those with the modifier that the facet is about: an output modifier, gds, or fast sums of the
+    /// run. No row has two of them.
     WithModifier,
 }
 
@@ -116,16 +119,19 @@ enum Rule {
     Gds,
     /// Instances with an output modifier.
     Omod,
+    /// Matrix products that fast sums change.
+    FastSums,
 }
 
 impl Rule {
-    const ALL: [(&'static str, Rule); 6] = [
+    const ALL: [(&'static str, Rule); 7] = [
         ("fp", Rule::Fp),
         ("half", Rule::Half),
         ("keeps_half", Rule::KeepsHalf),
         ("lds", Rule::Lds),
         ("gds", Rule::Gds),
         ("omod", Rule::Omod),
+        ("fast_sums", Rule::FastSums),
     ];
 
     fn from_name(name: &str) -> Option<Rule> {
@@ -134,7 +140,7 @@ impl Rule {
 
     fn when(self) -> When {
         match self {
-            Rule::Gds | Rule::Omod => When::WithModifier,
+            Rule::Gds | Rule::Omod | Rule::FastSums => When::WithModifier,
             Rule::Fp | Rule::Half | Rule::KeepsHalf | Rule::Lds => When::Always,
         }
     }
@@ -160,6 +166,11 @@ impl Rule {
             Rule::KeepsHalf => flag(Flag::KeepsHalf),
             Rule::Gds => flag(Flag::Gds),
             Rule::Omod => flag(Flag::Omod),
+            Rule::FastSums => {
+                let summed =
+                    |factor: &OperandRow| float(factor) && !matches!(factor.ty.elem, Elem::F32 | Elem::F64);
+                if row.operand(Role::Src0).is_some_and(summed) { flag(Flag::Fp) } else { TargetSet::EMPTY }
+            }
             Rule::Fp | Rule::Half | Rule::Lds => TargetSet::EMPTY,
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::common::{MODE, Machine, Outcome};
 use wavemill_isa::Target;
+use wavemill_isa::gcn::Op;
 use wavemill_lift::gcn::reads_exceptions;
 use wavemill_lift::gcn::registers;
 
@@ -123,6 +124,42 @@ fn single_precision() {
         (&[0x160c_0500], [1, 0, 0], NONE, "v_max_f32"),
     ] {
         check(FLUSH, code, values, expected, what);
+    }
+}
+
+/// The functions that hardware approximates do not raise inexact, and their rows say so. The others
+/// raise what IEEE 754 says.
+#[test]
+fn approximations_raise_no_inexact() {
+    // 2.3, of which all results are inexact.
+    const SOURCES: [(&str, u64); 2] = [("_f32", 0x4013_3333), ("_f16", 0x409a)];
+    for (opcode, name) in [
+        (32, "v_exp_f32"),
+        (33, "v_log_f32"),
+        (34, "v_rcp_f32"),
+        (36, "v_rsq_f32"),
+        (39, "v_sqrt_f32"),
+        (41, "v_sin_f32"),
+        (42, "v_cos_f32"),
+        (75, "v_exp_legacy_f32"),
+        (76, "v_log_legacy_f32"),
+        (61, "v_rcp_f16"),
+        (62, "v_sqrt_f16"),
+        (63, "v_rsq_f16"),
+        (64, "v_log_f16"),
+        (65, "v_exp_f16"),
+        (73, "v_sin_f16"),
+        (74, "v_cos_f16"),
+    ] {
+        let row = Op::from_name(name).expect("an instruction").row();
+        let source = SOURCES.iter().find(|(ty, _)| name.ends_with(ty)).map_or(0, |(_, source)| *source);
+        let says_so = row.facets(Target::Gfx906).iter().any(|facet| facet.name == "approximate_exceptions");
+        let expected = if says_so { NONE } else { INEXACT };
+        check(MODE, &[0x7e0c_0100 | opcode << 9], [source, 0, 0], expected, name);
+    }
+    // Results beyond the largest f32, and below the smallest one.
+    for source in [0x4380_0000, 0xc380_0000] {
+        check(MODE, &[0x7e0c_4100], [source, 0, 0], NONE, "v_exp_f32");
     }
 }
 

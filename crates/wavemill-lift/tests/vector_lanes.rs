@@ -104,7 +104,7 @@ fn registers_are_not_exchanged_with_scalars() {
     // v_swap_b32 v2, s0
     let machine = Machine::new(Target::Gfx906);
     let refused = machine.try_run(&[0x7e04_a200], |_, _| {});
-    assert_eq!(refused.unwrap_err(), FaultCause::Instruction(FaultKind::Unsupported));
+    assert_eq!(refused.unwrap_err(), FaultCause::Instruction(FaultKind::IllegalInstruction));
 }
 
 /// `v_permlane16_swap_b32` exchanges the odd rows of 16 lanes of the destination with the even ones

@@ -66,6 +66,8 @@ pub enum BufferRange {
     Bytes(u64),
     /// This many records.
     Records(u64),
+    /// Nothing: its data format is 0, INVALID, so no buffer is bound (Vega ISA 8.1.4).
+    Unbound,
 }
 
 /// The cause of a fault.

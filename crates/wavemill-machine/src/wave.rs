@@ -163,6 +163,7 @@ impl Surroundings<'_> {
             FaultSpace::Lds => near("LDS", self.lds.asked().into()),
             FaultSpace::Gds => near("the global data share", GDS_BYTES.into()),
             FaultSpace::Buffer(BufferRange::Bytes(n) | BufferRange::Records(n)) => near("buffer resource", n),
+            FaultSpace::Buffer(BufferRange::Unbound) => near("buffer resource", 0),
             FaultSpace::Image(extent) => near("image", extent.end.into()),
         };
         FaultCause::Memory { access, space, size, lanes, nearest }

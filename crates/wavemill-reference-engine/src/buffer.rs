@@ -34,6 +34,8 @@ struct Resource {
     range: Range,
     /// The buffer is in private memory, so an access must stay in the private memory of the wave.
     private: bool,
+    /// No buffer is bound: the data format is INVALID (Vega ISA 8.1.4).
+    unbound: bool,
     /// Size of the range for fault reports.
     records: u64,
     uniform: u64,
@@ -165,8 +167,9 @@ impl<'w> State<'w> {
         let word = |n| self.cell(inst.src[1], n);
         let uniform = u64::from(self.cell(inst.src[2], 0));
         let base = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
-        let records = u64::from(word(2));
         let adds_lane = word(3) >> 23 & 1 != 0;
+        let unbound = !adds_lane && word(3) >> 15 & 15 == 0;
+        let records = if unbound { 0 } else { u64::from(word(2)) };
         let mut stride = u64::from(word(1) >> 16 & 0x3fff);
         let range = match (adds_lane, addr.idxen && stride != 0) {
             (true, _) => Range::None,
@@ -184,6 +187,7 @@ impl<'w> State<'w> {
             adds_lane,
             range,
             private: adds_lane && self.private.is_anyones(base),
+            unbound,
             records,
             uniform,
         }
@@ -398,6 +402,7 @@ impl<'w> State<'w> {
         let (resource, parts) = (self.resource(inst, addr, whole), self.parts(inst, addr));
         let range = match resource.range {
             Range::None => return Ok(()),
+            _ if resource.unbound => BufferRange::Unbound,
             Range::Bytes(_) => BufferRange::Bytes(resource.records),
             Range::Records(records) => BufferRange::Records(records),
         };
@@ -408,9 +413,9 @@ impl<'w> State<'w> {
             let Some(n) = (0..count).find(|n| resource.address(component(*n), size).is_none()) else {
                 continue;
             };
-            let what = match range {
-                BufferRange::Bytes(_) => resource.uniform + component(n).offset,
-                _ => at.index,
+            let what = match resource.range {
+                Range::Records(_) => at.index,
+                _ => resource.uniform + component(n).offset,
             };
             refused.add(lane, what, FaultSpace::Buffer(range));
         }

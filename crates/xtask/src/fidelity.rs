@@ -81,11 +81,17 @@ fn facet(out: &mut String, facet: &Facet) {
     out.push('\n');
     paragraph(out, "- ", "  ", &format!("Settled by: {}.", facet.settled_by));
     rows(out, &by_targets(|row, target| row.facets(target).contains(&facet)), "");
-    // An output modifier, or gds.
-    let only_with_modifier = |row: &Row, target| {
-        row.facets_with_modifier(target).contains(&facet) && !row.facets(target).contains(&facet)
-    };
-    rows(out, &by_targets(only_with_modifier), "With the modifier, ");
+    // An output modifier, gds, or fast sums.
+    for (condition, prefix) in
+        [("with the modifier", "With the modifier, "), ("with fast sums", "With fast sums, ")]
+    {
+        let only_with_modifier = |row: &Row, target| {
+            row.facet_condition() == condition
+                && row.facets_with_modifier(target).contains(&facet)
+                && !row.facets(target).contains(&facet)
+        };
+        rows(out, &by_targets(only_with_modifier), prefix);
+    }
 }
 
 /// The page.

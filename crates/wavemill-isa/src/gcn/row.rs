@@ -89,7 +89,7 @@ struct Exactness {
     targets: TargetSet,
     level: Fidelity,
     facets: &'static [&'static Facet],
-    /// The facets of instances with an output modifier or gds.
+    /// The facets of instances with an output modifier, gds or fast sums.
     with_modifier: &'static [&'static Facet],
 }
 
@@ -228,10 +228,26 @@ impl Row {
         self.exactness(target).map_or(&[], |exactness| exactness.facets)
     }
 
-    /// The exceptions to [`Row::fidelity`] for an instance with an output modifier or gds on `target`:
-    /// those of [`Row::facets`], and more.
+    /// The exceptions to [`Row::fidelity`] for an instance with an output modifier or gds on `target`,
+    /// or for a matrix product in a run with fast sums: those of [`Row::facets`], and more.
     pub fn facets_with_modifier(&self, target: Target) -> &'static [&'static Facet] {
         self.exactness(target).map_or(&[], |exactness| exactness.with_modifier)
+    }
+
+    /// Whether fast sums change the bits of a matrix product on `target`. Then it is at best
+    /// [`Fidelity::Modelled`] in a run with fast sums.
+    pub fn has_fast_sums(&self, target: Target) -> bool {
+        matches!(self.format, Format::Mai | Format::MaiScaled)
+            && self.facets_with_modifier(target).len() != self.facets(target).len()
+    }
+
+    /// The name of the condition under which instances have the additional facets of
+    /// [`Row::facets_with_modifier`].
+    pub const fn facet_condition(&self) -> &'static str {
+        match self.format {
+            Format::Mai | Format::MaiScaled => "with fast sums",
+            _ => "with the modifier",
+        }
     }
 
     fn exactness(&self, target: Target) -> Option<&'static Exactness> {

@@ -93,7 +93,7 @@ impl fmt::Display for Rule {
             Rule::MatrixConstant => "the addend of a matrix product cannot be a constant on the target",
             Rule::ScalarToAccumulator => "the target moves only vector registers and constants to accumulation registers",
             Rule::MatrixOverlap => "the addend must be the destination itself, or share no register with it",
-            Rule::MatrixFormat => "only formats 0 to 4 exist",
+            Rule::MatrixFormat => "`cbsz` and `blgp` name formats 0 to 4: no others exist",
             Rule::MatrixBroadcast => "`cbsz` must form groups of at most all blocks of the product, and `abid` must name a block of a group",
             Rule::MatrixSigns => "the target has no signs for products of doubles: `blgp` must be 0",
             Rule::GlobalDataShare => "the target has no memory of the global data share",

@@ -127,6 +127,10 @@ impl Lifter {
         if let Some(sync) = sync(inst.op()) {
             return self.ds_sync(inst, sync);
         }
+        // There is no memory to access (CDNA2 ISA 1.3).
+        if modifiers.gds && !self.context.target.facts().gds {
+            return Lifted::Unsupported;
+        }
         match inst.op() {
             Op::DsNop => Lifted::Next,
             Op::DsWrite2B32 | Op::DsWrite2B64 => self.ds_write2(inst, 1),

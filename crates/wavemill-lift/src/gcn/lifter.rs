@@ -35,8 +35,7 @@ pub(super) struct Lifter {
     pub(super) zeros: Option<Uni>,
 }
 
-/// Bit of MODE that turns VGPR indexing on (Vega ISA 3.4).
-pub(super) const GPR_IDX_EN: u8 = 27;
+pub(super) use super::registers::GPR_IDX_EN;
 /// Bit of MODE that skips vector instructions (Vega ISA 3.4).
 pub(super) const VSKIP: u8 = 28;
 

@@ -139,7 +139,8 @@ const MAX_GUEST: usize = 512;
 /// and returns the number of bytes there.
 ///
 /// A word that is not an instruction, or an instruction without a meaning yet, ends the block with
-/// a fault terminator. The fault is reported if and only if a wave reaches it.
+/// a fault terminator. The fault is reported if and only if a wave reaches it. Words that break a
+/// rule ([`Inst::broken_rule`]) and have no meaning are illegal, as words that do not decode.
 pub fn lift_block(context: &Context, pc: u64, fetch: &mut dyn FnMut(u64, &mut [u8; 16]) -> usize) -> Block {
     let max_guest = if registers::steps(context.mode) { 1 } else { MAX_GUEST };
     lift(context, pc, fetch, max_guest)
@@ -213,6 +214,10 @@ fn lift(
         match lifted {
             Lifted::Next => {}
             Lifted::End(terminator) => return lifter.b.finish(next, terminator),
+            // The manuals do not allow the words, and hardware may do anything.
+            Lifted::Unsupported if inst.broken_rule().is_some() => {
+                return lifter.b.finish(lifter.pc, Terminator::Fault(FaultKind::IllegalInstruction));
+            }
             Lifted::Unsupported => return lifter.b.finish(next, Terminator::Fault(FaultKind::Unsupported)),
         }
     }

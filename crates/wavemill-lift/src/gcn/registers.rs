@@ -157,6 +157,8 @@ pub(super) const STATUS_VCCZ: u32 = 10;
 const STATUS_PRIV: u32 = 5;
 /// Bit of STATUS that says that there is a trap handler.
 const STATUS_TRAP_EN: u32 = 6;
+/// Bit of MODE that turns VGPR indexing on (Vega ISA 3.4).
+pub const GPR_IDX_EN: u8 = 27;
 /// Bit of STATUS that halts the wave outside its trap handler.
 pub const STATUS_HALT: u32 = 13;
 /// STATUS of a wave that runs, without its conditions.

@@ -352,6 +352,52 @@ fn atomics() {
     assert_eq!(outcome.buffers[0][..8], new.to_le_bytes());
 }
 
+/// A resource of zeros is an unbound texture (Vega ISA 8.1.8): loads and queries give 0, stores and
+/// atomics do nothing. Other resources of a type that is no image are faults.
+#[test]
+fn resources_of_zeros_are_unbound() {
+    use Op::{
+        ImageAtomicAdd, ImageGather4, ImageGetResinfo, ImageLoad, ImageLoadMip, ImageLoadPck, ImageSample,
+        ImageSampleC, ImageStore, ImageStorePck,
+    };
+    let memory = random(77, 4096);
+    let exec = 0xffff_0000_5555_aaaa;
+    let data: Vec<[u32; 64]> = vec![[0x1234_5678; 64]; 4];
+    let zeros = |_| [0; 8];
+    for (op, results) in [
+        (ImageLoad, 4),
+        (ImageLoadMip, 4),
+        (ImageLoadPck, 4),
+        (ImageGetResinfo, 4),
+        (ImageSample, 4),
+        (ImageSampleC, 4),
+        (ImageGather4, 4),
+        (ImageAtomicAdd, 1),
+        (ImageStore, 0),
+        (ImageStorePck, 0),
+    ] {
+        let dmask = if matches!(op, ImageAtomicAdd | ImageGather4) { 1 } else { 15 };
+        let glc = u32::from(op == ImageAtomicAdd);
+        let run = |words: &(dyn Fn(u64) -> [u32; 8] + Sync)| {
+            let access = Access::new(op, words, vec![[0; 64]; 4]);
+            let access = access.with(&[(F::Dmask, dmask), (F::Glc, glc)]);
+            Access { data: data.clone(), exec, ..access }.run(&memory)
+        };
+        let outcome = run(&zeros).unwrap_or_else(|cause| panic!("{op}: {cause:?}"));
+        assert!(outcome.buffers[0] == memory, "{op} changes memory");
+        for lane in 0..64 {
+            let read = if exec >> lane & 1 != 0 { results } else { 0 };
+            let wanted: [u32; 4] = std::array::from_fn(|n| if n < read { 0 } else { 0x1234_5678 });
+            assert_eq!(result(&outcome, lane), wanted, "{op}, lane {lane}");
+        }
+        for bit in [0, 40, 96, 255] {
+            let others = |_| std::array::from_fn(|n| if n == bit / 32 { 1 << (bit % 32) } else { 0 });
+            let refused = run(&others);
+            assert!(matches!(refused, Err(FaultCause::Descriptor(_))), "{op} with bit {bit}");
+        }
+    }
+}
+
 #[test]
 fn sizes_of_levels() {
     let image = Image { kind: D2_ARRAY, size: [40, 12, 5], ..rgba8(40, 12) };

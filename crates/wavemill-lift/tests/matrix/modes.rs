@@ -3,10 +3,10 @@
 
 use wavemill_ir::{MatrixSum, NumberFormat as N, Op as IrOp};
 use wavemill_isa::Target;
-use wavemill_lift::gcn::registers;
+use wavemill_lift::gcn::{Context, MatrixRule, registers};
 
 use super::{parse, products};
-use crate::common::{MODE, Machine, RegisterCounts, lift};
+use crate::common::{CODE, MODE, Machine, RegisterCounts, lift, lift_at};
 
 /// MODE with FP16_OVFL.
 const SATURATING: u32 = MODE | 1 << 23;
@@ -210,6 +210,12 @@ fn rules_are_those_of_the_targets() {
                 _ => cut(16, true),
             };
             assert_eq!(product.sum, expected, "{} on {target}", inst.mnemonic());
+            // The facet of fast sums is where they differ.
+            let fast = Context { matrix: MatrixRule::Fast, ..Context::new(target, MODE, false) };
+            let block = lift_at(&fast, &inst.words()[..inst.size() / 4], CODE);
+            let Some(IrOp::Matrix(fast)) = block.insts.last().map(|inst| inst.op) else { panic!("{block}") };
+            let differs = inst.row().has_fast_sums(target);
+            assert_eq!(fast.sum != product.sum, differs, "{} on {target}", inst.mnemonic());
             let fnuz = matches!(product.a, N::Fp8Fnuz | N::Bf8Fnuz);
             let ocp = matches!(product.a, N::Fp8 | N::Bf8);
             assert!(!fnuz || target == Target::Gfx942, "{}", inst.mnemonic());

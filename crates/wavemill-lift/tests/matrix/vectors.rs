@@ -2,10 +2,10 @@
 
 use wavemill_ir::LANES;
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Matrix, MatrixLayout, Op};
+use wavemill_isa::gcn::{Fidelity, Matrix, MatrixLayout, Op};
 use wavemill_lift::gcn::registers;
 
-use super::{A, B, C, D, get, parse, put, text};
+use super::{A, B, C, D, TARGETS, get, parse, products, put, text};
 use crate::common::{Machine, RegisterCounts};
 
 /// One dot product: `c` plus the products of `a` and `b` is `d`; none means NaN.
@@ -148,4 +148,28 @@ fn gfx950_sums_as_gfx942() {
 #[test]
 fn gfx942_sums_as_mmasim() {
     check(Target::Gfx942, include_str!("gfx942.txt"), 27);
+}
+
+/// A product is exact if vectors that hardware confirms cover its rule of sums, or if it is of
+/// integers. The others are modelled.
+#[test]
+fn products_without_vectors_are_modelled() {
+    for target in TARGETS {
+        let file = match target {
+            Target::Gfx908 => include_str!("gfx908.txt"),
+            Target::Gfx90a => include_str!("gfx90a.txt"),
+            Target::Gfx942 => include_str!("gfx942.txt"),
+            _ => "",
+        };
+        let covered: Vec<Op> = (groups(file).into_iter().flat_map(|(suffixes, _)| suffixes))
+            .filter_map(|suffix| Op::on(target, &format!("v_mfma_{suffix}")))
+            .collect();
+        for op in products(target) {
+            let integers = MatrixLayout::of(&parse(target, &text(target, op, "")))
+                .is_ok_and(|layout| layout.elem(Matrix::A).is_some_and(|elem| !elem.is_float()));
+            let expected =
+                if integers || covered.contains(&op) { Fidelity::Exact } else { Fidelity::Modelled };
+            assert_eq!(op.row().fidelity(target), expected, "{} on {target}", op.row().name());
+        }
+    }
 }

@@ -35,7 +35,8 @@ struct Resource {
     /// Lanes of a stripe, if it is swizzled: 8, 16, 32 or 64.
     stripe: Option<u32>,
     add_tid: bool,
-    /// The data format, which holds bits 17:14 of the stride if the resource adds the lane.
+    /// The data format, which holds bits 17:14 of the stride if the resource adds the lane. Else 0
+    /// means any but INVALID.
     format: u32,
     /// Bits of the last dword that other generations call OOB_SELECT.
     select: u32,
@@ -65,12 +66,13 @@ impl Default for Lanes {
 
 impl Resource {
     fn words(self, base: u64) -> [u32; 4] {
+        let format = if self.format == 0 && !self.add_tid { 4 } else { self.format };
         let index_stride = self.stripe.map_or(0, |lanes| lanes.trailing_zeros() - 3);
         [
             base as u32,
             (base >> 32) as u32 | self.stride << 16 | u32::from(self.stripe.is_some()) << 31,
             self.records,
-            self.format << 15 | index_stride << 21 | u32::from(self.add_tid) << 23 | self.select << 28,
+            format << 15 | index_stride << 21 | u32::from(self.add_tid) << 23 | self.select << 28,
         ]
     }
 

@@ -141,6 +141,18 @@ impl<'a> ImageAccess<'a> {
         self.cache.image(&self.resource)
     }
 
+    /// Whether nothing is bound: a resource of zeros acts as an unbound texture (Vega ISA 8.1.8).
+    fn is_unbound(&self) -> bool {
+        self.resource == [0; 8]
+    }
+
+    /// Number of lanes that count as outside where nothing is bound: those that name a texel
+    /// themselves.
+    fn outside_unbound(&self) -> u64 {
+        let names_texels = Self::kind(self.op).is_some() && !self.op.has_sampler();
+        if names_texels { self.active.count_ones().into() } else { 0 }
+    }
+
     /// Calls `f` for each active lane with the address of the texel that the lane names, without a
     /// sampler, or with the coordinate that is outside the image.
     #[inline(always)]
@@ -163,15 +175,30 @@ impl<'a> ImageAccess<'a> {
         }
     }
 
-    /// The check of a strict run: whether all active lanes name texels inside the image. Accesses
-    /// through a sampler always do: its address modes say what a coordinate outside means.
+    /// The check of a strict run: whether an image is bound, and all active lanes name texels
+    /// inside it. Accesses through a sampler always do: its address modes say what a coordinate
+    /// outside means.
     ///
     /// # Errors
-    /// The lanes outside. All leave the image in the coordinate that the first of them leaves it
-    /// in; addresses of lanes are values of that coordinate, as signed numbers. A descriptor that
-    /// the machine does not know is no error here: it is one when the operation runs.
+    /// A resource of zeros, or the lanes outside. All leave the image in the coordinate that the
+    /// first of them leaves it in; addresses of lanes are values of that coordinate, as signed
+    /// numbers. A descriptor that the machine does not know is no error here: it is one when the
+    /// operation runs.
     pub fn check(&self) -> Result<(), ImageFault> {
-        let (Some(access), false) = (Self::kind(self.op), self.op.has_sampler()) else { return Ok(()) };
+        let Some(access) = Self::kind(self.op) else { return Ok(()) };
+        if self.is_unbound() && self.active != 0 {
+            let silence = match access {
+                Access::Load => "the resource is all zeros, so no image is bound: the chip reads 0",
+                Access::Store => "the resource is all zeros, so no image is bound: the chip drops it",
+                Access::Atomic => {
+                    "the resource is all zeros, so no image is bound: the chip drops it and returns 0"
+                }
+            };
+            return Err(Resource::wrong_type(&self.resource, silence).into());
+        }
+        if self.op.has_sampler() {
+            return Ok(());
+        }
         let Ok(image) = self.image() else { return Ok(()) };
         let signed = |value: u32| {
             let value = if self.op.short { i32::from(value as i16) } else { value as i32 };
@@ -195,11 +222,18 @@ impl<'a> ImageAccess<'a> {
     }
 
     /// A load, a sample, a gather, or a query. Writes the result in the active lanes of the rows:
-    /// [`ImageOp::result_cells`] of them. Returns the number of lanes outside the image.
+    /// [`ImageOp::result_cells`] of them; where nothing is bound, it is 0. Returns the number of
+    /// lanes outside the image.
     ///
     /// # Errors
     /// Refused accesses, or a field of a descriptor; then the contents of the rows mean nothing.
     pub fn read(&self, result: &mut [ImageRow; MAX_RESULT]) -> Result<u64, ImageFault> {
+        if self.is_unbound() {
+            for row in result {
+                lanes_of(self.active).for_each(|lane| row[lane] = 0);
+            }
+            return Ok(self.outside_unbound());
+        }
         let texels = Texels::new(self.map, Access::Load, false);
         let image = self.image()?;
         let bytes = image.resource.surface.bytes;
@@ -302,6 +336,9 @@ impl<'a> ImageAccess<'a> {
     /// # Errors
     /// Refused accesses, or a field of a descriptor; then nothing is stored.
     pub fn store(&self, data: &[ImageRow]) -> Result<u64, ImageFault> {
+        if self.is_unbound() {
+            return Ok(self.outside_unbound());
+        }
         let image = self.image()?;
         let resource = &image.resource;
         let texels = Texels::new(self.map, Access::Store, false);
@@ -351,11 +388,14 @@ impl<'a> ImageAccess<'a> {
     }
 
     /// Addresses of the texels that an atomic changes; `None` for lanes that are inactive or
-    /// outside the image.
+    /// outside the image, and for all lanes where nothing is bound.
     ///
     /// # Errors
     /// Refused accesses, texels of another size than the operation's, or a field of a descriptor.
     pub fn atomic_addresses(&self) -> Result<[Option<u64>; LANES], ImageFault> {
+        if self.is_unbound() {
+            return Ok([None; LANES]);
+        }
         let image = self.image()?;
         let bytes = image.resource.surface.bytes;
         let wanted = match self.op.kind {

@@ -29,7 +29,10 @@ impl Resource {
             BASE,
             self.stride << 16 | u32::from(self.stripe.is_some()) << 31,
             self.records,
-            self.stripe.unwrap_or(0) << 21 | u32::from(self.add_lane) << 23,
+            // Any data format but 0, INVALID. With the lane it has bits of the stride.
+            self.stripe.unwrap_or(0) << 21
+                | u32::from(self.add_lane) << 23
+                | if self.add_lane { 0 } else { 4 << 15 },
         ]
     }
 }

@@ -74,6 +74,9 @@ pub(super) fn execute(inst: &Inst, wave: &mut Wave) -> Result<(), Gap> {
     let at = usize::from(resource);
     let words = [0, 1, 2, 3].map(|n| wave.scalars[at + n]);
     let resource = Resource::of(words);
+    if !resource.add_lane && words[3] >> 15 & 15 == 0 {
+        return Err(Gap("a resource whose data format is INVALID"));
+    }
     let scalar = match (row.operand(Role::Soffset), inst.operand(Role::Soffset)) {
         (Some(spec), Some(operand)) => uniform(inst, spec, operand, wave)?.unwrap_or(0) as u32,
         _ => 0,

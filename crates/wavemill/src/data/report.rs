@@ -50,7 +50,7 @@ fn space(space: FaultSpace) -> &'static str {
         FaultSpace::Scratch => "private",
         FaultSpace::Lds => "lds",
         FaultSpace::Gds => "gds",
-        FaultSpace::Buffer(BufferRange::Bytes(_)) => "buffer",
+        FaultSpace::Buffer(BufferRange::Bytes(_) | BufferRange::Unbound) => "buffer",
         FaultSpace::Buffer(BufferRange::Records(_)) => "buffer records",
         FaultSpace::Image(_) => "image",
         _ => "other",

@@ -8,6 +8,7 @@ use wavemill_interpreter::{OperationCost, Tier, operation_costs};
 use wavemill_ir::Block;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Facet, Fidelity, Format, Inst, Op, decode};
+use wavemill_lift::gcn::MatrixRule;
 use wavemill_machine::{BlockCount, MemoryMap};
 
 use super::rows::{RowCount, RowCounts};
@@ -172,6 +173,7 @@ pub(crate) struct Executed {
     pub fidelity: FidelityCounts,
     /// Their cost, if the interpreter ran them.
     pub operations: Option<OperationCounts>,
+    matrix_rule: MatrixRule,
     inexact: HashMap<(&'static str, Fidelity, &'static [&'static Facet]), u64>,
     facets: HashMap<&'static Facet, HashMap<&'static str, u64>>,
     opaque: HashMap<&'static str, u64>,
@@ -180,8 +182,9 @@ pub(crate) struct Executed {
 
 impl Executed {
     /// Empty counts. `interpreted` is whether to count the cost in the interpreter.
-    fn new(target: Target, interpreted: bool) -> Self {
+    fn new(target: Target, matrix_rule: MatrixRule, interpreted: bool) -> Self {
         Executed {
+            matrix_rule,
             rows: RowCounts::new(target, Vec::new()),
             mix: InstructionMix::default(),
             fidelity: FidelityCounts::default(),
@@ -202,7 +205,7 @@ impl Executed {
         counts: &[BlockCount],
         stepped: bool,
     ) -> Self {
-        let mut all = Executed::new(device.target, tier.is_some());
+        let mut all = Executed::new(device.target, device.matrix_rule, tier.is_some());
         for count in counts {
             let mut block = device.code.block(map, count.pc, count.context);
             if stepped {
@@ -255,13 +258,19 @@ impl Executed {
         counted.count += entered;
         counted.lanes += lanes;
         *self.mix.slot(inst.row().format) += entered;
-        let fidelity = inst.fidelity();
+        // Fast sums are not the chip's, whatever is known about those.
+        let (fidelity, facets) = match self.matrix_rule {
+            MatrixRule::Fast if row.has_fast_sums(target) => {
+                (Fidelity::Modelled, row.facets_with_modifier(target))
+            }
+            _ => (inst.fidelity(), inst.facets()),
+        };
         *self.fidelity.slot(fidelity) += entered;
         if fidelity != Fidelity::Exact {
-            let key = (inst.mnemonic(), fidelity, inst.facets());
+            let key = (inst.mnemonic(), fidelity, facets);
             *self.inexact.entry(key).or_default() += entered;
         }
-        for facet in inst.facets() {
+        for facet in facets {
             *self.facets.entry(facet).or_default().entry(inst.mnemonic()).or_default() += entered;
         }
     }
@@ -302,6 +311,10 @@ mod tests {
 
     /// Counts for a program that is entered this often, on gfx906.
     fn counts(words: &[u32], entered: u64) -> Executed {
+        counts_on(&Context::new(Target::Gfx906, 0x3f0, false), words, entered)
+    }
+
+    fn counts_on(context: &Context, words: &[u32], entered: u64) -> Executed {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let code = |at: u64| {
             let rest = &bytes[(at - 0x1000) as usize..];
@@ -310,8 +323,7 @@ mod tests {
             out[..n].copy_from_slice(&rest[..n]);
             (out, n)
         };
-        let context = Context::new(Target::Gfx906, 0x3f0, false);
-        let block = lift_block(&context, 0x1000, &mut |at, into| {
+        let block = lift_block(context, 0x1000, &mut |at, into| {
             let (bytes, n) = code(at);
             *into = bytes;
             n
@@ -319,7 +331,7 @@ mod tests {
         assert_ne!(block.terminator, Terminator::Fault(FaultKind::Unsupported));
         let costs = operation_costs(&block, Tier::Portable);
         assert!(costs.iter().all(|cost| !cost.unsupported));
-        let mut all = Executed::new(context.target, true);
+        let mut all = Executed::new(context.target, context.matrix, true);
         // All lanes are active, except in the last instruction.
         let last = block.guest.len() as u32 - 1;
         let lanes = vec![(0, 64 * entered), (last, 0)];
@@ -370,6 +382,26 @@ mod tests {
         let o = all.operations.expect("the interpreter runs it");
         assert_eq!((o.ir, o.host), (3, 4));
         assert_eq!(o.opaque_by_instruction, [("v_mov_b32", 1)]);
+    }
+
+    /// Fast sums are not the chip's, except where the chip's cores add one product after the other,
+    /// and those of integers.
+    #[test]
+    fn fast_sums_are_at_best_modelled() {
+        // v_mfma_f32_32x32x8_f16, v_mfma_f32_32x32x2_f32 and v_mfma_i32_16x16x32_i8 on gfx942; s_endpgm
+        let program =
+            [0xd3cc_0000, 0x0402_2510, 0xd3c4_0000, 0x0402_0300, 0xd3d7_0000, 0x0402_0d08, 0xbf81_0000];
+        let exact = Context::new(Target::Gfx942, 0x3f0, false);
+        for (matrix, modelled) in [(MatrixRule::Exact, 0), (MatrixRule::Fast, 5)] {
+            let fidelity = counts_on(&Context { matrix, ..exact }, &program, 5).fidelity;
+            assert_eq!((fidelity.exact, fidelity.modelled), (20 - modelled, modelled), "{matrix:?}");
+            let fast = fidelity.facets.iter().find(|one| one.facet.name == "fast_sums");
+            let which: &[(&str, u64)] = fast.map_or(&[], |one| &one.instructions);
+            let wanted = [("v_mfma_f32_32x32x8_f16", 5)];
+            assert_eq!(which, &wanted[..usize::from(modelled > 0)], "{matrix:?}");
+            let inexact = fidelity.inexact.iter().all(|one| one.facets.iter().any(|f| f.name == "fast_sums"));
+            assert!(inexact, "{matrix:?}");
+        }
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::fmt;
 use wavemill_ir::FaultKind;
 use wavemill_machine::{Access, BufferRange, FaultCause, FaultLane, FaultSpace, GDS_BYTES, Nearest};
 
-use super::FaultReport;
 use super::text::Count;
+use super::{FaultReport, Refusal};
 use crate::code::is_misaligned;
 use crate::registers;
 use crate::traps::Exceptions;
@@ -43,6 +43,11 @@ impl FaultReport {
             }
             FaultCause::Descriptor(problem) => write!(f, "{problem}"),
             FaultCause::Instruction(FaultKind::IllegalInstruction) => self.illegal(f),
+            FaultCause::Instruction(FaultKind::Unsupported)
+                if self.refusal == Some(Refusal::IndexedProduct) =>
+            {
+                f.write_str(INDEXED_PRODUCT)
+            }
             FaultCause::Instruction(FaultKind::Unsupported) => {
                 f.write_str("unsupported instruction: Wavemill does not implement it yet")
             }
@@ -77,8 +82,18 @@ impl FaultReport {
 
     /// An illegal instruction, and how the wave reached it.
     fn illegal(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.jump.is_some() && self.within.is_some() {
+            return f.write_str("jump into the middle of an instruction");
+        }
+        if let (Some(Refusal::BrokenRule(broken)), None) = (self.refusal, &self.fell_out_of) {
+            f.write_str("illegal instruction: ")?;
+            // Sentences about fields name them.
+            if let Some(role) = broken.role {
+                write!(f, "`{}`: ", role.name())?;
+            }
+            return write!(f, "{}", broken.rule);
+        }
         match (&self.jump, &self.function, &self.fell_out_of) {
-            (Some(_), ..) if self.within.is_some() => f.write_str("jump into the middle of an instruction"),
             (Some(_), None, _) => {
                 write!(f, "jump to {:#x}, where there is no instruction", self.fault.pc)
             }
@@ -131,6 +146,12 @@ impl FaultReport {
                     false => f.write_str(silence),
                 };
             }
+            FaultSpace::Buffer(BufferRange::Unbound) => {
+                return write!(
+                    f,
+                    " through an unbound buffer resource (its DATA_FORMAT is 0, INVALID): {silence}"
+                );
+            }
             FaultSpace::Buffer(range) => {
                 let (unit, have) = match range {
                     BufferRange::Bytes(n) => ("byte", n),
@@ -161,6 +182,11 @@ impl FaultReport {
         }
     }
 }
+
+/// A matrix product with VGPR indexing: facet `matrix_indexing`.
+const INDEXED_PRODUCT: &str = "unsupported instruction: no manual says whether VGPR indexing reaches \
+    the registers of a matrix product (facet matrix_indexing): turn it off before the product, \
+    with `s_set_gpr_idx_off`";
 
 /// Execution that continues past the end of the code.
 const NO_END: &str = "execution runs past the end of the code: `s_endpgm` missing?";

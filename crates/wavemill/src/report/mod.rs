@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use wavemill_ir::{FaultKind, Row};
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Format, Inst, Op, Operand, decode};
+use wavemill_isa::gcn::{BrokenRule, Format, Inst, Op, Operand, decode};
 use wavemill_machine::{
     Fault, FaultCause, FaultLane, FaultSpace, MemoryMap, Nearest, Neighbours, RaisedLane,
 };
@@ -21,7 +21,7 @@ use wavemill_machine::{
 use crate::abi::Start;
 use crate::lines::Place;
 use crate::module::Kernel;
-use crate::registers;
+use crate::registers::{self, WaveRegisters};
 use crate::source::{InlinedCall, SourceLocation};
 
 /// A branch that led to a fault.
@@ -35,6 +35,32 @@ pub struct Jump {
     pub instruction: Option<String>,
 }
 
+/// Why an instruction that decodes cannot run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It breaks a rule of the manuals.
+    BrokenRule(BrokenRule),
+    /// It is a matrix product, and VGPR indexing is on.
+    IndexedProduct,
+}
+
+impl Refusal {
+    fn of(fault: &Fault, inst: &Inst) -> Option<Refusal> {
+        match &fault.cause {
+            FaultCause::Instruction(FaultKind::IllegalInstruction) => {
+                inst.broken_rule().map(Refusal::BrokenRule)
+            }
+            FaultCause::Instruction(FaultKind::Unsupported) => {
+                let indexed = WaveRegisters(&fault.snapshot).mode() >> registers::GPR_IDX_EN & 1 != 0;
+                let product = matches!(inst.row().format, Format::Mai | Format::MaiScaled);
+                (indexed && product).then_some(Refusal::IndexedProduct)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// A guest fault with the context that a reader needs.
 #[derive(Clone, Debug)]
 pub struct FaultReport {
@@ -46,6 +72,9 @@ pub struct FaultReport {
     pub function: Option<(String, u64)>,
     /// Text of the instruction at the PC.
     pub instruction: Option<String>,
+    /// Why the instruction at the PC cannot run, if the cause is that it is illegal or unsupported
+    /// and more than that is known.
+    pub refusal: Option<Refusal>,
     /// VGPRs and AccVGPRs that this instruction names.
     pub operands: Vec<Row>,
     /// Whether the scalar unit runs it: once for the wave, regardless of lanes.
@@ -150,6 +179,7 @@ impl FaultReport {
             decoded.as_ref().and_then(|inst| StackOverflow::of(kernel, device.target, &fault, name, inst));
         let instruction = decoded.as_ref().map(text);
         let operands = decoded.as_ref().map(rows).unwrap_or_default();
+        let refusal = decoded.as_ref().and_then(|inst| Refusal::of(&fault, inst));
         let scalar = decoded.as_ref().is_some_and(|inst| inst.row().format == Format::Smem);
         let needs_cooperative = is_in_grid_sync(&fault, start.absent_grid_sync);
         let start = function.as_ref().map(|(_, offset)| fault.pc - offset);
@@ -201,6 +231,7 @@ impl FaultReport {
             fault,
             function,
             instruction,
+            refusal,
             operands,
             scalar,
             source,

@@ -65,12 +65,16 @@ pub struct FacetFacts {
     pub open: &'static str,
     /// The evidence that would settle it.
     pub settled_by: &'static str,
-    /// Whether only instances with an output modifier or gds have it.
+    /// Whether only some instances have it: those with an output modifier or gds, or matrix products
+    /// in a run with fast sums.
     pub with_modifier: bool,
+    /// These instances: `with the modifier` or `with fast sums`.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub condition: &'static str,
 }
 
 impl FacetFacts {
-    fn of(facet: &Facet, with_modifier: bool) -> FacetFacts {
+    fn of(facet: &Facet, row: &Row, with_modifier: bool) -> FacetFacts {
         FacetFacts {
             name: facet.name,
             kind: facet.kind.name(),
@@ -78,6 +82,7 @@ impl FacetFacts {
             open: facet.open,
             settled_by: facet.settled_by,
             with_modifier,
+            condition: row.facet_condition(),
         }
     }
 }
@@ -101,7 +106,7 @@ pub struct FidelityFacts {
 impl FidelityFacts {
     /// The fidelity of an instance.
     pub(super) fn of_instance(inst: &Inst) -> FidelityFacts {
-        let facets = inst.facets().iter().map(|facet| FacetFacts::of(facet, false)).collect();
+        let facets = inst.facets().iter().map(|facet| FacetFacts::of(facet, inst.row(), false)).collect();
         FidelityFacts::new(vec![inst.target().name()], inst.fidelity(), facets)
     }
 
@@ -313,7 +318,7 @@ fn fidelity(row: &Row, targets: TargetSet) -> Vec<FidelityFacts> {
     let mut all: Vec<FidelityFacts> = Vec::new();
     for target in targets.iter() {
         let plain = row.facets(target);
-        let facet = |facet: &&'static Facet| FacetFacts::of(facet, !plain.contains(facet));
+        let facet = |facet: &&'static Facet| FacetFacts::of(facet, row, !plain.contains(facet));
         let facets: Vec<FacetFacts> = row.facets_with_modifier(target).iter().map(facet).collect();
         let level = row.fidelity(target);
         match all.iter_mut().find(|other| other.level == level.name() && other.facets == facets) {

@@ -227,7 +227,8 @@ fn fidelity_lines(f: &mut Formatter<'_>, all: &[FidelityFacts], on_targets: bool
 /// The facets, each once with the targets that have it.
 fn facet_lines(f: &mut Formatter<'_>, all: &[FidelityFacts], on_targets: bool) -> fmt::Result {
     for (facet, names) in by_facet(all) {
-        let with_modifier = if facet.with_modifier { ", with the modifier" } else { "" };
+        let with_modifier =
+            if facet.with_modifier { format!(", {}", facet.condition) } else { String::new() };
         let on = if on_targets { format!(" on {}", targets(&names)) } else { String::new() };
         writeln!(f, "  facet {} ({}){on}{with_modifier}: {}.", facet.name, facet.kind, facet.open)?;
         writeln!(f, "    Settled by: {}.", facet.settled_by)?;

@@ -34,7 +34,8 @@ pub(super) fn document(facts: &InstructionFacts, op: Op) -> Document {
     });
     part(&mut blocks, "Emulator", &["Fidelity", "Targets", ""], fidelity.collect());
     let facets = by_facet(&facts.fidelity).into_iter().map(|(facet, targets)| {
-        let with_modifier = if facet.with_modifier { " (with the modifier)" } else { "" };
+        let with_modifier =
+            if facet.with_modifier { format!(" ({})", facet.condition) } else { String::new() };
         vec![
             code(facet.name),
             text(facet.kind),
