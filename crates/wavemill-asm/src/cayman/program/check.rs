@@ -85,7 +85,7 @@ pub(super) fn program(reader: &mut Reader<'_>, index: usize, whole: bool, to: &m
         _ => {}
     }
     if let Some((line, fail)) = too_small {
-        reader.warning(line, fail);
+        reader.warning(line, *fail);
     }
     warn(reader, remarks);
 }
@@ -96,7 +96,7 @@ fn warn(reader: &mut Reader<'_>, remarks: Vec<Remark>) {
         for note in notes {
             fail = fail.note(note);
         }
-        reader.warning(place.line, fail);
+        reader.warning(place.line, *fail);
     }
 }
 

@@ -153,7 +153,7 @@ pub(super) fn place(reader: &mut Reader<'_>, index: usize, whole: bool, to: &mut
     // Without the lines that could not be read, labels are missing.
     if reader.is_complete {
         for (line, fail) in errors {
-            reader.error(line, fail);
+            reader.error(line, *fail);
         }
     }
 }

@@ -65,7 +65,7 @@ pub(super) enum Content {
         has_count: bool,
     },
     /// A group, and where its slots are.
-    Group(Group, [Option<Place>; 4]),
+    Group(Box<Group>, Box<[Option<Place>; 4]>),
     Data(Vec<u8>),
     /// Zeros up to a multiple of this.
     Align(usize),
@@ -133,14 +133,14 @@ impl<'s> Reader<'s> {
     }
 
     /// Adds an error.
-    pub(super) fn error(&mut self, line: usize, fail: Fail) {
-        let report = self.report(line, *fail);
+    pub(super) fn error(&mut self, line: usize, fail: Diagnostic) {
+        let report = self.report(line, fail);
         self.messages.errors.push(report);
     }
 
     /// Adds a warning.
-    pub(super) fn warning(&mut self, line: usize, fail: Fail) {
-        let report = self.report(line, *fail);
+    pub(super) fn warning(&mut self, line: usize, fail: Diagnostic) {
+        let report = self.report(line, fail);
         self.messages.warnings.push(report);
     }
 
@@ -161,7 +161,7 @@ impl<'s> Reader<'s> {
             let text = self.lines[line].clone();
             let text = LINES.without_comment(&text);
             if let Err((line, fail)) = self.line(line, text) {
-                self.error(line, fail);
+                self.error(line, *fail);
                 if self.messages.errors.len() >= self.options.max_errors {
                     return;
                 }
@@ -175,7 +175,7 @@ impl<'s> Reader<'s> {
                 end..end,
                 "expected `;;` at the end of the group, found the end of the source",
             );
-            self.error(line, fail);
+            self.error(line, *fail);
         }
     }
 
@@ -196,7 +196,10 @@ impl<'s> Reader<'s> {
         let mut cursor = Cursor::new(text);
         let here = |fail| (line, fail);
         // A line with an error may have hidden the end of its group.
-        if self.open.as_ref().is_some_and(|group| group.is_broken) && !GroupBuilder::continues(&mut cursor) && !cursor.is_done() {
+        if self.open.as_ref().is_some_and(|group| group.is_broken)
+            && !GroupBuilder::continues(&mut cursor)
+            && !cursor.is_done()
+        {
             self.open = None;
         }
         if self.open.is_none() {
@@ -273,7 +276,7 @@ impl<'s> Reader<'s> {
         } else {
             slots.iter().flatten().next().map_or(span, |slot| slot.span.clone())
         };
-        let content = Content::Group(built, slots);
+        let content = Content::Group(Box::new(built), Box::new(slots));
         self.program().items.push(Item { content, place: Place { line: first, span } });
         Ok(())
     }
