@@ -45,7 +45,7 @@ pub(crate) fn mul<F: Format>([a, b, _]: [u64; 3], env: FpEnv) -> u64 {
 
 /// Whether a zero factor makes the legacy product zero (DX9 rules: even times an infinity or a
 /// NaN).
-fn legacy_zero<F: Format>(a: u64, b: u64, env: FpEnv) -> bool {
+pub(crate) fn legacy_zero<F: Format>(a: u64, b: u64, env: FpEnv) -> bool {
     quietly(|| F::is_zero(flush_in::<F>(a, env)) || F::is_zero(flush_in::<F>(b, env)))
 }
 
@@ -85,21 +85,30 @@ pub(crate) fn fma<F: Format>([a, b, c]: [u64; 3], env: FpEnv) -> u64 {
     fma_values::<F>(a, b, c, nan, env)
 }
 
+/// `a * b + c`, rounded after the product and after the sum. The mode's treatment of denormals applies to the product,
+/// too: the result is that of an addition after a multiplication (HD 6900 ISA 8.2, MULADD_IEEE).
+pub(crate) fn mul_add<F: Format>([a, b, c]: [u64; 3], env: FpEnv) -> u64 {
+    let product = mul::<F>([a, b, 0], env);
+    add::<F>([product, c, 0], env)
+}
+
+/// [`mul_add`] with the product of [`mul_legacy`] (HD 6900 ISA 8.2, MULADD).
+pub(crate) fn mul_add_legacy<F: Format>([a, b, c]: [u64; 3], env: FpEnv) -> u64 {
+    let product = mul_legacy::<F>([a, b, 0], env);
+    add::<F>([product, c, 0], env)
+}
+
 /// `a * b + c`, rounded after the product and after the sum, denormals flushed everywhere whatever the mode says
 /// (Vega ISA 12.12, V_MAD_F32 and V_MAD_F16).
 ///
 /// The NaN rules are those of the fused operation (*modelled*), so that the product's default NaN wins over `c`.
 pub(crate) fn mad<F: Format>([a, b, c]: [u64; 3], env: FpEnv) -> u64 {
-    let env = flushing(env);
-    let product = mul::<F>([a, b, 0], env);
-    add::<F>([product, c, 0], env)
+    mul_add::<F>([a, b, c], flushing(env))
 }
 
 /// [`mad`] with the product of [`mul_legacy`].
 pub(crate) fn mad_legacy<F: Format>([a, b, c]: [u64; 3], env: FpEnv) -> u64 {
-    let env = flushing(env);
-    let product = mul_legacy::<F>([a, b, 0], env);
-    add::<F>([product, c, 0], env)
+    mul_add_legacy::<F>([a, b, c], flushing(env))
 }
 
 /// `a / b`, correctly rounded. No instruction does this; the division sequences are measured against it.

@@ -4,7 +4,7 @@ use wavemill_ir::{FloatOp, FloatType, FpEnv};
 
 use crate::exceptions::{Exceptions, raise, watched};
 use crate::format::{F16, F32, F64, Format};
-use crate::{arith, cube, division, elementary, integral, minmax, mixed, trig_preop};
+use crate::{arith, cube, division, elementary, integral, minmax, mixed, special, trig_preop};
 
 /// A scalar operation: up to three sources and the result as bit patterns in the low bits of a `u64`. Source bits
 /// above the operation's width are ignored, result bits above it are zero, sources beyond its arity do not matter.
@@ -103,6 +103,12 @@ pub fn float_function(op: FloatOp, ty: FloatType) -> Option<LaneFunction> {
             (ty == FloatType::F32).then_some((|s, env| $f(s.map(|x| x & 0xffff_ffff), env)) as LaneFunction)
         };
     }
+    /// f32 only, with an f64 among the operands.
+    macro_rules! with_double {
+        ($f:expr) => {
+            (ty == FloatType::F32).then_some($f as LaneFunction)
+        };
+    }
     match op {
         FloatOp::Add => generic!(arith::add),
         FloatOp::Sub => generic!(arith::sub),
@@ -111,6 +117,19 @@ pub fn float_function(op: FloatOp, ty: FloatType) -> Option<LaneFunction> {
         FloatOp::Fma => generic!(arith::fma),
         FloatOp::Mad => generic!(arith::mad),
         FloatOp::MadLegacy => generic!(arith::mad_legacy),
+        FloatOp::MulAdd => generic!(arith::mul_add),
+        FloatOp::MulAddLegacy => generic!(arith::mul_add_legacy),
+        FloatOp::MulAddWide => with_double!(mixed::mul_add_wide),
+        FloatOp::MulAddWideLegacy => with_double!(mixed::mul_add_wide_legacy),
+        FloatOp::MulAddNarrow => with_double!(mixed::mul_add_narrow),
+        FloatOp::MulAddNarrowLegacy => with_double!(mixed::mul_add_narrow_legacy),
+        FloatOp::MinSelect => generic!(minmax::min_select),
+        FloatOp::MaxSelect => generic!(minmax::max_select),
+        FloatOp::MinNumber => generic!(minmax::min_number),
+        FloatOp::MaxNumber => generic!(minmax::max_number),
+        FloatOp::InfinityToMax => generic!(special::infinity_to_max),
+        FloatOp::InfinityToZero => generic!(special::infinity_to_zero),
+        FloatOp::NanToInfinity => generic!(special::nan_to_infinity),
         FloatOp::Min => generic!(minmax::min),
         FloatOp::Max => generic!(minmax::max),
         FloatOp::Min3 => generic!(minmax::min3),

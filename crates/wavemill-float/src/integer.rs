@@ -128,6 +128,7 @@ pub fn int_op(op: IntOp, sources: [u128; 3], lane: u32, imm: i32, clamp: bool) -
         IntOp::Sub => u32s.of(u(a) - u(b)),
         IntOp::AddI => i32s.of(i(a) + i(b)),
         IntOp::SubI => i32s.of(i(a) - i(b)),
+        IntOp::CarryOut => (u(a) + u(b) > 0xffff_ffff).into(),
         IntOp::MulLo => u32s.of(u(a) * u(b)),
         IntOp::MulHiU => u32s.of((u(a) * u(b)) >> 32),
         IntOp::MulHiI => u32s.of((i(a) * i(b)) >> 32),
@@ -135,6 +136,7 @@ pub fn int_op(op: IntOp, sources: [u128; 3], lane: u32, imm: i32, clamp: bool) -
         IntOp::MulI24 => i32s.of(signed(a, 24) * signed(b, 24)),
         IntOp::MulHiU24 => u32s.of((unsigned(a, 24) * unsigned(b, 24)) >> 32),
         IntOp::MulHiI24 => u32s.of((signed(a, 24) * signed(b, 24)) >> 32),
+        IntOp::MadU32 => u32s.of(u(a) * u(b) + u(c)),
         IntOp::MadU24 => u32s.of(unsigned(a, 24) * unsigned(b, 24) + u(c)),
         IntOp::MadI24 => i32s.of(signed(a, 24) * signed(b, 24) + i(c)),
         IntOp::MadU32U16 => u32s.of(uh(a) * uh(b) + u(c)),
@@ -152,6 +154,14 @@ pub fn int_op(op: IntOp, sources: [u128; 3], lane: u32, imm: i32, clamp: bool) -
         IntOp::Shl => u32s.of(u(a) << (b & 31)),
         IntOp::Shr => u32s.of(u(a) >> (b & 31)),
         IntOp::Sar => u32s.of(i(a) >> (b & 31)),
+        IntOp::UnboundedShl => {
+            if b < 32 {
+                u32s.of(u(a) << b)
+            } else {
+                0
+            }
+        }
+        IntOp::UnboundedSar => u32s.of(i(a) >> b.min(31)),
         IntOp::Shl64 => a << (b & 63) & u128::from(u64::MAX),
         IntOp::Shr64 => a >> (b & 63),
         IntOp::Sar64 => fit(64, false).of(signed(a, 64) >> (b & 63)),

@@ -49,6 +49,7 @@ mod nan;
 mod output;
 mod scalar;
 mod small;
+mod special;
 pub mod texel;
 mod trig_preop;
 mod value;

@@ -61,6 +61,42 @@ pub(crate) fn max<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
     flush_out::<F>(extreme::<F>(a, b, Extreme::Greatest, env), env)
 }
 
+/// `a < b ? a : b` (HD 6900 ISA 8.2, MIN). Denormals are flushed as the mode says, and a NaN stays as it is
+/// (*modelled*).
+pub(crate) fn min_select<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
+    let [a, b, _] = inputs::<F>(s, env);
+    nan::signal::<F>(&[a, b]);
+    let less = order::<F>(a, b) == Some(Ordering::Less);
+    flush_out::<F>(if less { a } else { b }, env)
+}
+
+/// `a >= b ? a : b` (HD 6900 ISA 8.2, MAX), as [`min_select`].
+pub(crate) fn max_select<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
+    let [a, b, _] = inputs::<F>(s, env);
+    nan::signal::<F>(&[a, b]);
+    let less = matches!(order::<F>(a, b), None | Some(Ordering::Less));
+    flush_out::<F>(if less { b } else { a }, env)
+}
+
+/// [`min_select`], in which a number wins over a NaN (HD 6900 ISA 8.2, MIN_DX10; *modelled*: the first of two NaNs).
+pub(crate) fn min_number<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
+    number::<F>(s, env).unwrap_or_else(|| min_select::<F>(s, env))
+}
+
+/// [`max_select`], in which a number wins over a NaN (HD 6900 ISA 8.2, MAX_DX10; *modelled*: the first of two NaNs).
+pub(crate) fn max_number<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
+    number::<F>(s, env).unwrap_or_else(|| max_select::<F>(s, env))
+}
+
+/// The first source if the second one is a NaN.
+fn number<F: Format>(s: [u64; 3], env: FpEnv) -> Option<u64> {
+    let [a, b, _] = s;
+    F::is_nan(b).then(|| {
+        nan::signal::<F>(&[a, b]);
+        flush_out::<F>(flush_in::<F>(a, env), env)
+    })
+}
+
 /// Nested minimum of three.
 pub(crate) fn min3<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
     let [a, b, c] = inputs::<F>(s, env);

@@ -4,9 +4,9 @@ use wavemill_ir::FpEnv;
 
 use crate::arith::{add, fma_values};
 use crate::convert::convert;
-use crate::format::{Bf16, F16, F32, Format};
+use crate::format::{Bf16, F16, F32, F64, Format};
 use crate::nan;
-use crate::value::{Value, flushing, keeping};
+use crate::value::{Number, Value, flushing, keeping};
 
 /// A source of [`fma_mix_bits`], after its modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,4 +105,43 @@ pub(crate) fn dot2_bf16([a, b, c]: [u64; 3], _: FpEnv) -> u64 {
 pub(crate) fn dot2c_bf16([a, b, c]: [u64; 3], _: FpEnv) -> u64 {
     let product = |shift| half_product::<Bf16>(a, b, shift, false);
     sum([positive_zero::<F32>(c, false), product(0), product(16)])
+}
+
+/// `a * b + c` of f32 factors and an f64 addend, rounded once, to f64, as the f32 mode says. f64 denormals are kept.
+///
+/// A chain of them computes a dot product whose intermediate results are not rounded to f32 (HD 6900 ISA 8.2, DOT and
+/// DOT_IEEE: "not normalized"). That they are rounded to f64 is *modelled*.
+pub(crate) fn mul_add_wide([a, b, c]: [u64; 3], env: FpEnv) -> u64 {
+    let [a, b] = [a, b].map(|s| s & 0xffff_ffff);
+    let [x, y] = [a, b].map(|s| Value::unpack::<F32>(s, env));
+    nan::signal::<F32>(&[a, b]);
+    let of_factors = [a, b].into_iter().find(|&s| F32::is_nan(s)).map(nan::convert::<F32, F64>);
+    wide_sum(x, y, c, of_factors, env)
+}
+
+/// [`mul_add_wide`], where zero times anything is +0.
+pub(crate) fn mul_add_wide_legacy([a, b, c]: [u64; 3], env: FpEnv) -> u64 {
+    let [x, y] = [a, b].map(|s| s & 0xffff_ffff);
+    if crate::arith::legacy_zero::<F32>(x, y, env) {
+        let zero = Value::Finite(Number::from_u64(0));
+        return wide_sum(zero, zero, c, None, env);
+    }
+    mul_add_wide([a, b, c], env)
+}
+
+/// [`mul_add_wide`], rounded to f32 in the end.
+pub(crate) fn mul_add_narrow(s: [u64; 3], env: FpEnv) -> u64 {
+    convert::<F64, F32>(mul_add_wide(s, env), env)
+}
+
+/// [`mul_add_wide_legacy`], rounded to f32 in the end.
+pub(crate) fn mul_add_narrow_legacy(s: [u64; 3], env: FpEnv) -> u64 {
+    convert::<F64, F32>(mul_add_wide_legacy(s, env), env)
+}
+
+/// The f64 sum of a product and an f64; `nan` is the NaN of the factors, if one is.
+fn wide_sum(x: Value, y: Value, c: u64, nan: Option<u64>, env: FpEnv) -> u64 {
+    let env = keeping(env);
+    let nan = nan.or(nan::propagate::<F64>(&[c]));
+    fma_values::<F64>(x, y, Value::unpack::<F64>(c, env), nan, env)
 }

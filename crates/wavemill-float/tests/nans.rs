@@ -20,9 +20,11 @@ fn arity(op: FloatOp) -> usize {
     use FloatOp::*;
     match op {
         Add | Mul => 2,
-        Fma | Mad | Minimum3 | Maximum3 => 3,
+        Fma | Mad | MulAdd | Minimum3 | Maximum3 => 3,
         Rcp | RcpIflag | Rsq | Sqrt | Exp2 | Log2 | Sin | Cos | Fract | Trunc | Ceil | Floor | RoundEven
         | FrexpMant | Ldexp => 1,
+        MulAddLegacy | MulAddWide | MulAddWideLegacy | MulAddNarrow | MulAddNarrowLegacy | MinSelect
+        | MaxSelect | MinNumber | MaxNumber | InfinityToMax | InfinityToZero | NanToInfinity => 0,
         Sub | MulLegacy | MadLegacy | Min | Max | Min3 | Max3 | Med3 | FrexpExp | DivScale | DivFmas
         | DivFixup | TrigPreop | CubeId | CubeSc | CubeTc | CubeMa | Dot2F16 | Dot2Bf16 | Dot2cBf16
         | FmaMix => 0,
@@ -189,6 +191,24 @@ fn mixed_operations_convert_the_first_nan() {
     assert_eq!(fma_mix_f16([MixSource::F16(0x7c00), MixSource::F32(0), a], ENV), 0xfe00);
     let s = [F32::ONE, 0x7f80_0001, 0xff80_0002];
     assert_eq!(div_fmas(FloatType::F32, s, true, ENV), Some(0x7fc0_0001));
+}
+
+/// Factors are f32, the addend is an f64; the NaN of a factor is widened.
+#[test]
+fn wide_sums_convert_the_first_nan() {
+    let wide = |op, s| float_op(op, FloatType::F32, s, ENV).unwrap();
+    let (factor, addend, inf) = (0xff80_0001, 0x7ff0_0000_0000_0003, 0x7f80_0000);
+    let (one, wide_one) = (F32::ONE, F64::ONE);
+    let op = FloatOp::MulAddWide;
+    assert_eq!(wide(op, [factor, one, addend]), 0xfff8_0000_2000_0000);
+    assert_eq!(wide(op, [one, factor, wide_one]), 0xfff8_0000_2000_0000);
+    assert_eq!(wide(op, [one, one, addend]), 0x7ff8_0000_0000_0003);
+    assert_eq!(wide(op, [inf, 0, addend]), F64::DEFAULT_NAN);
+    let op = FloatOp::MulAddWideLegacy;
+    assert_eq!(wide(op, [inf, 0, wide_one]), wide_one);
+    assert_eq!(wide(op, [0, factor, wide_one]), wide_one);
+    assert_eq!(wide(op, [0, factor, addend]), 0x7ff8_0000_0000_0003);
+    assert_eq!(wide(op, [one, factor, wide_one]), 0xfff8_0000_2000_0000);
 }
 
 #[test]

@@ -53,6 +53,61 @@ fn comparisons_are_those_of_the_host() {
     assert!(compare(Unordered, FloatType::F16, 0x7c01, 0, ENV));
 }
 
+/// Pairs whose minimum and maximum AMD's steps `a < b ? a : b` and `a >= b ? a : b` determine.
+#[test]
+fn minima_and_maxima_that_select() {
+    let (nan, other) = (0x7fc0_1234, 0xffc0_4321);
+    let (one, two, zero, neg) = (0x3f80_0000, 0x4000_0000, 0, 0x8000_0000);
+    for (a, b, [min, max, min_number, max_number]) in [
+        (one, two, [one, two, one, two]),
+        (two, one, [one, two, one, two]),
+        // Zeros are equal: the second one is the minimum, the first one the maximum.
+        (zero, neg, [neg, zero, neg, zero]),
+        (neg, zero, [zero, neg, zero, neg]),
+        // A comparison with a NaN fails, so the second source wins; a number wins where it must.
+        (nan, one, [one, one, one, one]),
+        (one, nan, [nan, nan, one, one]),
+        (nan, other, [other, other, nan, nan]),
+    ] {
+        let op = |op| float_op(op, FloatType::F32, [a, b, 0], ENV).unwrap();
+        let found = [FloatOp::MinSelect, FloatOp::MaxSelect, FloatOp::MinNumber, FloatOp::MaxNumber].map(op);
+        assert_eq!(found, [min, max, min_number, max_number], "{a:#x} {b:#x}");
+    }
+}
+
+/// Sums of three roundings: 1 + 2^-12 squared is 1 + 2^-11 + 2^-24, which rounds to 1 + 2^-11.
+#[test]
+fn a_multiplication_and_an_addition_round_twice() {
+    let (x, minus) = (1.0 + 2f32.powi(-12), -(1.0 + 2f32.powi(-11)));
+    assert_eq!(f32_op(FloatOp::MulAdd, [x, x, minus]), 0.0);
+    assert_eq!(f32_op(FloatOp::Fma, [x, x, minus]), 2f32.powi(-24));
+    // Zero times infinity.
+    assert!(f32_op(FloatOp::MulAdd, [0.0, f32::INFINITY, 1.0]).is_nan());
+    assert_eq!(f32_op(FloatOp::MulAddLegacy, [0.0, f32::INFINITY, 1.0]), 1.0);
+    assert_eq!(f32_op(FloatOp::MulAddLegacy, [f32::NAN, -0.0, -0.0]).to_bits(), 0);
+    // A denormal product, 2^-130, counts unless the mode flushes it.
+    let s = [2f32.powi(-65), 2f32.powi(-65), 2f32.powi(-130)].map(|x| u64::from(x.to_bits()));
+    let sum = |env| float_op(FloatOp::MulAdd, FloatType::F32, s, env).unwrap();
+    assert_eq!(sum(ENV), 2f32.powi(-129).to_bits().into());
+    assert_eq!(sum(FLUSH), 0);
+    let outputs = FpEnv { denorm_in: false, ..ENV };
+    // The product is kept as a result, but not as a source of the sum.
+    assert_eq!(sum(outputs), 0);
+}
+
+/// 2^24 + 1 - 2^24: an f32 would lose the 1.
+#[test]
+fn wide_sums_keep_what_f32_would_lose() {
+    let add = |a: f32, b: f32, c: f64| {
+        let s = [a.to_bits().into(), b.to_bits().into(), c.to_bits()];
+        f64::from_bits(float_op(FloatOp::MulAddWide, FloatType::F32, s, ENV).unwrap())
+    };
+    let sum = add(-4096.0, 4096.0, add(1.0, 1.0, add(4096.0, 4096.0, -0.0)));
+    assert_eq!(sum, 1.0);
+    // The neutral addend keeps the sign of a zero product.
+    assert_eq!(add(-0.0, 1.0, -0.0).to_bits(), (-0.0f64).to_bits());
+}
+
 #[test]
 fn fractions_stay_below_one() {
     for (x, want) in [

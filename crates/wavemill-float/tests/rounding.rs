@@ -27,6 +27,17 @@ fn expected(op: FloatOp, f: Format, s: [u64; 3], env: FpEnv) -> Option<u64> {
         FloatOp::Fma => exact::fma(f, s, env),
         FloatOp::Mad => exact::mad(f, s, env),
         FloatOp::MadLegacy => exact::mad_legacy(f, s, env),
+        FloatOp::MulAdd => exact::add(f, [exact::mul(f, [a, b], env), s[2]], env),
+        FloatOp::MulAddLegacy => exact::add(f, [exact::mul_legacy(f, [a, b], env), s[2]], env),
+        // The codes of less, and of equal or greater.
+        FloatOp::MinSelect => chosen(f, exact::compare(f, 1, a, b, env), [a, b], env),
+        FloatOp::MaxSelect => chosen(f, exact::compare(f, 6, a, b, env), [a, b], env),
+        FloatOp::MinNumber => chosen(f, f.is_nan(b) || exact::compare(f, 1, a, b, env), [a, b], env),
+        FloatOp::MaxNumber => chosen(f, f.is_nan(b) || exact::compare(f, 6, a, b, env), [a, b], env),
+        FloatOp::InfinityToMax if a & f.magnitude() == f.infinity() => a & f.sign() | f.largest(),
+        FloatOp::InfinityToZero if a & f.magnitude() == f.infinity() => a & f.sign(),
+        FloatOp::NanToInfinity if f.is_nan(a) => a & f.sign() | f.infinity(),
+        FloatOp::InfinityToMax | FloatOp::InfinityToZero | FloatOp::NanToInfinity => a,
         FloatOp::Min => exact::extreme(f, Extreme::Min, [a, b], env),
         FloatOp::Max => exact::extreme(f, Extreme::Max, [a, b], env),
         FloatOp::Min3 => exact::extreme(f, Extreme::Min, s, env),
@@ -64,8 +75,18 @@ fn expected(op: FloatOp, f: Format, s: [u64; 3], env: FpEnv) -> Option<u64> {
         | FloatOp::Dot2cBf16
         | FloatOp::DivScale
         | FloatOp::DivFmas
-        | FloatOp::FmaMix => return None,
+        | FloatOp::FmaMix
+        | FloatOp::MulAddWide
+        | FloatOp::MulAddWideLegacy
+        | FloatOp::MulAddNarrow
+        | FloatOp::MulAddNarrowLegacy => return None,
     })
+}
+
+/// One of two sources as a float operation returns it.
+fn chosen(f: Format, first: bool, [a, b]: [u64; 2], env: Env) -> u64 {
+    let source = if first { a } else { b };
+    f.flushed(f.flushed(source, env.keeps_inputs), env.keeps_outputs)
 }
 
 /// All operations on random sources in random modes.
@@ -225,6 +246,41 @@ fn dot_products_are_exact_in_all_modes() {
             let got = float_function(op, FloatType::F32).unwrap()([a, b, c], env);
             same(got, wavemill_reference::dot2(f, order, [a, b, c], keeps), op.name(), &[a, b, c]);
         }
+    }
+}
+
+#[test]
+fn wide_sums_are_exact_in_all_modes() {
+    use wavemill_reference::{F32 as SINGLE, F64 as DOUBLE};
+    let plain = float_function(FloatOp::MulAddWide, FloatType::F32).unwrap();
+    let legacy = float_function(FloatOp::MulAddWideLegacy, FloatType::F32).unwrap();
+    let narrow = float_function(FloatOp::MulAddNarrow, FloatType::F32).unwrap();
+    let narrow_legacy = float_function(FloatOp::MulAddNarrowLegacy, FloatType::F32).unwrap();
+    let mut random = Random::new(33);
+    for _ in 0..cases(10_000) {
+        let env = environment(&mut random);
+        let [a, b] = [random.pattern::<F32>(), random.pattern::<F32>()];
+        // Factors are exact in f64, after denormals are flushed.
+        let factors = [a, b].map(|s| converted::<F32, F64>(SINGLE.flushed(s, env.denorm_in)));
+        let c = match random.below(3) {
+            // Near the negated product.
+            0 => {
+                let product = wavemill_reference::mul(DOUBLE, factors, Env::DEFAULT);
+                product ^ F64::SIGN ^ random.below(2)
+            }
+            _ => random.pattern::<F64>(),
+        };
+        let wide = env_of(env).keeping();
+        let sum = wavemill_reference::fma(DOUBLE, [factors[0], factors[1], c], wide);
+        same(plain([a, b, c], env), sum, "fmuladd.wide", &[a, b, c]);
+        let any_zero = factors.iter().any(|s| s & F64::MAGNITUDE == 0);
+        let want = if any_zero { wavemill_reference::add(DOUBLE, [0, c], wide) } else { sum };
+        same(legacy([a, b, c], env), want, "fmuladd.wide.legacy", &[a, b, c]);
+        let rounded = |x| wavemill_reference::float_to_float(DOUBLE, SINGLE, x, env_of(env));
+        same(narrow([a, b, c], env), rounded(sum), "fmuladd.narrow", &[a, b, c]);
+        same(narrow_legacy([a, b, c], env), rounded(want), "fmuladd.narrow.legacy", &[a, b, c]);
+        // Bits above the factors do not matter.
+        same(plain([a | 1 << 40, b | 1 << 63, c], env), sum, "fmuladd.wide", &[a, b, c]);
     }
 }
 

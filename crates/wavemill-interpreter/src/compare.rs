@@ -10,7 +10,7 @@ use super::simd::{CHUNK, CHUNKS, Simd};
 /// Comparisons on chunks. `Not` and exchanged operands give the negated half.
 macro_rules! cmp_fns {
     ($($name:ident |$a:ident, $b:ident| $code:expr;)*) => {$(
-        struct $name;
+        pub(super) struct $name;
         impl ChunkCmp for $name {
             #[inline(always)]
             unsafe fn apply<S: Simd>($a: S::V, $b: S::V) -> u32 {

@@ -11,13 +11,14 @@ mod vector;
 
 use wavemill_ir::{
     AtomicOp, Block, CellRange, ExportOp, FaultKind, ImageOp, Inst, LANES, LaneMask, LanePattern, MatrixOp,
-    MatrixOperand, Op, Operand, Row, Terminator, Uni, Width,
+    MatrixOperand, Op, Operand, Row, RowRange, Terminator, Uni, Width,
 };
 
 use super::body::Shape;
 use super::cost::{OperationCost, goes_lane_by_lane};
 use super::float::{FloatInfo, Outcome, Source};
 use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own, SiteCache, Texel, UNIFORM};
+use super::indexed::LaneRows;
 use super::probe::Site;
 use super::{
     Tier, atomic, buffer, compare, control, graphics, image, indexed, lane, matrix, mem, scalar, smem,
@@ -25,7 +26,7 @@ use super::{
 };
 use wavemill_machine::Interests;
 use wavemill_machine::Strict;
-use wavemill_machine::registers::{ALL_LANES, DUMP, LOST, RegisterCounts, uni_offset};
+use wavemill_machine::registers::{ALL_LANES, DUMP, LOST, ROW_BYTES, RegisterCounts, uni_offset};
 
 /// A compiled block. Host operations point to each other and to `attrs`, so it must not move once it is compiled.
 #[derive(Debug)]
@@ -593,6 +594,20 @@ impl<'a> Compiler<'a> {
                 let h = self.indexed(inst, inst.dst[0], n, indexed::indexed_write())?;
                 self.ops.push(h);
             }
+            Op::LaneIndexedRead(rows) => {
+                let mut h = self.plain(inst, indexed::lane_read(tier));
+                self.lane_rows(inst.src[0], rows)?.put(&mut h);
+                if self.shape(&h, 2)? != Shape::Rows {
+                    return Err(Unsupported);
+                }
+                self.ops.push(h);
+            }
+            Op::LaneIndexedWrite(rows) => {
+                let mut h = self.plain(inst, indexed::lane_write(tier));
+                self.lane_rows(inst.dst[0], rows)?.put(&mut h);
+                self.shape(&h, 2)?;
+                self.ops.push(h);
+            }
             Op::Int(op) => self.int(inst, op)?,
             Op::IntCmp(pred, ty) => {
                 let mut h = self.prepared(inst, [Source::bits(ty.dwords()); 3])?;
@@ -602,7 +617,10 @@ impl<'a> Compiler<'a> {
                 h.imm = imm;
                 self.ops.push(h);
             }
-            Op::Float(..) | Op::FloatCmp(..) | Op::FloatClass(_) | Op::Cvt(_) => self.float(inst)?,
+            Op::IntSelect(pred, ty) => self.int_select(inst, pred, ty)?,
+            Op::Float(..) | Op::FloatCmp(..) | Op::FloatSelect(..) | Op::FloatClass(_) | Op::Cvt(_) => {
+                self.float(inst)?
+            }
             Op::FormatCvt(cvt) => self.format_cvt(inst, cvt)?,
         }
         Ok(())
@@ -650,6 +668,30 @@ impl<'a> Compiler<'a> {
         h.k[2] = u64::from(number) | u64::from(self.counts.rows[bank]) << 32;
         h.k[3] = n.into();
         Ok(h)
+    }
+
+    /// The rows that lanes reach by their own index from `base`.
+    fn lane_rows(&self, base: Operand, rows: RowRange) -> Result<LaneRows, Unsupported> {
+        let Operand::Row(base) = base else { return Err(Unsupported) };
+        let (bank, number) = base.bank().ok_or(Unsupported)?;
+        let allocated = self.counts.rows[bank];
+        if !rows.is_defined() || !rows.contains(base) || allocated == 0 {
+            return Err(Unsupported);
+        }
+        let first_of_bank = base.0 - number;
+        let end = rows.end.0.min(first_of_bank + allocated);
+        let stride = i32::from(rows.stride);
+        // The first index whose row is not before the given one.
+        let index_of = |row: u16| (i32::from(row) - i32::from(base.0) + stride - 1).div_euclid(stride);
+        let (lowest, behind) = (index_of(rows.first.0), index_of(end));
+        let bank = self.counts.offset(Row(first_of_bank)).ok_or(Unsupported)?;
+        Ok(LaneRows {
+            lowest,
+            count: u32::try_from(behind - lowest).unwrap_or(0),
+            base: bank + u32::from(number) * ROW_BYTES,
+            step: u32::from(rows.stride) * ROW_BYTES,
+            fallback: self.counts.source(rows.fallback(base)),
+        })
     }
 
     /// Bounds of the index: offsets of the first cell and of the end of the cells that the wave

@@ -2,8 +2,12 @@
 
 use wavemill_ir::{LANES, Width};
 
-use super::body::{scalar32, scalar64, write32, write64};
+use super::Tier;
+use super::body::{
+    Body, Splat, chunks, handler, lane_mask, scalar32, scalar64, store_chunk, write32, write64,
+};
 use super::hostop::{Ctx, FLAGS, Handler, HostOp};
+use super::simd::{CHUNK, Lanes, Simd};
 use wavemill_machine::registers::ROW_BYTES;
 
 type Row = [u32; LANES];
@@ -123,6 +127,129 @@ unsafe fn write_rows(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         }
         HostOp::next(op)
     }
+}
+
+/// Rows that lanes reach by an index of their own, as a handler needs them: an index counts if
+/// `index - lowest` is below `count`, without a sign.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct LaneRows {
+    /// The lowest index.
+    pub lowest: i32,
+    /// Number of indices.
+    pub count: u32,
+    /// Offset of the row at index 0.
+    pub base: u32,
+    /// Bytes from one index to the next.
+    pub step: u32,
+    /// Offset of the row for other indices.
+    pub fallback: u32,
+}
+
+impl LaneRows {
+    /// Puts them into an operation.
+    pub(super) fn put(self, h: &mut HostOp) {
+        h.k[2] = u64::from(self.lowest as u32) | u64::from(self.count) << 32;
+        h.k[3] = u64::from(self.base) | u64::from(self.step) << 32;
+        h.imm = self.fallback as i32;
+    }
+
+    #[inline(always)]
+    unsafe fn of(op: *mut HostOp) -> LaneRows {
+        // SAFETY: the contract of handlers.
+        let ([_, _, indices, offsets], imm) = unsafe { ((*op).k, (*op).imm) };
+        LaneRows {
+            lowest: indices as i32,
+            count: (indices >> 32) as u32,
+            base: offsets as u32,
+            step: (offsets >> 32) as u32,
+            fallback: imm as u32,
+        }
+    }
+
+    /// The offsets of the lanes of chunk `i`, and the lanes whose index counts.
+    #[inline(always)]
+    unsafe fn offsets<S: Simd>(self, index: S::V, i: usize) -> (S::V, u32) {
+        const LANE: Lanes = {
+            let mut offsets = [0; CHUNK];
+            let mut n = 0;
+            while n < CHUNK {
+                offsets[n] = 4 * n as u32;
+                n += 1;
+            }
+            offsets
+        };
+        // SAFETY: the contract of `Simd`.
+        unsafe {
+            let counts = S::lt_u(S::sub(index, S::splat(self.lowest as u32)), S::splat(self.count));
+            let row = S::add(S::splat(self.base), S::mul_lo(index, S::splat(self.step)));
+            let row = S::select(counts, row, S::splat(self.fallback));
+            let lane = S::add(S::from_lanes(LANE), S::splat((4 * CHUNK * i) as u32));
+            (S::add(row, lane), counts)
+        }
+    }
+}
+
+/// [`Op::LaneIndexedRead`](wavemill_ir::Op::LaneIndexedRead).
+struct LaneRead;
+
+impl Body for LaneRead {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: the contract of `Body`; the rows are inside the register file, which no other
+        // thread writes. A lane reads its own lane of rows, so a chunk of the result depends only on
+        // the same chunk of the sources.
+        unsafe {
+            let mut splat = Splat::new();
+            let index = chunks::<S, false>(ctx, op, 1, 0, &mut splat);
+            let rows = LaneRows::of(op);
+            let mask = lane_mask(ctx, op);
+            let dst = (*ctx).base.add((*op).dst as usize);
+            for i in 0..S::chunks() {
+                let (offsets, _) = rows.offsets::<S>(index.get::<S>(i), i);
+                let v = S::gather((*ctx).base, offsets, (mask >> (CHUNK * i)) as u32 & 0xffff);
+                store_chunk::<S>(dst, i, mask, v);
+            }
+            HostOp::next(op)
+        }
+    }
+}
+
+/// [`Op::LaneIndexedWrite`](wavemill_ir::Op::LaneIndexedWrite).
+struct LaneWrite;
+
+impl Body for LaneWrite {
+    #[inline(always)]
+    unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+        // SAFETY: as above. The sources of a chunk are read before its lanes are written.
+        unsafe {
+            let (mut s0, mut s1) = (Splat::new(), Splat::new());
+            let value = chunks::<S, false>(ctx, op, 0, 0, &mut s0);
+            let index = chunks::<S, false>(ctx, op, 1, 0, &mut s1);
+            let rows = LaneRows::of(op);
+            let mask = lane_mask(ctx, op);
+            for i in 0..S::chunks() {
+                let (offsets, counts) = rows.offsets::<S>(index.get::<S>(i), i);
+                let (offsets, values) = (S::to_lanes(offsets), value.lanes::<S>(i));
+                let written = (mask >> (CHUNK * i)) as u32 & counts;
+                for n in 0..CHUNK {
+                    if written >> n & 1 != 0 {
+                        ((*ctx).base.add(offsets[n] as usize) as *mut u32).write(values[n]);
+                    }
+                }
+            }
+            HostOp::next(op)
+        }
+    }
+}
+
+/// The handler of a read from rows by an index of each lane.
+pub(super) fn lane_read(tier: Tier) -> Handler {
+    handler::<LaneRead>(tier)
+}
+
+/// The handler of a write to rows by an index of each lane.
+pub(super) fn lane_write(tier: Tier) -> Handler {
+    handler::<LaneWrite>(tier)
 }
 
 /// The handler that reads rows by index.

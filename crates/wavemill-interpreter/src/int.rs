@@ -131,6 +131,7 @@ chunk_fns! {
     Xnor |a, b| S::not(S::xor(a, b));
     Add |a, b| S::add(a, b);
     Sub |a, b| S::sub(a, b);
+    CarryOut |a, b| S::select(S::lt_u(S::add(a, b), a), S::splat(1), S::splat(0));
     MulLo |a, b| S::mul_lo(a, b);
     MulHiU |a, b| S::mul_hi_u(a, b);
     MulHiI |a, b| S::map2(a, b, |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32);
@@ -141,6 +142,7 @@ chunk_fns! {
     };
     MulHiU24 |a, b| S::map2(a, b, |a, b| ((u24(a) * u24(b)) >> 32) as u32);
     MulHiI24 |a, b| S::map2(a, b, |a, b| ((i24(a) * i24(b)) >> 32) as u32);
+    MadU32 |a, b, c| S::add(S::mul_lo(a, b), c);
     MadU24 |a, b, c| { let m = S::splat(0xff_ffff); S::add(S::mul_lo(S::and(a, m), S::and(b, m)), c) };
     MadI24 |a, b, c| {
         let n = S::splat(8);
@@ -164,6 +166,11 @@ chunk_fns! {
     Shl |a, n| S::shl(a, S::and(n, S::splat(31)));
     Shr |a, n| S::shr(a, S::and(n, S::splat(31)));
     Sar |a, n| S::sar(a, S::and(n, S::splat(31)));
+    UnboundedShl |a, n| {
+        let k = S::splat(31);
+        S::select(S::lt_u(k, n), S::splat(0), S::shl(a, S::and(n, k)))
+    };
+    UnboundedSar |a, n| S::sar(a, S::min_u(n, S::splat(31)));
     ShlAdd |a, n, c| S::add(S::shl(a, S::and(n, S::splat(31))), c);
     AddShl |a, b, n| S::shl(S::add(a, b), S::and(n, S::splat(31)));
     ShlOr |a, n, c| S::or(S::shl(a, S::and(n, S::splat(31))), c);
@@ -355,6 +362,7 @@ mod saturating {
         SubI |a, b, c| (a as i32).saturating_sub(b as i32) as u32;
         MulU24 |a, b, c| unsigned(u24(a) * u24(b));
         MulI24 |a, b, c| signed(i24(a) * i24(b));
+        MadU32 |a, b, c| unsigned(u64::from(a) * u64::from(b) + u64::from(c));
         MadU24 |a, b, c| unsigned(u24(a) * u24(b) + u64::from(c));
         MadI24 |a, b, c| signed(i24(a) * i24(b) + s(c));
         MadU32U16 |a, b, c| unsigned(u64::from(a as u16) * u64::from(b as u16) + u64::from(c));
@@ -529,7 +537,7 @@ pub(super) fn int_handler(op: IntOp, tier: Tier, shape: Shape, clamp: bool) -> O
         };
     }
     table! {
-        frequent Mov And Or Xor Add Sub MulLo Shl Shr Sar AlignBit ShlAdd Add3 Bfi BfeU;
+        frequent Mov And Or Xor Add Sub MulLo Shl Shr Sar UnboundedShl AlignBit ShlAdd Add3 Bfi BfeU;
         rare SadU8 clamp SadU8, SadHiU8 clamp SadHiU8, SadU16 clamp SadU16, SadU32 clamp SadU32, MsadU8 clamp MsadU8,
             Dot8I4 clamp Dot8I4, Dot8U4 clamp Dot8U4, MulHiU24, MulHiI24, LerpU8, SatPkU8I16, AsrPkI8, AsrPkU8, Prng,
             ScreenParts,
@@ -538,11 +546,12 @@ pub(super) fn int_handler(op: IntOp, tier: Tier, shape: Shape, clamp: bool) -> O
         Add => Add, clamp Add; Sub => Sub, clamp Sub; AddI => Add, clamp AddI; SubI => Sub, clamp SubI;
         MulLo => MulLo; MulHiU => MulHiU; MulHiI => MulHiI;
         MulU24 => MulU24, clamp MulU24; MulI24 => MulI24, clamp MulI24;
-        MadU24 => MadU24, clamp MadU24; MadI24 => MadI24, clamp MadI24;
+        MadU32 => MadU32, clamp MadU32; MadU24 => MadU24, clamp MadU24; MadI24 => MadI24, clamp MadI24;
         MadU32U16 => MadU32U16, clamp MadU32U16; MadI32I16 => MadI32I16, clamp MadI32I16;
         MinI => MinI; MaxI => MaxI; MinU => MinU; MaxU => MaxU;
         Min3I => Min3I; Max3I => Max3I; Med3I => Med3I; Min3U => Min3U; Max3U => Max3U; Med3U => Med3U;
-        Shl => Shl; Shr => Shr; Sar => Sar;
+        Shl => Shl; Shr => Shr; Sar => Sar; UnboundedShl => UnboundedShl; UnboundedSar => UnboundedSar;
+        CarryOut => CarryOut;
         ShlAdd => ShlAdd; AddShl => AddShl; ShlOr => ShlOr; Add3 => Add3; AndOr => AndOr; Or3 => Or3; XorAdd => XorAdd;
         BfeU => BfeU; BfeI => BfeI; Bfi => Bfi; BitMask => BitMask; BitOp3 => BitOp3; BitReverse => BitReverse;
         LeadingZeros => LeadingZeros; TrailingZeros => TrailingZeros; LeadingSigns => LeadingSigns;

@@ -31,6 +31,7 @@ mod mem;
 mod probe;
 mod runner;
 mod scalar;
+mod select;
 mod simd;
 mod smem;
 mod status;

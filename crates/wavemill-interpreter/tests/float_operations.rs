@@ -328,8 +328,17 @@ fn operations() {
                     match op {
                         FloatOp::Ldexp | FloatOp::TrigPreop => (m[1], m[2]) = Default::default(),
                         FloatOp::Dot2F16 | FloatOp::Dot2Bf16 | FloatOp::Dot2cBf16 => m = Default::default(),
+                        // An f64.
+                        FloatOp::MulAddWide
+                        | FloatOp::MulAddWideLegacy
+                        | FloatOp::MulAddNarrow
+                        | FloatOp::MulAddNarrowLegacy => m[2] = Default::default(),
                         _ => {}
                     }
+                    let result = match op {
+                        FloatOp::MulAddWide | FloatOp::MulAddWideLegacy => FloatType::F64,
+                        _ => ty,
+                    };
                     let clamp = random.below(4) == 0 && *op != FloatOp::FrexpExp;
                     let omod = if *op == FloatOp::FrexpExp {
                         Omod::None
@@ -343,11 +352,11 @@ fn operations() {
                         if *op == FloatOp::FrexpExp {
                             r
                         } else {
-                            exact::apply_output(ty, r, omod, clamp, env)
+                            exact::apply_output(result, r, omod, clamp, env)
                         }
                     });
                     let dwords =
-                        if *op == FloatOp::FrexpExp && ty == FloatType::F64 { 1 } else { dwords(ty) };
+                        if *op == FloatOp::FrexpExp && ty == FloatType::F64 { 1 } else { dwords(result) };
                     cases.push(Case {
                         inst: inst(Op::Float(*op, ty), v(0), &[s[0].0, s[1].0, s[2].0], attrs),
                         expected: Expected::Lanes { values, dwords },
@@ -437,7 +446,7 @@ fn cvt_types(op: CvtOp) -> (Option<FloatType>, Option<FloatType>) {
     let last = name.rsplit('.').next().unwrap_or("");
     let first = name.split('.').next().unwrap_or("");
     let from = if op == CvtOp::PackF16 { Some(FloatType::F16) } else { ty(last) };
-    let packs = ["pk", "pkrtz", "pack", "pknorm", "norm", "rpi", "flr", "off"];
+    let packs = ["pk", "pkrtz", "pack", "pknorm", "norm", "rpi", "flr", "rnd", "off"];
     (from, if packs.contains(&first) { None } else { ty(first) })
 }
 

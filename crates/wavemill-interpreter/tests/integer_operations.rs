@@ -215,6 +215,34 @@ fn integers() {
     }
 }
 
+/// Carries and shifts by any amount, against the standard library.
+#[test]
+fn carries_and_unbounded_shifts() {
+    let mut random = SplitMix64::new(18);
+    for _ in 0..12 {
+        let inputs = Inputs::new(&mut random);
+        let mut cases = Vec::new();
+        let ops: [(IntOp, fn(u32, u32) -> u32); 3] = [
+            (IntOp::CarryOut, |a, b| a.overflowing_add(b).1.into()),
+            (IntOp::UnboundedShl, u32::unbounded_shl),
+            (IntOp::UnboundedSar, |a, n| (a as i32).unbounded_shr(n) as u32),
+        ];
+        for (op, of) in ops {
+            let [a, b] = [0, 1].map(|n| inputs.source(n, 1, random.index(3)));
+            let values = std::array::from_fn(|lane| of(a.1[lane] as u32, b.1[lane] as u32).into());
+            let attrs = Attrs::default();
+            cases.push(Case {
+                op: Op::Int(op),
+                sources: vec![a.0, b.0],
+                attrs,
+                values: Some((1, values)),
+                mask: None,
+            });
+        }
+        check(&cases, &inputs);
+    }
+}
+
 #[test]
 fn comparisons_of_integers() {
     let mut random = SplitMix64::new(16);

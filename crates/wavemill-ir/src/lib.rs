@@ -42,8 +42,8 @@ pub use matrix::{MatrixLanes, MatrixLocation, MatrixOp, MatrixOperand, MatrixSum
 pub use number_format::NumberFormat;
 pub use op::{
     AtomicOp, BufferAddr, CellRange, CmpPred, CounterOp, CvtOp, Effects, FenceScope, FloatOp, FloatType,
-    IntOp, IntType, LaneOp, MemType, Op, ScalarOp, Signature, Space, Status, SyncOp, TexelAccess, TexelCells,
-    Value, Width,
+    IntOp, IntType, LaneOp, MemType, Op, RowRange, ScalarOp, Signature, Space, Status, SyncOp, TexelAccess,
+    TexelCells, Value, Width,
 };
 pub use reg::{Names, NoNames, Operand, Row, Uni};
 pub use texel::{DataFormat, TexelFormat, TexelNumber};

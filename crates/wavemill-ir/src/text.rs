@@ -62,13 +62,13 @@ impl fmt::Display for OpName {
         let name = self.0.signature().name;
         match self.0 {
             Op::Scalar(_, w) => write!(f, "s.{name}{}", width(w)),
-            Op::ScalarCmp(p, t) | Op::IntCmp(p, t) => {
+            Op::ScalarCmp(p, t) | Op::IntCmp(p, t) | Op::IntSelect(p, t) => {
                 write!(f, "{name}.")?;
                 lower(f, &p)?;
                 write!(f, ".{}", int(t))
             }
             Op::Float(_, t) | Op::FloatClass(t) => write!(f, "{name}.{}", float(t)),
-            Op::FloatCmp(p, t) => {
+            Op::FloatCmp(p, t) | Op::FloatSelect(p, t) => {
                 write!(f, "{name}.")?;
                 lower(f, &p)?;
                 write!(f, ".{}", float(t))
@@ -87,6 +87,9 @@ impl fmt::Display for OpName {
             | Op::ScalarBufferStore(n)
             | Op::IndexedRead(n)
             | Op::IndexedWrite(n) => write!(f, "{name}.b{}", bits(n)),
+            Op::LaneIndexedRead(rows) | Op::LaneIndexedWrite(rows) => {
+                write!(f, "{name}.{:?}..{:?}.x{}", rows.first, rows.end, rows.stride)
+            }
             Op::Load(s, t) | Op::Store(s, t) => write!(f, "{name}.{}.{}", space(s), mem(t)),
             Op::Atomic(op, s, w) => write!(f, "{name}.{}.{}{}", space(s), op.name(), width(w)),
             Op::ScalarAtomic(op, w) | Op::ScalarBufferAtomic(op, w) => {

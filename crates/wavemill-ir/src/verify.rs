@@ -137,6 +137,16 @@ fn check(inst: &Inst) -> Result<(), String> {
     if matches!(inst.op, Op::Matrix(_)) && inst.mask != LaneMask::All {
         return Err("a product of matrices writes all lanes".to_owned());
     }
+    let base = match inst.op {
+        Op::LaneIndexedRead(rows) => Some((rows, inst.src[0])),
+        Op::LaneIndexedWrite(rows) => Some((rows, inst.dst[0])),
+        _ => None,
+    };
+    if let Some((rows, Operand::Row(row))) = base
+        && !rows.contains(row)
+    {
+        return Err(format!("the base {row:?} is outside of the rows that the index can reach"));
+    }
     if let LaneMask::Given(pair) = inst.mask {
         exists(pair.into(), 2)?;
         if pair < Uni::TEMP0 || !pair.0.is_multiple_of(2) {

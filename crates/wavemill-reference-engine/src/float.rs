@@ -135,6 +135,21 @@ impl State<'_> {
         Ok(())
     }
 
+    /// A comparison that selects a value.
+    pub(crate) fn float_select(
+        &mut self,
+        inst: &Inst,
+        pred: CmpPred,
+        ty: FloatType,
+    ) -> Result<(), FaultCause> {
+        let second = self.wide(inst, 3);
+        let result = |lane: usize, [a, b, first]: [u64; 3]| {
+            let holds = compare(pred, ty, a, b, inst.attrs.fp);
+            (if holds { first } else { second[lane] as u64 }, holds)
+        };
+        self.float_lanes(inst, result, |raised| raised)
+    }
+
     /// A test of classes, with a mask as its result.
     pub(crate) fn float_class(&mut self, inst: &Inst, ty: FloatType) {
         let sources = self.sources(inst);

@@ -1,8 +1,8 @@
 //! Access to rows by index.
 
-use wavemill_ir::{Inst, Operand, Row};
+use wavemill_ir::{Inst, LANES, Operand, Row, RowRange};
 
-use crate::state::State;
+use crate::state::{State, lanes_of};
 
 /// Whether the operation indexes rows in a bank that the wave lacks, or outside of the banks.
 pub(crate) fn has_no_bank(base: Operand, rows: [u16; Row::BANKS]) -> bool {
@@ -43,6 +43,37 @@ impl State<'_> {
             let row = self.row(inst.src[0], n.into());
             if let Some(to) = self.indexed(base, inst, n) {
                 self.regs.set_row(to, &row);
+            }
+        }
+    }
+
+    /// The row at an index from `base`; `None` if the range or the wave lacks it.
+    fn at_index(&self, base: Row, index: u32, rows: RowRange) -> Option<Row> {
+        let number = i64::from(base.0) + i64::from(rows.stride) * i64::from(index as i32);
+        let row = Row(u16::try_from(number).ok()?);
+        (rows.contains(row) && self.regs.counts().has(row, 1)).then_some(row)
+    }
+
+    /// Reads a row by an index of each lane.
+    pub(crate) fn lane_indexed_read(&mut self, inst: &Inst, rows: RowRange) {
+        let Operand::Row(base) = inst.src[0] else { return };
+        let indices = self.row(inst.src[1], 0);
+        let fallback = self.regs.source_row(rows.fallback(base), 0);
+        let values = std::array::from_fn::<_, LANES, _>(|lane| {
+            self.at_index(base, indices[lane], rows).map_or(fallback[lane], |row| self.regs.row(row)[lane])
+        });
+        self.set_row(inst.dst[0], 0, &values, self.mask(inst));
+    }
+
+    /// Writes to a row by an index of each lane.
+    pub(crate) fn lane_indexed_write(&mut self, inst: &Inst, rows: RowRange) {
+        let Operand::Row(base) = inst.dst[0] else { return };
+        let (values, indices) = (self.row(inst.src[0], 0), self.row(inst.src[1], 0));
+        for lane in lanes_of(self.mask(inst)) {
+            if let Some(row) = self.at_index(base, indices[lane], rows) {
+                let mut lanes = self.regs.row(row);
+                lanes[lane] = values[lane];
+                self.regs.set_row(row, &lanes);
             }
         }
     }

@@ -18,13 +18,15 @@ pub(crate) fn is_unsupported(inst: &Inst, counts: RegisterCounts) -> bool {
     match inst.op {
         Op::Int(_) => no_part || inst.attrs.clamp && !signature.saturates,
         Op::Float(op, ty) => no_part || !float::is_known(op, ty),
-        Op::Cvt(_) => no_part,
+        Op::Cvt(_) | Op::IntSelect(..) | Op::FloatSelect(..) => no_part,
         Op::FormatCvt(cvt) => !format_cvt::is_known(cvt),
         Op::ScalarCmp(pred, ty) => !scalar::is_known(pred, ty),
         Op::Transpose(bits) => !matches!(bits, 4 | 6 | 8 | 16),
         Op::Atomic(_, Space::Scratch, _) => true,
         Op::IndexedRead(_) => indexed::has_no_bank(inst.src[0], counts.rows),
         Op::IndexedWrite(_) => indexed::has_no_bank(inst.dst[0], counts.rows),
+        Op::LaneIndexedRead(_) => indexed::has_no_bank(inst.src[0], counts.rows),
+        Op::LaneIndexedWrite(_) => indexed::has_no_bank(inst.dst[0], counts.rows),
         _ => false,
     }
 }
@@ -38,8 +40,10 @@ impl State<'_> {
             Op::ScalarCmp(pred, ty) => self.scalar_cmp(inst, pred, ty),
             Op::Int(op) => self.int(inst, op),
             Op::IntCmp(pred, ty) => self.int_cmp(inst, pred, ty),
+            Op::IntSelect(pred, ty) => self.int_select(inst, pred, ty),
             Op::Float(op, ty) => self.float(inst, op, ty)?,
             Op::FloatCmp(pred, ty) => self.float_cmp(inst, pred, ty)?,
+            Op::FloatSelect(pred, ty) => self.float_select(inst, pred, ty)?,
             Op::FloatClass(ty) => self.float_class(inst, ty),
             Op::Cvt(op) => self.convert(inst, op)?,
             Op::FormatCvt(cvt) => self.format_cvt(inst, cvt),
@@ -76,6 +80,8 @@ impl State<'_> {
             Op::MoveRelDest(width, cells) => self.move_rel_dest(inst, width, cells),
             Op::IndexedRead(count) => self.indexed_read(inst, count),
             Op::IndexedWrite(count) => self.indexed_write(inst, count),
+            Op::LaneIndexedRead(rows) => self.lane_indexed_read(inst, rows),
+            Op::LaneIndexedWrite(rows) => self.lane_indexed_write(inst, rows),
         }
         self.lost = self.regs.counts().lacking_result(inst).or(self.lost);
         Ok(())

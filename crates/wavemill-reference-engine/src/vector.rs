@@ -21,6 +21,21 @@ impl State<'_> {
         }
     }
 
+    /// A comparison that selects a value.
+    pub(crate) fn int_select(&mut self, inst: &Inst, pred: CmpPred, ty: IntType) {
+        let sources = self.sources(inst);
+        let (mut values, mut bits) = (self.wide(inst, 3), 0);
+        for lane in lanes_of(sources.mask) {
+            let [a, b, first] = sources.of(lane);
+            if int_compare(pred, ty, a as u64, b as u64) {
+                values[lane] = first;
+                bits |= 1 << lane;
+            }
+        }
+        self.write(inst, &values, sources.mask);
+        self.set_pair(inst.dst[1], bits);
+    }
+
     /// A comparison, with a mask as its result.
     pub(crate) fn int_cmp(&mut self, inst: &Inst, pred: CmpPred, ty: IntType) {
         let sources = self.sources(inst);

@@ -8,7 +8,7 @@ use wavemill_ir::{
     AtomicOp, Attrs, Block, BufferAddr, CellRange, CmpPred, Cond, CounterOp, CvtOp, DataFormat, DstUnused,
     FenceScope, FloatOp, FloatType, FormatCvt, FpEnv, Inst, IntOp, IntType, LaneControl, LaneMask, LaneOp,
     LanePattern, MatrixLanes, MatrixOp, MatrixSum, MemType, NumberFormat, Omod, Op, Operand, Round, Row,
-    ScalarOp, Space, SrcMods, Status, SubDword, Terminator, TexelAccess, TexelCells, TexelFormat,
+    RowRange, ScalarOp, Space, SrcMods, Status, SubDword, Terminator, TexelAccess, TexelCells, TexelFormat,
     TexelNumber, Uni, Value, Width, verify,
 };
 use wavemill_machine::{CellPair, LDS_APERTURE, RegisterCounts, SCRATCH_APERTURE, Strict};
@@ -95,11 +95,15 @@ fn float_type(random: &mut SplitMix64) -> FloatType {
     random.pick(&[FloatType::F16, FloatType::F32, FloatType::F64, FloatType::PkF16, FloatType::PkF32])
 }
 
+/// The rows that the indices of lanes can reach; the wave may have fewer.
+const LANE_ROWS: RowRange = RowRange { first: Row(16), end: Row(ROWS + 2), stride: 2 };
+
 /// The types that an operation is defined for; empty means all that have a reference.
 fn types(op: FloatOp) -> &'static [FloatType] {
     use FloatOp::*;
     match op {
-        CubeId | CubeSc | CubeTc | CubeMa | Dot2F16 | Dot2Bf16 | Dot2cBf16 => &[FloatType::F32],
+        CubeId | CubeSc | CubeTc | CubeMa | Dot2F16 | Dot2Bf16 | Dot2cBf16 | MulAddWide
+        | MulAddWideLegacy | MulAddNarrow | MulAddNarrowLegacy => &[FloatType::F32],
         DivScale | DivFmas => &[FloatType::F32, FloatType::F64],
         FmaMix => &[FloatType::F32, FloatType::F16],
         Ldexp | FrexpExp => &[FloatType::F16, FloatType::F32, FloatType::F64],
@@ -132,7 +136,7 @@ fn matrix(random: &mut SplitMix64) -> MatrixOp {
 
 /// An access to texels of a format, or of the resource's format.
 fn texels(random: &mut SplitMix64) -> TexelAccess {
-    let data = random.pick(DataFormat::OF_BUFFERS);
+    let data = random.pick(DataFormat::ALL);
     let format = TexelFormat::new(data, random.pick(TexelNumber::ALL));
     let cells = random.pick(&[TexelCells::Dwords, TexelCells::Halves, TexelCells::UpperHalf]);
     let count = if cells == TexelCells::UpperHalf { 1 } else { 1 + random.below(4) as u8 };
@@ -158,6 +162,14 @@ fn operation(random: &mut SplitMix64) -> Op {
         14 => {
             let pred = random.pick(&[CmpPred::Lt, CmpPred::Nge, CmpPred::Ordered, CmpPred::Neq]);
             Op::FloatCmp(pred, random.pick(&[FloatType::F16, FloatType::F32, FloatType::F64]))
+        }
+        15 if random.one_in(3) => {
+            Op::IntSelect(random.pick(&CmpPred::INT), random.pick(&[IntType::I32, IntType::U32]))
+        }
+        15 if random.one_in(2) => {
+            let pred =
+                random.pick(&[CmpPred::Eq, CmpPred::Nge, CmpPred::Gt, CmpPred::Unordered, CmpPred::True]);
+            Op::FloatSelect(pred, random.pick(&[FloatType::F32, FloatType::F64]))
         }
         15 => Op::FloatClass(random.pick(&[FloatType::F16, FloatType::F32, FloatType::F64])),
         16 => Op::Cvt(random.pick(CvtOp::ALL)),
@@ -214,6 +226,8 @@ fn operation(random: &mut SplitMix64) -> Op {
             Op::IndexedRead(4),
             Op::IndexedWrite(1),
             Op::IndexedWrite(3),
+            Op::LaneIndexedRead(LANE_ROWS),
+            Op::LaneIndexedWrite(LANE_ROWS),
         ]),
     }
 }
@@ -345,8 +359,10 @@ fn attributes(random: &mut SplitMix64, op: Op) -> Attrs {
         op,
         Op::Int(_)
             | Op::IntCmp(..)
+            | Op::IntSelect(..)
             | Op::Float(..)
             | Op::FloatCmp(..)
+            | Op::FloatSelect(..)
             | Op::FloatClass(_)
             | Op::Cvt(_)
             | Op::FormatCvt(_)
@@ -460,6 +476,10 @@ fn instruction(random: &mut SplitMix64, guest: u32) -> Inst {
                 inst.src[0] = Operand::Row(random.pick(&[Row(20), Row(ROWS - 1), Row(ROWS)]))
             }
             Op::IndexedWrite(_) => inst.dst[0] = Operand::Row(Row(19)),
+            Op::LaneIndexedRead(_) => inst.src[0] = Operand::Row(random.pick(&[Row(18), Row(20), Row(ROWS)])),
+            Op::LaneIndexedWrite(_) => {
+                inst.dst[0] = Operand::Row(random.pick(&[Row(18), Row(20), Row(ROWS)]))
+            }
             Op::Lane(LaneOp::Permlane16Swap | LaneOp::Permlane32Swap | LaneOp::Swap)
                 if inst.dst[0] == inst.dst[1] =>
             {

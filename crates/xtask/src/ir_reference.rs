@@ -35,8 +35,8 @@ A source that is listed as a row may also be a uniform cell or a constant, which
 lanes. These sources must be rows:
 
 - sources whose lanes are permuted;
-- sources of `transpose`, `indexed_read` and `indexed_write`, and the factors of `matrix`,
-  the address and the data of `image`;
+- sources of `transpose`, `indexed_read`, `indexed_write` and `lane_indexed_read`, the factors of
+  `matrix`, the address and the data of `image`;
 - sources of more than two cells;
 - data for memory of more than one cell.
 

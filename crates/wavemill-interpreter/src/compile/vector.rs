@@ -1,9 +1,10 @@
 //! Compiles vector operations: the handler that fits the sources, followed by steps for modifiers
 //! of the result.
 
+use wavemill_float::float_function;
 use wavemill_ir::{
-    Attrs, FloatOp, FloatType, FormatCvt, Inst, IntOp, LaneMask, Op, Operand, Row, ScalarOp, SrcMods,
-    SubDword, Uni, Width,
+    Attrs, CmpPred, FloatOp, FloatType, FormatCvt, Inst, IntOp, IntType, LaneMask, Op, Operand, Row,
+    ScalarOp, SrcMods, SubDword, Uni, Width,
 };
 
 use wavemill_machine::registers::{DUMP, STEP_MASK, uni_offset};
@@ -11,8 +12,8 @@ use wavemill_machine::registers::{DUMP, STEP_MASK, uni_offset};
 use super::{Compiler, Unsupported};
 use crate::body::Shape;
 use crate::float::{self, FloatInfo, Operands, Source};
-use crate::hostop::{Collect, HostOp, Own, UNIFORM};
-use crate::{control, format_cvt, int, scalar, step};
+use crate::hostop::{Collect, FLAGS, HostOp, Own, UNIFORM};
+use crate::{control, format_cvt, int, scalar, select, step};
 
 /// When a float operation collects its exceptions.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,6 +43,22 @@ impl Compiler<'_> {
         let shape = self.shape(&h, inst.varying_sources())?;
         h.run = int::int_handler(op, self.tier, shape, inst.attrs.clamp).ok_or(Unsupported)?;
         self.finish(inst, h, inst.result_dwords(0))
+    }
+
+    /// An integer comparison that selects.
+    pub(super) fn int_select(&mut self, inst: &Inst, pred: CmpPred, ty: IntType) -> Result<(), Unsupported> {
+        let mut h = self.prepared(inst, [Source::bits(1); 3])?;
+        self.keep_mask(inst, &mut h);
+        // All sources must be present.
+        self.shape(&h, 4)?;
+        let scalars = h.src[2..].iter().all(|source| source & FLAGS != 0);
+        let plan = select::int_plan(pred, ty, self.tier, scalars);
+        (h.run, h.imm) = (plan.run, plan.imm);
+        if plan.swap {
+            h.src.swap(0, 1);
+            h.k.swap(0, 1);
+        }
+        self.finish(inst, h, 1)
     }
 
     /// Float operations, comparisons and conversions.
@@ -127,6 +144,9 @@ impl Compiler<'_> {
 
     /// A packed f32 operation is two operations on dwords.
     fn two_singles(&mut self, inst: &Inst, op: FloatOp) -> Result<(), Unsupported> {
+        if float_function(op, FloatType::PkF32).is_none() {
+            return Err(Unsupported);
+        }
         let half = |high: bool| {
             let mut one = *inst;
             one.op = Op::Float(op, FloatType::F32);

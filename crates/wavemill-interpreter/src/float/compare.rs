@@ -13,7 +13,7 @@ use crate::simd::{CHUNK, Simd};
 
 /// A comparison of the vector hardware. All predicates are one of these, possibly negated or with
 /// operands exchanged.
-trait Relation: 'static {
+pub(crate) trait Relation: 'static {
     /// Mask of the lanes of a chunk where it holds.
     ///
     /// # Safety
@@ -25,7 +25,7 @@ trait Relation: 'static {
 
 macro_rules! relations {
     ($($name:ident |$a:ident, $b:ident| $single:expr, $double:expr;)*) => {$(
-        struct $name;
+        pub(crate) struct $name;
         impl Relation for $name {
             #[inline(always)]
             unsafe fn single<S: Simd>($a: S::V, $b: S::V) -> u32 {
@@ -49,7 +49,7 @@ relations! {
 }
 
 /// Flag in the immediate, in addition to the modifiers: the result is negated.
-const NOT: i32 = 1 << 8;
+pub(crate) const NOT: i32 = 1 << 8;
 
 /// All bits if the immediate has [`NOT`].
 #[inline(always)]
@@ -119,8 +119,8 @@ impl<R: Relation, const SWAP: bool> Body for Double<R, SWAP> {
     }
 }
 
-fn handlers<R: Relation, const SWAP: bool>(ty: FloatType, flush: bool, tier: Tier, imm: i32) -> Option<Fast> {
-    let fast = match (ty, flush) {
+fn handlers<R: Relation, const SWAP: bool>(ty: FloatType, flush: bool, tier: Tier) -> Option<Fast> {
+    Some(match (ty, flush) {
         (FloatType::F32, false) => {
             let any = handler::<Single<R, { shape::ANY }, false, false, SWAP>>(tier);
             let rows = handler::<Single<R, { shape::ROWS }, false, false, SWAP>>(tier);
@@ -130,36 +130,47 @@ fn handlers<R: Relation, const SWAP: bool>(ty: FloatType, flush: bool, tier: Tie
             Fast {
                 run: Shaped { any, rows, scalar: [first, second, any] },
                 run_mods: Some(Shaped::same(mods)),
-                imm,
+                imm: 0,
             }
         }
         (FloatType::F32, true) => Fast::single(handler::<Single<R, { shape::ANY }, true, true, SWAP>>(tier)),
         (FloatType::F64, false) => Fast::single(handler::<Double<R, SWAP>>(tier)),
         _ => return None,
-    };
-    Some(Fast { imm, ..fast })
+    })
 }
+
+/// The fast handlers for a predicate, if there are any: those of its relation, from a generic
+/// function with the relation and whether the operands are exchanged, and whether they are negated.
+macro_rules! by_relation {
+    ($pred:expr, $handlers:ident($($argument:expr),*)) => {{
+        use wavemill_ir::CmpPred;
+        use $crate::float::{Different, Equal, Less, LessEqual, Unordered};
+        let (fast, imm) = match $pred {
+            CmpPred::Lt => ($handlers::<Less, false>($($argument),*), 0),
+            CmpPred::Gt => ($handlers::<Less, true>($($argument),*), 0),
+            CmpPred::Le => ($handlers::<LessEqual, false>($($argument),*), 0),
+            CmpPred::Ge => ($handlers::<LessEqual, true>($($argument),*), 0),
+            CmpPred::Eq => ($handlers::<Equal, false>($($argument),*), 0),
+            CmpPred::Lg => ($handlers::<Different, false>($($argument),*), 0),
+            CmpPred::Unordered => ($handlers::<Unordered, false>($($argument),*), 0),
+            CmpPred::Nlt => ($handlers::<Less, false>($($argument),*), NOT),
+            CmpPred::Ngt => ($handlers::<Less, true>($($argument),*), NOT),
+            CmpPred::Nle => ($handlers::<LessEqual, false>($($argument),*), NOT),
+            CmpPred::Nge => ($handlers::<LessEqual, true>($($argument),*), NOT),
+            CmpPred::Neq => ($handlers::<Equal, false>($($argument),*), NOT),
+            CmpPred::Nlg => ($handlers::<Different, false>($($argument),*), NOT),
+            CmpPred::Ordered => ($handlers::<Unordered, false>($($argument),*), NOT),
+            // The lane-by-lane path handles these.
+            CmpPred::False | CmpPred::True => (None, 0),
+        };
+        fast.map(|fast| Fast { imm, ..fast })
+    }};
+}
+pub(crate) use by_relation;
 
 /// The fast handlers of a comparison, if there are any for the type and the environment.
 pub(super) fn fast(pred: CmpPred, ty: FloatType, env: FpEnv, tier: Tier) -> Option<Fast> {
     // Rounding does not matter.
     let flush = !env.denorm_in;
-    match pred {
-        CmpPred::Lt => handlers::<Less, false>(ty, flush, tier, 0),
-        CmpPred::Gt => handlers::<Less, true>(ty, flush, tier, 0),
-        CmpPred::Le => handlers::<LessEqual, false>(ty, flush, tier, 0),
-        CmpPred::Ge => handlers::<LessEqual, true>(ty, flush, tier, 0),
-        CmpPred::Eq => handlers::<Equal, false>(ty, flush, tier, 0),
-        CmpPred::Lg => handlers::<Different, false>(ty, flush, tier, 0),
-        CmpPred::Unordered => handlers::<Unordered, false>(ty, flush, tier, 0),
-        CmpPred::Nlt => handlers::<Less, false>(ty, flush, tier, NOT),
-        CmpPred::Ngt => handlers::<Less, true>(ty, flush, tier, NOT),
-        CmpPred::Nle => handlers::<LessEqual, false>(ty, flush, tier, NOT),
-        CmpPred::Nge => handlers::<LessEqual, true>(ty, flush, tier, NOT),
-        CmpPred::Neq => handlers::<Equal, false>(ty, flush, tier, NOT),
-        CmpPred::Nlg => handlers::<Different, false>(ty, flush, tier, NOT),
-        CmpPred::Ordered => handlers::<Unordered, false>(ty, flush, tier, NOT),
-        // The lane-by-lane path handles these.
-        CmpPred::False | CmpPred::True => None,
-    }
+    by_relation!(pred, handlers(ty, flush, tier))
 }

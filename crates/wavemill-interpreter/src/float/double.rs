@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use wavemill_ir::{FloatOp, FpEnv};
+use wavemill_ir::{FloatOp, FpEnv, Round};
 
 use super::{Arithmetic, Fast, lanes};
 use crate::Tier;
@@ -171,6 +171,9 @@ double_fns! {
     Fma result |a, b, c| a.mul_add(b, c);
     Min sources |a, b| if a < b { a } else if b < a { b } else { zero_sign(a, b, true) };
     Max sources |a, b| if a > b { a } else if b > a { b } else { zero_sign(a, b, false) };
+    MulAdd result |a, b, c| a * b + c;
+    MinSelect sources |a, b| if a < b { a } else { b };
+    MaxSelect sources |a, b| if a >= b { a } else { b };
     Trunc result |a| a.trunc();
     Ceil result |a| a.ceil();
     Floor result |a| a.floor();
@@ -179,6 +182,59 @@ double_fns! {
         let fract = a - a.floor();
         if fract == 1.0 { f(0x3fef_ffff_ffff_ffff) } else { fract }
     };
+}
+
+/// [`FloatOp::MulAddWide`]. `LEGACY`: zero times anything is +0. `FLUSH`: denormal factors are
+/// zeros. `NARROW`: the result is rounded to f32.
+struct MulAddWide<const LEGACY: bool, const FLUSH: bool, const NARROW: bool>;
+
+impl<const LEGACY: bool, const FLUSH: bool, const NARROW: bool> MixedFn
+    for MulAddWide<LEGACY, FLUSH, NARROW>
+{
+    const SOURCES: usize = 3;
+    const WIDE: [bool; 3] = [false, false, true];
+    const WIDE_RESULT: bool = !NARROW;
+    #[inline(always)]
+    fn apply(a: u64, b: u64, c: u64) -> u64 {
+        let factor = |s: u64| {
+            let bits = s as u32;
+            let zero = FLUSH && bits & 0x7f80_0000 == 0;
+            f64::from(f32::from_bits(if zero { bits & 0x8000_0000 } else { bits }))
+        };
+        let (x, y) = (factor(a), factor(b));
+        // The product of two f32 is exact.
+        let product = if LEGACY && (x == 0.0 || y == 0.0) { 0.0 } else { x * y };
+        let sum = product + f(c);
+        if NARROW { (sum as f32).to_bits().into() } else { sum.to_bits() }
+    }
+    #[inline(always)]
+    fn suspect(_: u64, _: u64, _: u64, r: u64) -> bool {
+        if !NARROW {
+            return f(r).is_nan();
+        }
+        // The mode may flush a denormal.
+        let denormal = r & 0x7f80_0000 == 0 && r & 0x007f_ffff != 0;
+        f32::from_bits(r as u32).is_nan() | denormal
+    }
+}
+
+/// The fast handlers of an operation on f32 factors and an f64 addend, if there are any for the
+/// environment.
+pub(super) fn fast_wide(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
+    if env.round != Round::NearestEven {
+        return None;
+    }
+    Some(match (op, env.denorm_in) {
+        (FloatOp::MulAddWide, true) => fast_mixed::<MulAddWide<false, false, false>>(tier),
+        (FloatOp::MulAddWide, false) => fast_mixed::<MulAddWide<false, true, false>>(tier),
+        (FloatOp::MulAddWideLegacy, true) => fast_mixed::<MulAddWide<true, false, false>>(tier),
+        (FloatOp::MulAddWideLegacy, false) => fast_mixed::<MulAddWide<true, true, false>>(tier),
+        (FloatOp::MulAddNarrow, true) => fast_mixed::<MulAddWide<false, false, true>>(tier),
+        (FloatOp::MulAddNarrow, false) => fast_mixed::<MulAddWide<false, true, true>>(tier),
+        (FloatOp::MulAddNarrowLegacy, true) => fast_mixed::<MulAddWide<true, false, true>>(tier),
+        (FloatOp::MulAddNarrowLegacy, false) => fast_mixed::<MulAddWide<true, true, true>>(tier),
+        _ => return None,
+    })
 }
 
 /// The fast handlers of an f64 operation, if there are any for the environment.
@@ -193,6 +249,9 @@ pub(super) fn fast(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
         FloatOp::Fma => fast_mixed::<Fma>(tier),
         FloatOp::Min => fast_mixed::<Min>(tier),
         FloatOp::Max => fast_mixed::<Max>(tier),
+        FloatOp::MulAdd => fast_mixed::<MulAdd>(tier),
+        FloatOp::MinSelect => fast_mixed::<MinSelect>(tier),
+        FloatOp::MaxSelect => fast_mixed::<MaxSelect>(tier),
         FloatOp::Trunc => fast_mixed::<Trunc>(tier),
         FloatOp::Ceil => fast_mixed::<Ceil>(tier),
         FloatOp::Floor => fast_mixed::<Floor>(tier),

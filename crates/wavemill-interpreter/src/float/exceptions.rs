@@ -50,7 +50,7 @@ unsafe fn collect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
                     let scaled = scalar64(ctx, op, 3) >> lane & 1 != 0;
                     let _ = exact::div_fmas(ty, s, scaled, fp);
                 }
-                (Op::FloatCmp(pred, ty), _, _) => {
+                (Op::FloatCmp(pred, ty) | Op::FloatSelect(pred, ty), _, _) => {
                     let _ = exact::compare(pred, ty, s[0], s[1], fp);
                 }
                 (_, _, Some(reference)) => {

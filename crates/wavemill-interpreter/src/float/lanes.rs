@@ -172,6 +172,26 @@ pub(super) unsafe fn compare(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
+/// Comparisons that select: the second value is the fourth source.
+pub(super) unsafe fn select(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: as above. A lane's sources are read before its result is written.
+    unsafe {
+        let info = info(op);
+        let mut out = 0;
+        if let Op::FloatSelect(pred, ty) = info.op {
+            for_lanes(lane_mask(ctx, op), |lane| {
+                let [a, b, yes] = sources(ctx, op, info, lane);
+                let no = source(ctx, op, 3, info.result.dwords, lane);
+                let holds = exact::compare(pred, ty, a, b, info.attrs.fp);
+                write(ctx, op, info.result.dwords, lane, if holds { yes } else { no });
+                out |= u64::from(holds) << lane;
+            });
+        }
+        write64(ctx, (*op).dst2, out);
+        HostOp::next(op)
+    }
+}
+
 /// Class tests, with a mask as their result.
 pub(super) unsafe fn class(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.

@@ -13,15 +13,16 @@ mod lanes;
 mod single;
 
 use wavemill_float::{LaneFunction, convert_function, float_function};
-use wavemill_ir::{Attrs, FloatOp, FloatType, FpEnv, Inst, Omod, Op, Round, SrcMods};
+use wavemill_ir::{Attrs, FloatOp, FloatType, FpEnv, Inst, Omod, Op, Operand, Round, SrcMods};
 
 use super::Tier;
 use super::body::Shaped;
-use super::cvt;
 use super::hostop::Handler;
+use super::{cvt, select};
 
+pub(super) use compare::{Different, Equal, Less, LessEqual, NOT, Relation, Unordered, by_relation};
 pub(super) use double::{MixedFn, fast_mixed};
-pub(super) use single::{Check, SingleFn, fast_single};
+pub(super) use single::{Check, Operands as SingleOperands, Signs, SingleFn, fast_single};
 
 /// A source of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -162,13 +163,19 @@ pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
         Op::Float(FloatOp::DivFmas, FloatType::F32 | FloatType::F64) => (lanes::div_fmas, None, None),
         Op::Float(op, ty) => {
             let fast = match ty {
-                FloatType::F32 => single::fast(op, env, tier),
+                FloatType::F32 => single::fast(op, env, tier).or_else(|| double::fast_wide(op, env, tier)),
                 FloatType::F64 => double::fast(op, env, tier),
                 _ => None,
             };
             (lanes::value, fast, Some(float_function(op, ty)?))
         }
         Op::FloatCmp(pred, ty) => (lanes::compare, compare::fast(pred, ty, env, tier), None),
+        Op::FloatSelect(pred, ty) => {
+            let scalar = |operand: Operand| matches!(operand, Operand::Uni(_) | Operand::Const(_));
+            let unchanged = inst.attrs.src[2] == SrcMods::default();
+            let scalars = scalar(inst.src[2]) && scalar(inst.src[3]) && unchanged;
+            (lanes::select, select::fast(pred, ty, env, tier, scalars), None)
+        }
         Op::FloatClass(_) => (lanes::class, None, None),
         Op::Cvt(op) => (lanes::value, cvt::fast(op, env, tier), Some(convert_function(op))),
         _ => return None,

@@ -60,14 +60,14 @@ const fn flip(mods: i32) -> u32 {
 
 /// Sign-bit modifiers of the sources, from the immediate.
 #[derive(Clone, Copy)]
-pub(super) struct Signs<S: Simd> {
+pub(crate) struct Signs<S: Simd> {
     keep: [S::V; 3],
     flip: [S::V; 3],
 }
 
 impl<S: Simd> Signs<S> {
     #[inline(always)]
-    pub(super) unsafe fn new(imm: i32) -> Self {
+    pub(crate) unsafe fn new(imm: i32) -> Self {
         // SAFETY: the contract of `Simd`.
         unsafe {
             Signs {
@@ -78,7 +78,7 @@ impl<S: Simd> Signs<S> {
     }
 
     #[inline(always)]
-    pub(super) unsafe fn apply(&self, i: usize, a: S::V) -> S::V {
+    pub(crate) unsafe fn apply(&self, i: usize, a: S::V) -> S::V {
         // SAFETY: the contract of `Simd`.
         unsafe { S::xor(S::and(a, self.keep[i]), self.flip[i]) }
     }
@@ -87,15 +87,15 @@ impl<S: Simd> Signs<S> {
 /// The sources of a row operation. Its functions are methods: closures might be compiled without the tier's
 /// instructions.
 #[derive(Clone, Copy)]
-pub(super) struct Operands<S: Simd> {
-    pub(super) sources: [Source<S>; 3],
-    pub(super) signs: Signs<S>,
+pub(crate) struct Operands<S: Simd> {
+    pub(crate) sources: [Source<S>; 3],
+    pub(crate) signs: Signs<S>,
 }
 
 impl<S: Simd> Operands<S> {
     /// Chunk `i` of source `n` of an operation that reads `count`, with its modifiers.
     #[inline(always)]
-    pub(super) unsafe fn get<const SHAPE: u8, const MODS: bool, const FLUSH: bool>(
+    pub(crate) unsafe fn get<const SHAPE: u8, const MODS: bool, const FLUSH: bool>(
         &self,
         n: usize,
         count: usize,
@@ -300,6 +300,13 @@ unsafe fn mul_legacy<S: Simd>(a: S::V, b: S::V) -> S::V {
     }
 }
 
+/// Infinities.
+#[inline(always)]
+unsafe fn infinite<S: Simd>(a: S::V) -> u32 {
+    // SAFETY: the contract of `Simd`.
+    unsafe { S::eq(S::and(a, S::splat(0x7fff_ffff)), S::splat(0x7f80_0000)) }
+}
+
 /// Result of the roots of negative numbers.
 const DEFAULT_NAN: u32 = 0xffc0_0000;
 
@@ -389,6 +396,16 @@ single_fns! {
     Mul Result |a, b| S::fmul(a, b);
     Fma Result |a, b, c| S::fma(a, b, c);
     Mad Result |a, b, c| S::fadd(flush::<S>(S::fmul(a, b)), c);
+    MulAdd Result |a, b, c| S::fadd(S::fmul(a, b), c);
+    MulAddLegacy Result |a, b, c| S::fadd(mul_legacy::<S>(a, b), c);
+    MadLegacy Result |a, b, c| S::fadd(flush::<S>(mul_legacy::<S>(a, b)), c);
+    MinSelect Nothing |a, b| S::fmin(a, b);
+    MaxSelect Nothing |a, b| S::select(S::fle(b, a), a, b);
+    MinNumber Nothing |a, b| S::select(S::unordered(b, b), a, S::fmin(a, b));
+    MaxNumber Nothing |a, b| S::select(S::fle(b, a) | S::unordered(b, b), a, b);
+    InfinityToMax Nothing |a| S::select(infinite::<S>(a), S::sub(a, S::splat(1)), a);
+    InfinityToZero Nothing |a| S::select(infinite::<S>(a), S::and(a, S::splat(0x8000_0000)), a);
+    NanToInfinity Nothing |a| S::select(S::unordered(a, a), S::and(a, S::splat(0xff80_0000)), a);
     MulLegacy Sources |a, b| mul_legacy::<S>(a, b);
     Min Sources |a, b| min::<S>(a, b);
     Max Sources |a, b| max::<S>(a, b);
@@ -435,14 +452,27 @@ pub(super) fn fast(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
         FloatOp::Log2 => fast_single::<Log2>,
         FloatOp::Sin => fast_single::<Sin>,
         FloatOp::Cos => fast_single::<Cos>,
+        FloatOp::InfinityToMax => fast_single::<InfinityToMax>,
+        FloatOp::InfinityToZero => fast_single::<InfinityToZero>,
+        FloatOp::NanToInfinity => fast_single::<NanToInfinity>,
         _ => return arithmetic(op, env, tier),
     };
     Some(any(tier))
 }
 
 fn arithmetic(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
-    // `FloatOp::Mad` flushes in every mode.
-    let env = if op == FloatOp::Mad { FpEnv { denorm_in: false, denorm_out: false, ..env } } else { env };
+    // `FloatOp::Mad` and `FloatOp::MadLegacy` flush in every mode.
+    let flushes = matches!(op, FloatOp::Mad | FloatOp::MadLegacy);
+    let env = if flushes { FpEnv { denorm_in: false, denorm_out: false, ..env } } else { env };
+    // Where denormals are flushed, those of the product are.
+    let op = match (op, Arithmetic::of(env)) {
+        (FloatOp::MulAdd, Arithmetic::Flushing) => FloatOp::Mad,
+        (FloatOp::MulAddLegacy, Arithmetic::Flushing) => FloatOp::MadLegacy,
+        _ => op,
+    };
+    if op == FloatOp::MulAdd && Arithmetic::of(env) == Arithmetic::Host {
+        return Some(frequent::<MulAdd>(tier));
+    }
     macro_rules! choose {
         (frequent $($hot:ident)*, both $($both:ident)*, keeping $($keeping:ident)*) => {
             match (op, Arithmetic::of(env)) {
@@ -457,8 +487,8 @@ fn arithmetic(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
     }
     Some(choose! {
         frequent Add Sub Mul Fma Min Max,
-        both MulLegacy Mad Min3 Max3 Med3 Trunc Ceil Floor RoundEven Fract,
+        both MulLegacy Mad MadLegacy MinSelect MaxSelect MinNumber MaxNumber Min3 Max3 Med3 Trunc Ceil Floor RoundEven Fract,
         // Not all of their operands are floats.
-        keeping Ldexp FrexpExp FrexpMant
+        keeping Ldexp FrexpExp FrexpMant MulAddLegacy
     })
 }

@@ -1,7 +1,8 @@
 //! Float operations on varying values.
 
 ops! {
-    /// Varying float operations; each is used with a type. `cube*` and `dot2*` are defined for f32,
+    /// Varying float operations; each is used with a type. `cube*`, `dot2*`, `fmuladd.wide*` and
+    /// `fmuladd.narrow*` are defined for f32,
     /// `div_scale` and `div_fmas` for f32 and f64, `trig_preop` for f64, `fma_mix` for f32 and f16.
     /// Functions of one operand and `ldexp` are defined for types of one value, except that powers,
     /// logarithms and angles are not defined for f64.
@@ -20,10 +21,36 @@ ops! {
         Mad = "fmad" (ty, ty, ty) -> (ty);
         /// `src0 * src1 + src2` with the legacy product.
         MadLegacy = "fmad.legacy" (ty, ty, ty) -> (ty);
+        /// `src0 * src1 + src2`, two roundings: the sum of the rounded product. The mode says what denormals are, of the
+        /// product too.
+        MulAdd = "fmuladd" (ty, ty, ty) -> (ty);
+        /// The same with the legacy product.
+        MulAddLegacy = "fmuladd.legacy" (ty, ty, ty) -> (ty);
+        /// `src0 * src1 + src2` of f32 factors and an f64 addend, rounded once, to f64; f64 denormals are kept. A chain
+        /// of them is a sum of products that is rounded to f32 at its end only; that it has the precision of f64 is a
+        /// documented choice.
+        MulAddWide = "fmuladd.wide" (ty, ty, F64) -> (F64);
+        /// The same with the legacy product.
+        MulAddWideLegacy = "fmuladd.wide.legacy" (ty, ty, F64) -> (F64);
+        /// The end of such a chain: `MulAddWide`, and its result rounded to f32.
+        MulAddNarrow = "fmuladd.narrow" (ty, ty, F64) -> (ty);
+        /// The same with the legacy product.
+        MulAddNarrowLegacy = "fmuladd.narrow.legacy" (ty, ty, F64) -> (ty);
         /// Minimum.
         Min = "fmin" (ty, ty) -> (ty);
         /// Maximum.
         Max = "fmax" (ty, ty) -> (ty);
+        /// `src0 < src1 ? src0 : src1`: `src1` if they are equal, zeros of any sign included, or if one is a NaN.
+        /// Denormals are zeros as the mode says, and a NaN stays as it is (documented choice).
+        MinSelect = "fmin.select" (ty, ty) -> (ty);
+        /// `src0 >= src1 ? src0 : src1`: `src0` if they are equal, zeros of any sign included; `src1` if one is a NaN.
+        MaxSelect = "fmax.select" (ty, ty) -> (ty);
+        /// As `MinSelect`, but `src0` if `src1` is a NaN: a number wins over a NaN, and the first of two NaNs wins
+        /// (documented choice).
+        MinNumber = "fmin.number" (ty, ty) -> (ty);
+        /// As `MaxSelect`, but `src0` if `src1` is a NaN: a number wins over a NaN, and the first of two NaNs wins
+        /// (documented choice).
+        MaxNumber = "fmax.number" (ty, ty) -> (ty);
         /// Minimum of three.
         Min3 = "fmin3" (ty, ty, ty) -> (ty);
         /// Maximum of three.
@@ -34,6 +61,12 @@ ops! {
         Minimum3 = "fminimum3" (ty, ty, ty) -> (ty);
         /// IEEE 754-2019 maximum of three (NaN propagates).
         Maximum3 = "fmaximum3" (ty, ty, ty) -> (ty);
+        /// A copy of `src0`; an infinity becomes the largest number of its sign.
+        InfinityToMax = "finf.max" (ty) -> (ty);
+        /// A copy of `src0`; an infinity becomes a zero of its sign.
+        InfinityToZero = "finf.zero" (ty) -> (ty);
+        /// A copy of `src0`; a NaN becomes an infinity of its sign.
+        NanToInfinity = "fnan.inf" (ty) -> (ty);
         /// `1 / src0`.
         Rcp = "frcp" (ty) -> (ty);
         /// `1 / src0` that raises only the integer division flag.

@@ -34,6 +34,8 @@ ops! {
         AddCi = "add.ci" (B32, B32, MASK) -> (B32, MASK) saturates;
         /// `src0 - src1 - borrow`, borrow mask `src2` in and `dst[1]` out.
         SubCi = "sub.ci" (B32, B32, MASK) -> (B32, MASK) saturates;
+        /// The carry of `src0 + src1`: 1 if the unsigned sum has more than 32 bits, else 0.
+        CarryOut = "carry" (B32, B32) -> (B32);
         /// Low 32 bits of the product.
         MulLo = "mul.lo" (B32, B32) -> (B32);
         /// High 32 bits of the unsigned product.
@@ -48,6 +50,8 @@ ops! {
         MulHiU24 = "mulhi.u24" (B32, B32) -> (B32);
         /// Bits 47:32, sign-extended, of the product of signed 24-bit operands.
         MulHiI24 = "mulhi.i24" (B32, B32) -> (B32);
+        /// `src0 * src1 + src2`; with clamp saturating unsigned. A saturated offset is outside of every buffer.
+        MadU32 = "mad.u32" (B32, B32, B32) -> (B32) saturates;
         /// `u24(src0) * u24(src1) + src2`.
         MadU24 = "mad.u24" (B32, B32, B32) -> (B32) saturates;
         /// `i24(src0) * i24(src1) + src2`.
@@ -86,6 +90,10 @@ ops! {
         Shr = "shr" (B32, B32) -> (B32);
         /// `src0 >> src1`, sign shifted in.
         Sar = "sar" (B32, B32) -> (B32);
+        /// `src0 << src1`, where all bits of the amount count: 0 for amounts from 32 on.
+        UnboundedShl = "shl.unbounded" (B32, B32) -> (B32);
+        /// `src0 >> src1`, sign shifted in, where all bits of the amount count: only sign bits for amounts from 32 on.
+        UnboundedSar = "sar.unbounded" (B32, B32) -> (B32);
         /// 64-bit `src0 << src1`.
         Shl64 = "shl64" (B64, B32) -> (B64);
         /// 64-bit `src0 >> src1`, zeros shifted in.

@@ -4,7 +4,7 @@
 //! - `dst[0]` is the result, `dst[1]` the second result (the flag of a scalar operation, carry or compare mask of a
 //!   varying one); a slot that is [`Operand::None`](crate::Operand::None) is not written.
 //! - `src[0..4]` are the sources in the order of the operation's documentation.
-//! - Shift and rotate amounts are taken modulo the width of the shifted value.
+//! - Shift and rotate amounts are taken modulo the width of the shifted value, unless an operation says otherwise.
 
 /// Declares an enum of operations. Each has a line: its name in the text form of the IR, its
 /// sources and results, and flags, which are methods of [`Signature`]. The documentation above the
@@ -46,7 +46,7 @@ macro_rules! ops {
     };
 }
 
-use crate::{ImageKind, ImageLevel, ImageOp, LanePattern, Uni};
+use crate::{ImageKind, ImageLevel, ImageOp, LanePattern, Row, Uni};
 
 mod convert;
 mod float;
@@ -108,6 +108,41 @@ pub struct CellRange {
     pub end: Uni,
 }
 
+/// Rows that the indices of lanes can reach.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct RowRange {
+    /// First row.
+    pub first: Row,
+    /// The end of the range in the same bank, exclusive. The range is shorter if the wave has fewer
+    /// rows.
+    pub end: Row,
+    /// Rows from one index to the next.
+    pub stride: u8,
+}
+
+impl RowRange {
+    /// Whether the rows are there, in one bank, and the stride is not 0.
+    #[must_use]
+    pub const fn is_defined(self) -> bool {
+        let last = self.end.0.saturating_sub(1);
+        let one_bank = self.first.0 / Row::BANK == last / Row::BANK;
+        self.stride != 0 && self.first.0 <= last && self.end.0 <= Row::TEMP0.0 && one_bank
+    }
+
+    /// Whether a row is one of them.
+    #[must_use]
+    pub fn contains(self, row: Row) -> bool {
+        (self.first..self.end).contains(&row)
+    }
+
+    /// The row that an index from a base leads to if the range lacks it: the first row that is a
+    /// multiple of the stride away from the base.
+    #[must_use]
+    pub const fn fallback(self, base: Row) -> Row {
+        Row(self.first.0 + base.0.saturating_sub(self.first.0) % self.stride as u16)
+    }
+}
+
 /// The signature of an operation with parameters.
 const fn line(name: &'static str, sources: &[Value], results: &[Value], effects: Effects) -> Signature {
     Signature::new(name, "", sources, results).with(effects)
@@ -161,12 +196,28 @@ operations! {
     Int(op: IntOp) = op.signature();
     /// Varying integer comparison into the mask `dst[0]`: bit = active and predicate.
     IntCmp(_pred: CmpPred, ty: IntType) = line("cmp", &[Value::int(ty), Value::int(ty)], &[MASK], Effects::NONE);
+    /// Varying integer comparison that selects: `dst[0]` = `src2` where the predicate of `src0` and
+    /// `src1` holds, else `src3`; the mask `dst[1]`: bit = active and predicate. The type has 32
+    /// bits. The values are copied, so floats as values keep their bits.
+    IntSelect(_pred: CmpPred, ty: IntType) =
+        line("select", &[Value::int(ty), Value::int(ty), B32, B32], &[B32, MASK], Effects::NONE);
     /// Varying float operation; unsupported on a type that it is not defined for. In a mask as the
     /// second result, the bits of lanes that are not computed are 0.
     Float(op: FloatOp, ty: FloatType) = op.signature(Value::Float(ty));
     /// Varying float comparison into the mask `dst[0]`: bit = active and predicate. With `imm` 1,
     /// quiet NaNs raise the exception "invalid", too.
     FloatCmp(_pred: CmpPred, ty: FloatType) = line("cmp", &[Value::Float(ty), Value::Float(ty)], &[MASK], Effects::NONE);
+    /// Varying float comparison that selects: `dst[0]` = `src2` where the predicate of `src0` and
+    /// `src1` holds, else `src3`; the mask `dst[1]`: bit = active and predicate. The type is f32 or
+    /// f64. The values are copied: without modifiers, denormals and NaNs stay as they are, and so do
+    /// integers (documented choice: the mode of denormals applies to the comparison only). There are
+    /// no modifiers of `src3`.
+    FloatSelect(_pred: CmpPred, ty: FloatType) = line(
+        "select",
+        &[Value::Float(ty), Value::Float(ty), Value::Float(ty), Value::Float(ty)],
+        &[Value::Float(ty), MASK],
+        Effects::NONE,
+    );
     /// Test of `src0` against the class mask `src1` into the mask `dst[0]`.
     FloatClass(ty: FloatType) = line("class", &[Value::Float(ty), B32], &[MASK], Effects::NONE);
     /// Varying conversion. A conversion to integers raises the exception "inexact" only with `imm`
@@ -472,6 +523,16 @@ operations! {
     /// active or not. If the wave lacks one of them, none is written.
     IndexedWrite(n: u8) =
         line("indexed_write", &[Value::Bits(n as u16), U32], &[Value::Bits(n as u16)], Effects::NONE).wants_rows();
+    /// A row by an index of each lane: lane `n` of `dst` is lane `n` of the row that is `src1` times
+    /// the stride of the range after `src0`. The index is signed, and the product is exact. If the
+    /// range or the wave lacks the row, the first row of the range counts that is a multiple of the
+    /// stride away from `src0`. `src0` is in the range. Unsupported if the wave has no row of the
+    /// bank.
+    LaneIndexedRead(_rows: RowRange) = line("lane_indexed_read", &[B32, B32], &[B32], Effects::NONE).wants_rows();
+    /// Writes `src0` to a row by an index of each lane, `src1`: to the row that
+    /// [`Op::LaneIndexedRead`] of `dst` reads. If the range or the wave lacks it, the lane writes
+    /// nothing.
+    LaneIndexedWrite(_rows: RowRange) = line("lane_indexed_write", &[B32, B32], &[B32], Effects::NONE);
 }
 
 impl Op {
@@ -487,8 +548,11 @@ impl Op {
             | Op::BufferStore(MemType::Dwords(n), _) => matches!(n, 1..=4),
             Op::BufferLoadTexel(texel, _) | Op::BufferStoreTexel(texel, _) => texel.is_defined(),
             Op::Transpose(bits) => matches!(bits, 4 | 6 | 8 | 16),
+            Op::IntSelect(_, ty) => matches!(ty, IntType::I32 | IntType::U32),
+            Op::FloatSelect(_, ty) => matches!(ty, FloatType::F32 | FloatType::F64),
             Op::Counter(_, space) => matches!(space, Space::Lds | Space::Gds),
             Op::MoveRelSource(_, cells) | Op::MoveRelDest(_, cells) => cells.end.0 <= Uni::COUNT,
+            Op::LaneIndexedRead(rows) | Op::LaneIndexedWrite(rows) => rows.is_defined(),
             Op::Matrix(matrix) => matrix.is_defined(),
             Op::Image(image) => image.is_defined(),
             _ => true,
@@ -498,7 +562,7 @@ impl Op {
     /// Whether the operation raises floating-point exceptions.
     #[must_use]
     pub const fn raises(self) -> bool {
-        matches!(self, Op::Float(..) | Op::FloatCmp(..) | Op::Cvt(_))
+        matches!(self, Op::Float(..) | Op::FloatCmp(..) | Op::FloatSelect(..) | Op::Cvt(_))
     }
 
     /// Whether the operation works on both halves of its cells, so that source selects name halves.

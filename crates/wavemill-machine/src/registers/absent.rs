@@ -35,6 +35,10 @@ impl RegisterCounts {
 
     /// Whether the wave has all rows that the operation writes.
     fn has_results(self, inst: &Inst) -> bool {
+        // For a write by an index of each lane, the sum of row and index decides.
+        if let Op::LaneIndexedWrite(_) = inst.op {
+            return true;
+        }
         inst.dst.iter().enumerate().all(|(n, operand)| match operand {
             Operand::Row(row) => self.has(*row, inst.result_dwords(n)),
             _ => true,

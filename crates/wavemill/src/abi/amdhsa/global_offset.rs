@@ -299,7 +299,7 @@ impl Follow<'_> {
                 }
                 self.set(inst.dst[0], 2, &[]);
             }
-            Op::IndexedWrite(_) | Op::MoveRelDest(..) => self.state.clear(),
+            Op::IndexedWrite(_) | Op::LaneIndexedWrite(_) | Op::MoveRelDest(..) => self.state.clear(),
             _ => self.set(inst.dst[0], inst.result_dwords(0), &[named]),
         }
         self.set(inst.dst[1], inst.result_dwords(1), &[]);
