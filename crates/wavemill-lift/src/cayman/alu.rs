@@ -3,20 +3,14 @@
 //! All slots of a group read before any of them writes. Results go to PV, or to a temporary if a
 //! later slot still reads that channel of PV. Registers are written after all slots.
 
-use wavemill_ir::{
-    Attrs, FloatOp, FloatType, IntOp, MemType, Op as IrOp, Operand, Row as IrRow, Space, SrcMods,
-};
-use wavemill_isa::cayman::{Elem, FieldId as F, Format, Group, Inst, Op, Source};
+mod operation;
+
+use wavemill_ir::{Attrs, IntOp, Op as IrOp, Operand, Row as IrRow, SrcMods};
+use wavemill_isa::cayman::{Elem, FieldId as F, Format, Group, Inst, Source};
 
 use super::lifter::{ILLEGAL, Lifter, Refused, UNSUPPORTED, all_zero};
 use super::queue::Queues;
 use super::registers;
-
-const F32: FloatType = FloatType::F32;
-const SIGN: u64 = 0x8000_0000;
-const ONE: u64 = 0x3f80_0000;
-/// Factors of OMOD: 1, 2, 4, and 1/2 (HD 6900 ISA 9.2).
-const FACTORS: [u64; 4] = [ONE, 0x4000_0000, 0x4080_0000, 0x3f00_0000];
 
 /// The context of a slot.
 struct Clause<'c> {
@@ -28,10 +22,10 @@ struct Clause<'c> {
 }
 
 /// The sources of a slot as the IR has them.
-struct Slot {
-    inst: Inst,
-    sources: [Operand; 3],
-    modifiers: [SrcMods; 3],
+pub(super) struct Slot {
+    pub(super) inst: Inst,
+    pub(super) sources: [Operand; 3],
+    pub(super) modifiers: [SrcMods; 3],
 }
 
 impl Lifter<'_, '_> {
@@ -74,7 +68,7 @@ impl Lifter<'_, '_> {
         Ok(())
     }
 
-    fn copy(&mut self, to: IrRow, from: Operand) {
+    pub(super) fn copy(&mut self, to: IrRow, from: Operand) {
         self.push(IrOp::Int(IntOp::Mov), to, &[from], Attrs::default());
     }
 
@@ -144,79 +138,5 @@ impl Lifter<'_, '_> {
         let base = registers::bank(control.get(bank) as u16);
         self.push(IrOp::ScalarLoad(1), value, &[base.into()], attrs);
         Ok(value.into())
-    }
-
-    /// The operation of a slot.
-    fn operation(&mut self, slot: &Slot, result: IrRow) -> Result<(), Refused> {
-        let inst = &slot.inst;
-        let factor = FACTORS[inst.get(F::Omod) as usize & 3];
-        let clamp = inst.bit(F::Clamp);
-        let last = Attrs { clamp, fp: self.fp, ..Attrs::default() };
-        // The output modifier scales the rounded result.
-        let plain = Attrs { clamp: clamp && factor == ONE, ..last };
-        let attrs = Attrs { src: slot.modifiers, ..plain };
-        let [first, second, third] = slot.sources;
-        match inst.op() {
-            Op::Mov if factor == ONE && !clamp => self.copy_bits(slot, result),
-            Op::Mov => {
-                let scale = Attrs { src: slot.modifiers, ..last };
-                self.push(IrOp::Float(FloatOp::Mul, F32), result, &[first, Operand::Const(factor)], scale);
-                return Ok(());
-            }
-            Op::Add => self.push(IrOp::Float(FloatOp::Add, F32), result, &[first, second], attrs),
-            Op::AddInt => self.push(IrOp::Int(IntOp::Add), result, &[first, second], Attrs::default()),
-            Op::MuladdIeee => {
-                // "Gives same results as ADD after MUL_IEEE" (HD 6900 ISA 8.2).
-                let product = self.b.row_temp(1);
-                let [a, b, c] = slot.modifiers;
-                let multiply = Attrs { src: [a, b, SrcMods::default()], fp: self.fp, ..Attrs::default() };
-                self.push(IrOp::Float(FloatOp::Mul, F32), product, &[first, second], multiply);
-                let add = Attrs { src: [SrcMods::default(), c, SrcMods::default()], ..plain };
-                self.push(IrOp::Float(FloatOp::Add, F32), result, &[product.into(), third], add);
-            }
-            _ => return Err(UNSUPPORTED),
-        }
-        if factor != ONE {
-            // The IR's own output modifier depends on the mode of denormals, as the one of GCN
-            // does.
-            let sources = [result.into(), Operand::Const(factor)];
-            self.push(IrOp::Float(FloatOp::Mul, F32), result, &sources, last);
-        }
-        Ok(())
-    }
-
-    /// A copy, with the sign that the modifiers select.
-    fn copy_bits(&mut self, slot: &Slot, result: IrRow) {
-        let (source, modifiers) = (slot.sources[0], slot.modifiers[0]);
-        let (op, bits) = match (modifiers.abs, modifiers.neg) {
-            (false, false) => return self.copy(result, source),
-            (true, false) => (IntOp::And, SIGN - 1),
-            (false, true) => (IntOp::Xor, SIGN),
-            (true, true) => (IntOp::Or, SIGN),
-        };
-        self.push(IrOp::Int(op), result, &[source, Operand::Const(bits)], Attrs::default());
-    }
-
-    /// An access to a dword of LDS: the low two bits of the address are ignored, and the offset
-    /// counts dwords. The loaded value goes to queue A.
-    fn lds_access(&mut self, slot: &Slot, queues: Queues) -> Result<(), Refused> {
-        let address = self.b.row_temp(1);
-        let [source, data, _] = slot.sources;
-        let aligned = [source, Operand::Const(!3 & 0xffff_ffff)];
-        self.push(IrOp::Int(IntOp::And), address, &aligned, Attrs::default());
-        let attrs = Attrs { imm: 4 * slot.inst.get(F::IdxOffset) as i32, ..Attrs::default() };
-        let (space, dword) = (Space::Lds, MemType::Dwords(1));
-        match slot.inst.op() {
-            Op::LdsReadRet => {
-                let entry = registers::queue(0, queues.pushed);
-                self.push(IrOp::Load(space, dword), entry, &[address.into()], attrs);
-            }
-            Op::LdsWrite => {
-                let sources = [address.into(), Operand::None, data];
-                self.push(IrOp::Store(space, dword), Operand::None, &sources, attrs);
-            }
-            _ => return Err(UNSUPPORTED),
-        }
-        Ok(())
     }
 }

@@ -8,6 +8,7 @@ mod alu;
 mod clause;
 mod control;
 mod fetch;
+mod lds;
 mod lifter;
 mod position;
 mod queue;
