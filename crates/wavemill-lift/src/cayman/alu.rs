@@ -3,7 +3,15 @@
 //! All slots of a group read before any of them writes. Results go to PV, or to a temporary if a
 //! later slot still reads that channel of PV. Registers are written after all slots.
 
+mod compare;
+mod convert;
+mod double;
+mod float;
+mod integer;
+mod joint;
 mod operation;
+mod reduction;
+mod transcendental;
 
 use wavemill_ir::{Attrs, IntOp, Op as IrOp, Operand, Row as IrRow, SrcMods};
 use wavemill_isa::cayman::{Elem, FieldId as F, Format, Group, Inst, Source};
@@ -22,6 +30,7 @@ struct Clause<'c> {
 }
 
 /// The sources of a slot as the IR has them.
+#[derive(Clone)]
 pub(super) struct Slot {
     pub(super) inst: Inst,
     pub(super) sources: [Operand; 3],
@@ -45,16 +54,27 @@ impl Lifter<'_, '_> {
             }
             self.lds_access(slot, queues)?;
         }
+        let joint = self.joint_results(&slots)?;
+        if joint.masks.iter().any(Option::is_some) {
+            return Err(UNSUPPORTED);
+        }
         let mut results: Vec<(Inst, IrRow)> = Vec::with_capacity(4);
         for (index, slot) in slots.iter().enumerate().filter(|(_, slot)| !is_lds(slot)) {
             let previous = registers::previous_vector(slot.inst.get(F::DstChan) as u16);
             let still_read =
                 slots[index + 1..].iter().any(|later| later.sources.contains(&Operand::Row(previous)));
             let result = if still_read { self.b.row_temp(1) } else { previous };
-            self.operation(slot, result)?;
+            let joint_result = joint.results[slot.inst.get(F::DstChan) as usize & 3];
+            match joint_result {
+                Some(value) => self.copy(result, value),
+                // Nothing updates predicates or kills yet.
+                None if self.operation(slot, result)?.is_some() => return Err(UNSUPPORTED),
+                None => {}
+            }
             results.push((slot.inst, result));
         }
-        for (inst, result) in results {
+        // An instruction without a result leaves registers and PV as they are.
+        for (inst, result) in results.into_iter().filter(|(inst, _)| inst.row().result.is_some()) {
             let channel = inst.get(F::DstChan) as u16;
             let previous = registers::previous_vector(channel);
             if result != previous {
@@ -85,13 +105,13 @@ impl Lifter<'_, '_> {
                 ..SrcMods::default()
             };
             // They must be off for integers (HD 6900 ISA 4.7.2).
-            if elem != Elem::F32 && modifiers != SrcMods::default() {
+            if !elem.is_float() && modifiers != SrcMods::default() {
                 return Err(UNSUPPORTED);
             }
             slot.sources[index] = self.source(clause, source)?;
             slot.modifiers[index] = modifiers;
         }
-        if inst.row().result == Some(Elem::I32) {
+        if !inst.row().result.is_some_and(Elem::is_float) {
             all_zero(inst, &[F::Omod, F::Clamp])?;
         }
         Ok(slot)
