@@ -6,6 +6,7 @@ use std::sync::Arc;
 use wavemill_asm::{Options, assemble};
 use wavemill_interpreter::{Interpreter, Tier};
 use wavemill_ir::{Block, FaultKind, Uni, verify};
+use wavemill_isa::cayman::{FieldId, Inst, Op};
 use wavemill_lift::Lift;
 use wavemill_lift::cayman::{Cayman, registers};
 use wavemill_machine::{
@@ -87,6 +88,8 @@ impl Outcome {
 }
 
 /// A word whose fault shows the registers: `HALT` has no row.
+const HALT: u64 = 0x87c0_0000_0000_0000;
+/// The same as text.
 pub(crate) const STOP: &str = ".quad 0x87c0000000000000\n";
 
 struct Program<'a> {
@@ -122,11 +125,15 @@ impl WaveInit for Init<'_> {
 impl Machine {
     /// Runs a program from its first word on every tier, in blocks and one instruction at a time: all must agree.
     pub(crate) fn run(&self, source: &str, set: impl Fn(&mut Registers, &[u64]) + Sync) -> Outcome {
-        let code = code(source);
+        self.run_code(&code(source), set)
+    }
+
+    /// The same of machine code.
+    pub(crate) fn run_code(&self, code: &[u8], set: impl Fn(&mut Registers, &[u64]) + Sync) -> Outcome {
         let mut outcomes = Vec::new();
         for tier in Tier::ALL.into_iter().filter(|tier| tier.is_available()) {
             for single in [false, true] {
-                outcomes.push(self.run_on(tier, &code, single, &set));
+                outcomes.push(self.run_on(tier, code, single, &set));
             }
         }
         for other in &outcomes {
@@ -204,4 +211,12 @@ pub(crate) fn set_active(registers: &mut Registers, lanes: u64) {
 /// A program of one ALU clause with these lines, `words` words in all, which then stops.
 pub(crate) fn clause(words: usize, windows: &str, lines: &str) -> String {
     format!("ALU {}, @clause{windows}\n{STOP}clause:\n{lines}\n", words - 1)
+}
+
+/// Machine code of one ALU clause of these words, which then stops.
+pub(crate) fn clause_code(words: &[u64]) -> Vec<u8> {
+    let count = words.len() as u32 - 1;
+    let call = Inst::new(Op::Alu).with(FieldId::Addr, 2).and_then(|call| call.with(FieldId::Count, count));
+    let call = call.expect("a clause of at most 128 words").word() as u64;
+    [call, HALT].iter().chain(words).flat_map(|word| word.to_le_bytes()).collect()
 }

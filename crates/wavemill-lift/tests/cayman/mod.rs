@@ -5,4 +5,5 @@ mod faults;
 mod groups;
 mod machine;
 mod memory;
+mod operations;
 mod random_words;
