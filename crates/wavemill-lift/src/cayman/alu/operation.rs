@@ -1,6 +1,8 @@
 //! The meaning of the operations of ALU slots (HD 6900 ISA 8.2).
 
-use wavemill_ir::{Attrs, FloatOp, FloatType, IntOp, Op as IrOp, Operand, Row as IrRow, SrcMods};
+use wavemill_ir::{
+    Attrs, CmpPred, FloatOp, FloatType, IntOp, IntType, Op as IrOp, Operand, Row as IrRow, SrcMods, Uni,
+};
 use wavemill_isa::cayman::{FieldId as F, Op};
 
 use super::Slot;
@@ -12,10 +14,34 @@ const ONE: u64 = 0x3f80_0000;
 /// Factors of OMOD: 1, 2, 4, and 1/2 (HD 6900 ISA 9.2).
 const FACTORS: [u64; 4] = [ONE, 0x4000_0000, 0x4080_0000, 0x3f00_0000];
 
+/// The comparison of an instruction that computes a predicate of integers.
+fn predicate(op: Op) -> Option<IrOp> {
+    let (relation, ty) = match op {
+        Op::PredSeteInt => (CmpPred::Eq, IntType::I32),
+        Op::PredSetgtInt => (CmpPred::Gt, IntType::I32),
+        Op::PredSetgeInt => (CmpPred::Ge, IntType::I32),
+        Op::PredSetneInt => (CmpPred::Lg, IntType::I32),
+        Op::PredSetgtUint => (CmpPred::Gt, IntType::U32),
+        Op::PredSetgeUint => (CmpPred::Ge, IntType::U32),
+        _ => return None,
+    };
+    Some(IrOp::IntSelect(relation, ty))
+}
+
 impl Lifter<'_, '_> {
-    /// The operation of a slot.
-    pub(in crate::cayman) fn operation(&mut self, slot: &Slot, result: IrRow) -> Result<(), Refused> {
+    /// Computes the result of a slot. `result` is written after all sources are read.
+    ///
+    /// Gives the mask that the instruction makes: the lanes in which a predicate holds, or that it
+    /// kills.
+    pub(in crate::cayman) fn operation(&mut self, slot: &Slot, result: IrRow) -> Result<Option<Uni>, Refused> {
         let inst = &slot.inst;
+        if let Some(relation) = predicate(inst.op()) {
+            let mask = self.b.uni_temp(2);
+            let [first, second, _] = slot.sources;
+            let sources = [first, second, Operand::Const(0), Operand::Const(ONE)];
+            self.b.push(relation, [result.into(), mask.into()], sources, Attrs::default());
+            return Ok(Some(mask));
+        }
         let factor = FACTORS[inst.get(F::Omod) as usize & 3];
         let clamp = inst.bit(F::Clamp);
         let last = Attrs { clamp, fp: self.fp, ..Attrs::default() };
@@ -28,7 +54,7 @@ impl Lifter<'_, '_> {
             Op::Mov => {
                 let scale = Attrs { src: slot.modifiers, ..last };
                 self.push(IrOp::Float(FloatOp::Mul, F32), result, &[first, Operand::Const(factor)], scale);
-                return Ok(());
+                return Ok(None);
             }
             Op::Add => self.push(IrOp::Float(FloatOp::Add, F32), result, &[first, second], attrs),
             Op::AddInt => self.push(IrOp::Int(IntOp::Add), result, &[first, second], Attrs::default()),
@@ -49,7 +75,7 @@ impl Lifter<'_, '_> {
             let sources = [result.into(), Operand::Const(factor)];
             self.push(IrOp::Float(FloatOp::Mul, F32), result, &sources, last);
         }
-        Ok(())
+        Ok(None)
     }
 
     /// A copy, with the sign that the modifiers select.
