@@ -80,11 +80,11 @@ impl Lifter<'_, '_> {
             }
             let lanes = lanes_of(clause, slot)?;
             if lanes != Lanes::None {
-                self.select(&mut selected, lanes);
+                self.run_for(&mut selected, lanes);
                 self.lds_access(slot, clause.state.queues)?;
             }
         }
-        self.select(&mut selected, Lanes::All);
+        self.run_for(&mut selected, Lanes::All);
         let mut steps = self.steps(clause, &slots)?;
         let mut masks = Vec::new();
         let mut written = Vec::with_capacity(4);
@@ -96,7 +96,7 @@ impl Lifter<'_, '_> {
                 step.target = self.b.row_temp(1);
             }
             if step.lanes != Lanes::None {
-                self.select(&mut selected, step.lanes);
+                self.run_for(&mut selected, step.lanes);
             }
             let mask = self.compute(&step)?;
             if let Some(mask) = mask.filter(|_| makes_mask(step.slot)) {
@@ -107,11 +107,11 @@ impl Lifter<'_, '_> {
         for (step, target) in written.iter().filter(|(step, _)| step.lanes != Lanes::None) {
             let copies = [Some(*target), step.copy].into_iter().flatten().filter(|row| *row != step.target);
             for row in copies {
-                self.select(&mut selected, step.lanes);
+                self.run_for(&mut selected, step.lanes);
                 self.copy(row, step.target.into());
             }
             if let Some(register) = step.indexed {
-                self.select(&mut selected, step.lanes);
+                self.run_for(&mut selected, step.lanes);
                 let rows = self.indexed_rows(register)?;
                 let index = self.index_row(&step.slot.inst)?;
                 let sources = [step.target.into(), index.into()];
@@ -121,11 +121,11 @@ impl Lifter<'_, '_> {
         for slot in slots.iter().filter(|slot| slot.inst.op() == Op::MovaInt) {
             let lanes = lanes_of(clause, slot)?;
             if lanes != Lanes::None {
-                self.select(&mut selected, lanes);
+                self.run_for(&mut selected, lanes);
                 self.move_to_index(slot)?;
             }
         }
-        self.select(&mut selected, Lanes::All);
+        self.run_for(&mut selected, Lanes::All);
         let mut is_pending = clause.state.is_pending;
         for (slot, lanes, mask) in masks {
             self.update_masks(clause, slot, lanes, mask, &mut is_pending)?;
@@ -184,7 +184,7 @@ impl Lifter<'_, '_> {
     }
 
     /// Runs operations for these lanes from now on.
-    fn select(&mut self, selected: &mut Selected, lanes: Lanes) {
+    fn run_for(&mut self, selected: &mut Selected, lanes: Lanes) {
         if selected.lanes == lanes {
             return;
         }

@@ -1,92 +1,149 @@
-//! The meaning of the operations of ALU slots (HD 6900 ISA 8.2).
+//! The operation of a slot: its family computes the result, and output modifiers finish it.
 
-use wavemill_ir::{
-    Attrs, CmpPred, FloatOp, FloatType, IntOp, IntType, Op as IrOp, Operand, Row as IrRow, SrcMods, Uni,
-};
-use wavemill_isa::cayman::{FieldId as F, Op};
+use wavemill_ir::{Attrs, FloatOp, FloatType, IntOp, Op as IrOp, Operand, Row as IrRow, SrcMods, Uni};
+use wavemill_isa::cayman::{FieldId as F, Inst, Op};
 
-use super::Slot;
+use super::{Slot, compare, convert, float, integer, transcendental};
 use crate::cayman::lifter::{Lifter, Refused, UNSUPPORTED};
 
-const F32: FloatType = FloatType::F32;
-const SIGN: u64 = 0x8000_0000;
-const ONE: u64 = 0x3f80_0000;
+pub(super) const F32: FloatType = FloatType::F32;
+pub(super) const SIGN: u64 = 0x8000_0000;
+pub(super) const ONE: u64 = 0x3f80_0000;
+/// The largest number.
+pub(super) const MAX: u64 = 0x7f7f_ffff;
+/// Sources without modifiers.
+pub(super) const PLAIN: [SrcMods; 3] = [SrcMods { abs: false, neg: false, ..NO_MODIFIERS }; 3];
+const NO_MODIFIERS: SrcMods = SrcMods {
+    abs: false,
+    neg: false,
+    neg_hi: false,
+    sext: false,
+    sel: wavemill_ir::SubDword::Dword,
+    hi_sel: false,
+};
 /// Factors of OMOD: 1, 2, 4, and 1/2 (HD 6900 ISA 9.2).
-const FACTORS: [u64; 4] = [ONE, 0x4000_0000, 0x4080_0000, 0x3f00_0000];
+const FACTORS: [f32; 4] = [1.0, 2.0, 4.0, 0.5];
 
-/// The comparison of an instruction that computes a predicate of integers.
-fn predicate(op: Op) -> Option<IrOp> {
-    let (relation, ty) = match op {
-        Op::PredSeteInt => (CmpPred::Eq, IntType::I32),
-        Op::PredSetgtInt => (CmpPred::Gt, IntType::I32),
-        Op::PredSetgeInt => (CmpPred::Ge, IntType::I32),
-        Op::PredSetneInt => (CmpPred::Lg, IntType::I32),
-        Op::PredSetgtUint => (CmpPred::Gt, IntType::U32),
-        Op::PredSetgeUint => (CmpPred::Ge, IntType::U32),
-        _ => return None,
-    };
-    Some(IrOp::IntSelect(relation, ty))
+/// The output modifiers of a slot: OMOD scales the rounded result, then CLAMP brings it into \[0, 1\]
+/// (HD 6900 ISA 4.9.1).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Output {
+    pub(super) factor: f32,
+    pub(super) clamp: bool,
+}
+
+impl Output {
+    pub(super) fn of(inst: &Inst) -> Output {
+        Output { factor: FACTORS[inst.get(F::Omod) as usize & 3], clamp: inst.bit(F::Clamp) }
+    }
+
+    /// Whether the result stays as it is.
+    pub(super) fn is_plain(self) -> bool {
+        self.factor == 1.0 && !self.clamp
+    }
+
+    /// The same, of an instruction that scales its result itself.
+    pub(super) fn times(self, factor: f32) -> Output {
+        Output { factor: self.factor * factor, ..self }
+    }
 }
 
 impl Lifter<'_, '_> {
-    /// Computes the result of a slot. `result` is written after all sources are read.
+    /// Computes the result of a slot that no other slot takes part in. `result` is written after all
+    /// sources are read.
     ///
     /// Gives the mask that the instruction makes: the lanes in which a predicate holds, or that it
-    /// kills.
-    pub(in crate::cayman) fn operation(&mut self, slot: &Slot, result: IrRow) -> Result<Option<Uni>, Refused> {
-        let inst = &slot.inst;
-        if let Some(relation) = predicate(inst.op()) {
-            let mask = self.b.uni_temp(2);
-            let [first, second, _] = slot.sources;
-            let sources = [first, second, Operand::Const(0), Operand::Const(ONE)];
-            self.b.push(relation, [result.into(), mask.into()], sources, Attrs::default());
-            return Ok(Some(mask));
+    /// kills. It has one if it updates the predicate or the active lanes, or kills.
+    pub(in crate::cayman) fn operation(
+        &mut self,
+        slot: &Slot,
+        result: IrRow,
+    ) -> Result<Option<Uni>, Refused> {
+        let op = slot.inst.op();
+        if let Some(comparison) = compare::of(op) {
+            return Ok(self.comparison(slot, comparison, result));
         }
-        let factor = FACTORS[inst.get(F::Omod) as usize & 3];
-        let clamp = inst.bit(F::Clamp);
-        let last = Attrs { clamp, fp: self.fp, ..Attrs::default() };
-        // The output modifier scales the rounded result.
-        let plain = Attrs { clamp: clamp && factor == ONE, ..last };
-        let attrs = Attrs { src: slot.modifiers, ..plain };
-        let [first, second, third] = slot.sources;
-        match inst.op() {
-            Op::Mov if factor == ONE && !clamp => self.copy_bits(slot, result),
-            Op::Mov => {
-                let scale = Attrs { src: slot.modifiers, ..last };
-                self.push(IrOp::Float(FloatOp::Mul, F32), result, &[first, Operand::Const(factor)], scale);
-                return Ok(None);
-            }
-            Op::Add => self.push(IrOp::Float(FloatOp::Add, F32), result, &[first, second], attrs),
-            Op::AddInt => self.push(IrOp::Int(IntOp::Add), result, &[first, second], Attrs::default()),
-            Op::MuladdIeee => {
-                // "Gives same results as ADD after MUL_IEEE" (HD 6900 ISA 8.2).
-                let product = self.b.row_temp(1);
-                let [a, b, c] = slot.modifiers;
-                let multiply = Attrs { src: [a, b, SrcMods::default()], fp: self.fp, ..Attrs::default() };
-                self.push(IrOp::Float(FloatOp::Mul, F32), product, &[first, second], multiply);
-                let add = Attrs { src: [SrcMods::default(), c, SrcMods::default()], ..plain };
-                self.push(IrOp::Float(FloatOp::Add, F32), result, &[product.into(), third], add);
-            }
-            _ => return Err(UNSUPPORTED),
-        }
-        if factor != ONE {
-            // The IR's own output modifier depends on the mode of denormals, as the one of GCN
-            // does.
-            let sources = [result.into(), Operand::Const(factor)];
-            self.push(IrOp::Float(FloatOp::Mul, F32), result, &sources, last);
+        if let Some(operation) = integer::of(op) {
+            self.push(IrOp::Int(operation), result, &slot.sources, Attrs::default());
+        } else if let Some(operation) = float::of(op) {
+            let output = Output::of(&slot.inst);
+            self.float(IrOp::Float(operation, F32), result, &slot.sources, slot.modifiers, output);
+        } else if let Some(operation) = convert::of(op) {
+            let output = Output::of(&slot.inst);
+            self.float(IrOp::Cvt(operation), result, &slot.sources, slot.modifiers, output);
+        } else if transcendental::of(op).is_some() {
+            self.transcendental(slot, result)?;
+        } else if op == Op::Nop {
+            // The manual leaves PV undefined: it keeps its value.
+        } else if !(self.integer_sequence(slot, result)
+            || self.float_sequence(slot, result)
+            || self.convert_sequence(slot, result))
+        {
+            return self.predicate_counter(slot, result).ok_or(UNSUPPORTED);
         }
         Ok(None)
     }
 
-    /// A copy, with the sign that the modifiers select.
-    fn copy_bits(&mut self, slot: &Slot, result: IrRow) {
-        let (source, modifiers) = (slot.sources[0], slot.modifiers[0]);
-        let (op, bits) = match (modifiers.abs, modifiers.neg) {
-            (false, false) => return self.copy(result, source),
-            (true, false) => (IntOp::And, SIGN - 1),
-            (false, true) => (IntOp::Xor, SIGN),
-            (true, true) => (IntOp::Or, SIGN),
-        };
-        self.push(IrOp::Int(op), result, &[source, Operand::Const(bits)], Attrs::default());
+    /// Appends an operation with an f32 result, and its output modifiers.
+    pub(super) fn float(
+        &mut self,
+        op: IrOp,
+        result: IrRow,
+        sources: &[Operand],
+        src: [SrcMods; 3],
+        output: Output,
+    ) {
+        let clamps =
+            output.factor == 1.0 && matches!(op, IrOp::Float(..) | IrOp::FloatSelect(..) | IrOp::Cvt(_));
+        let attrs = Attrs { src, clamp: output.clamp && clamps, fp: self.fp, ..Attrs::default() };
+        self.push(op, result, sources, attrs);
+        if !output.is_plain() && !clamps {
+            self.scale(result, result.into(), SrcMods::default(), output);
+        }
     }
+
+    /// `result` = the source times the factor, clamped if the slot says so. The IR's own output
+    /// modifier depends on the mode of denormals, as the one of GCN does.
+    pub(super) fn scale(&mut self, result: IrRow, source: Operand, modifiers: SrcMods, output: Output) {
+        let sources = [source, constant(output.factor)];
+        let src = [modifiers, SrcMods::default(), SrcMods::default()];
+        let attrs = Attrs { src, clamp: output.clamp, fp: self.fp, ..Attrs::default() };
+        self.push(IrOp::Float(FloatOp::Mul, F32), result, &sources, attrs);
+    }
+
+    /// A source with its modifiers applied, without any other change of its bits.
+    pub(super) fn modified(&mut self, slot: &Slot, index: usize) -> Operand {
+        let (source, modifiers) = (slot.sources[index], slot.modifiers[index]);
+        let Some((op, bits)) = sign_change(modifiers) else { return source };
+        let row = self.b.row_temp(1);
+        self.push(IrOp::Int(op), row, &[source, Operand::Const(bits)], Attrs::default());
+        row.into()
+    }
+
+    /// MOV without output modifiers: a copy, with the sign that the modifiers select.
+    pub(super) fn copy_bits(&mut self, slot: &Slot, result: IrRow) {
+        let source = slot.sources[0];
+        match sign_change(slot.modifiers[0]) {
+            None => self.copy(result, source),
+            Some((op, bits)) => {
+                self.push(IrOp::Int(op), result, &[source, Operand::Const(bits)], Attrs::default());
+            }
+        }
+    }
+}
+
+/// The operation with a constant that changes the sign of an f32 as modifiers say; `None` if it
+/// stays.
+pub(super) fn sign_change(modifiers: SrcMods) -> Option<(IntOp, u64)> {
+    match (modifiers.abs, modifiers.neg) {
+        (false, false) => None,
+        (true, false) => Some((IntOp::And, SIGN - 1)),
+        (false, true) => Some((IntOp::Xor, SIGN)),
+        (true, true) => Some((IntOp::Or, SIGN)),
+    }
+}
+
+/// An f32.
+pub(super) fn constant(value: f32) -> Operand {
+    Operand::Const(value.to_bits().into())
 }
