@@ -18,8 +18,66 @@ pub const TARGETS: u16 = 16;
 
 const FIRST_BUFFER: u16 = 2 * BANKS;
 const FIRST_TARGET: u16 = FIRST_BUFFER + 4 * BUFFERS;
+/// The end of the cells of resources.
+const END_OF_RESOURCES: u16 = FIRST_TARGET + 2 * TARGETS;
+
+/// The first cell of control flow. All of them are 0 when a wave starts, except for those that its
+/// launch sets: invalid lanes, boolean constants, and the numbers of the wave.
+const FIRST_CONTROL: u16 = 176;
+/// Lanes that are not valid: those that the launch leaves out, and those that are killed.
+pub const INVALID: Uni = Uni(FIRST_CONTROL);
+/// Lanes that were active when the innermost loop began.
+pub(super) const ENTERED: Uni = INVALID.plus(2);
+/// Lanes that have broken out of the innermost loop.
+pub(super) const BROKEN: Uni = INVALID.plus(4);
+/// Lanes that have continued: they wait for the end of the innermost loop.
+pub(super) const CONTINUED: Uni = INVALID.plus(6);
+/// Of the innermost loop: bits 31:24 are the depth of the stack in it, bits 7:0 the step of its index.
+pub(super) const LOOP: Uni = INVALID.plus(8);
+/// Iterations that are left to a loop with a count.
+pub(super) const LOOP_COUNT: Uni = INVALID.plus(9);
+/// Active lanes outside of a clause that runs for more or fewer of them.
+pub(super) const OUTSIDE: Uni = INVALID.plus(10);
+/// Lanes that are active after the clause, if the clause changes that.
+pub(super) const PENDING: Uni = INVALID.plus(12);
+/// The predicate, in the lanes for which the clause runs.
+pub(super) const PREDICATE: Uni = INVALID.plus(14);
+/// The loop index, aL.
+pub(super) const LOOP_INDEX: Uni = INVALID.plus(16);
+/// CALL_COUNT of all calls that have not returned.
+pub(super) const CALL_DEPTH: Uni = INVALID.plus(17);
+/// CF_IDX0 and CF_IDX1.
+pub(super) const CONTROL_INDEX: [Uni; 2] = [INVALID.plus(18), INVALID.plus(19)];
+/// CLAUSE_GLOBAL.
+pub(super) const CLAUSE_GLOBAL: Uni = INVALID.plus(20);
+/// The 32 boolean constants: a bit for each.
+pub const BOOLEANS: Uni = INVALID.plus(21);
+/// HW_WAVE_ID: a number for the wave among those that run.
+pub const WAVE: Uni = INVALID.plus(22);
+/// HW_THREADGRP_ID: a number for the workgroup among those that run.
+pub const GROUP: Uni = INVALID.plus(23);
+/// WAVE_ID_IN_GRP: the number of the wave in its workgroup.
+pub const WAVE_IN_GROUP: Uni = INVALID.plus(24);
+/// NUM_THREADGRP_WAVES: the waves of the workgroup.
+pub const WAVES_OF_GROUP: Uni = INVALID.plus(25);
+/// The first of the cells with subentries of the stack.
+const FIRST_STACK: u16 = FIRST_CONTROL + 26;
+/// Subentries of the stack that are cells. The others are lanes of rows.
+pub(super) const STACK_CELLS: u8 = ((Uni::ACTIVE.0 - FIRST_STACK) / 2) as u8;
 /// Number of cells that belong to registers, without the IR's own cells.
-pub const CELLS: u16 = FIRST_TARGET + 2 * TARGETS;
+pub const CELLS: u16 = Uni::ACTIVE.0;
+
+/// Two cells with a subentry of the stack, of the first [`STACK_CELLS`].
+pub(super) const fn stack_cells(subentry: u8) -> Uni {
+    Uni(FIRST_STACK + 2 * subentry as u16)
+}
+
+/// Row and first of two lanes with a subentry of the stack, of those after the first
+/// [`STACK_CELLS`].
+pub(super) const fn stack_lanes(subentry: u8) -> (Row, u32) {
+    let number = subentry.saturating_sub(STACK_CELLS) as u16;
+    (Row::second(FIRST_STACK_ROW + number / 32), 2 * (number as u32 % 32))
+}
 
 /// Address of a constant bank: the first of two cells.
 #[must_use]
@@ -58,11 +116,20 @@ pub const fn previous_vector(channel: u16) -> Row {
     Row::second(channel % 4)
 }
 
+/// The index register, AR.X.
+pub(super) const INDEX: Row = Row::second(4);
+
 /// The most entries of a queue of LDS.
 pub const QUEUE: u16 = 16;
 const FIRST_QUEUE: u16 = 16;
-/// Rows of the second bank: the results of the last group, the index register, and the queues of LDS.
-pub const SECOND_ROWS: u16 = FIRST_QUEUE + 2 * QUEUE;
+const END_OF_QUEUES: u16 = FIRST_QUEUE + 2 * QUEUE;
+/// Loop constants: lane n is constant n. Bits 11:0 are the number of iterations, 23:12 the first
+/// index, 31:24 the step.
+pub const LOOP_CONSTANTS: Row = Row::second(END_OF_QUEUES);
+const FIRST_STACK_ROW: u16 = END_OF_QUEUES + 1;
+/// Rows of the second bank: the results of the last group, the index register, the queues of LDS,
+/// loop constants, and the stack.
+pub const SECOND_ROWS: u16 = FIRST_STACK_ROW + (256 - STACK_CELLS as u16).div_ceil(32);
 
 /// An entry of queue A (0) or B (1) of LDS. Entries are used in turn.
 #[must_use]
@@ -73,6 +140,29 @@ pub const fn queue(queue: u16, entry: u16) -> Row {
 /// The names of registers as in assembly text, and words for registers that texts do not name.
 #[derive(Clone, Copy, Debug)]
 pub struct RegisterNames;
+
+/// Names of the cells of control flow, in order, and whether a name stands for two cells.
+const CONTROL_NAMES: [(Uni, &str, bool); 19] = [
+    (INVALID, "invalid", true),
+    (ENTERED, "entered", true),
+    (BROKEN, "broken", true),
+    (CONTINUED, "continued", true),
+    (LOOP, "loop", false),
+    (LOOP_COUNT, "loop_count", false),
+    (OUTSIDE, "outside", true),
+    (PENDING, "pending", true),
+    (PREDICATE, "predicate", true),
+    (LOOP_INDEX, "aL", false),
+    (CALL_DEPTH, "call_depth", false),
+    (CONTROL_INDEX[0], "CF_IDX0", false),
+    (CONTROL_INDEX[1], "CF_IDX1", false),
+    (CLAUSE_GLOBAL, "CLAUSE_GLOBAL", false),
+    (BOOLEANS, "booleans", false),
+    (WAVE, "HW_WAVE_ID", false),
+    (GROUP, "HW_THREADGRP_ID", false),
+    (WAVE_IN_GROUP, "WAVE_ID_IN_GRP", false),
+    (WAVES_OF_GROUP, "NUM_THREADGRP_WAVES", false),
+];
 
 const CHANNELS: [char; 4] = ['X', 'Y', 'Z', 'W'];
 
@@ -86,8 +176,13 @@ impl Names for RegisterNames {
                 let part = ["lo", "hi", "stride", "unused"][usize::from(part)];
                 format!("buffer{buffer}_{part}")
             }
-            n if n < CELLS => format!("rat{}_{}", (n - FIRST_TARGET) / 2, half(n)),
-            _ => return None,
+            n if n < END_OF_RESOURCES => format!("rat{}_{}", (n - FIRST_TARGET) / 2, half(n)),
+            n if n < FIRST_CONTROL || n >= CELLS => return None,
+            n if n >= FIRST_STACK => format!("stack{}_{}", (n - FIRST_STACK) / 2, half(n)),
+            n => match CONTROL_NAMES.iter().rfind(|(first, ..)| first.0 <= n)? {
+                (_, name, true) => format!("{name}_{}", half(n)),
+                (_, name, false) => (*name).to_owned(),
+            },
         })
     }
 
@@ -97,10 +192,12 @@ impl Names for RegisterNames {
             (0, n) => format!("T{}.{}", n / 4, letter(n)),
             (_, n @ 0..4) => format!("PV.{}", letter(n)),
             (_, 4) => "AR.X".to_owned(),
-            (_, n @ FIRST_QUEUE..SECOND_ROWS) => {
+            (_, n @ FIRST_QUEUE..END_OF_QUEUES) => {
                 let n = n - FIRST_QUEUE;
                 format!("OQ{}[{}]", if n < QUEUE { 'A' } else { 'B' }, n % QUEUE)
             }
+            (_, END_OF_QUEUES) => "loop_constants".to_owned(),
+            (_, n) if n < SECOND_ROWS => format!("stack_row{}", n - FIRST_STACK_ROW),
             _ => return None,
         })
     }

@@ -36,7 +36,9 @@ fn faults_have_positions() {
         ("ALU 0, @1\nMOV * T0.X, 1 src0_rel:1\n", clause(0), Unsupported, 5),
         ("ALU 0, @1\nLDS_READ_RET * OQAP, T0.X dst_chan:1\n", clause(0), Illegal, 5),
         ("ALU 0, @1\nADD_INT_SAT * T0.X, 1, 1\n", clause(0), Unsupported, 5),
-        ("ALU 0, @1\nMOV * T0.X, 1 Pred_sel_one\n", clause(0), Unsupported, 5),
+        // The reserved code of PRED_SEL, and an update of the predicate without a comparison.
+        ("ALU 0, @1\nMOV * T0.X, 1 pred_sel:1\n", clause(0), Unsupported, 5),
+        ("ALU 0, @1\nMOV * T0.X, 1 update_pred:1\n", clause(0), Unsupported, 5),
         // A vertex index, and a format that needs a conversion.
         ("TEX 0 @2\n.p2align 4\nVTX_READ_32 T0.X, T0.X, 0, #1 fetch_type:0\n", clause(0), Unsupported, 5),
         ("TEX 0 @2\n.p2align 4\nVTX_READ T0.X, T0.X, 0, #1 data_format:16\n", clause(0), Unsupported, 5),

@@ -22,6 +22,9 @@ pub(crate) const MODE: u32 = 0xc;
 /// Registers of the wave.
 pub(crate) const GPRS: u16 = 16;
 
+/// The program, with a stack of 16 entries.
+pub(crate) const FAMILY: Cayman = Cayman { program: CODE, gprs: GPRS, stack: 16 };
+
 /// The machine code of a source.
 pub(crate) fn code(source: &str) -> Vec<u8> {
     let options = Options { target: Some("cayman".parse().expect("a target")), ..Options::default() };
@@ -41,7 +44,7 @@ pub(crate) fn lift(code: &[u8], position: u64, context: u32, single: bool) -> Bl
         into[..count].copy_from_slice(&rest[..count]);
         count
     };
-    let family = Cayman { program: CODE };
+    let family = FAMILY;
     let block = match single {
         true => family.instruction(position, context, &mut fetch),
         false => family.block(position, context, &mut fetch),
@@ -103,7 +106,7 @@ impl BlockSource for Program<'_> {
     }
 
     fn context_key(&self) -> u32 {
-        Cayman { program: CODE }.context_key()
+        FAMILY.context_key()
     }
 }
 
