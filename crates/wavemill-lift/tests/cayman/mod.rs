@@ -1,8 +1,12 @@
 //! Cayman: programs are assembled, lifted and run. Expected values follow from the manual by hand.
 
 mod clauses;
+mod control;
 mod faults;
 mod groups;
 mod machine;
 mod memory;
+mod program;
 mod random_words;
+mod reference;
+mod slots;
