@@ -6,6 +6,7 @@ use std::sync::Arc;
 use wavemill_asm::{Options, assemble};
 use wavemill_interpreter::{Interpreter, Tier};
 use wavemill_ir::{Block, FaultKind, Uni, verify};
+use wavemill_isa::cayman::{FieldId, Inst, Op};
 use wavemill_lift::Lift;
 use wavemill_lift::cayman::{Cayman, registers};
 use wavemill_machine::{
@@ -90,6 +91,8 @@ impl Outcome {
 }
 
 /// A word whose fault shows the registers: `HALT` has no row.
+const HALT: u64 = 0x87c0_0000_0000_0000;
+/// The same as text.
 pub(crate) const STOP: &str = ".quad 0x87c0000000000000\n";
 
 struct Program<'a> {
@@ -211,4 +214,12 @@ pub(crate) fn set_active(registers: &mut Registers, lanes: u64) {
 /// A program of one ALU clause with these lines, `words` words in all, which then stops.
 pub(crate) fn clause(words: usize, windows: &str, lines: &str) -> String {
     format!("ALU {}, @clause{windows}\n{STOP}clause:\n{lines}\n", words - 1)
+}
+
+/// Machine code of one ALU clause of these words, which then stops.
+pub(crate) fn clause_code(words: &[u64]) -> Vec<u8> {
+    let count = words.len() as u32 - 1;
+    let call = Inst::new(Op::Alu).with(FieldId::Addr, 2).and_then(|call| call.with(FieldId::Count, count));
+    let call = call.expect("a clause of at most 128 words").word() as u64;
+    [call, HALT].iter().chain(words).flat_map(|word| word.to_le_bytes()).collect()
 }

@@ -6,6 +6,7 @@ mod faults;
 mod groups;
 mod machine;
 mod memory;
+mod operations;
 mod program;
 mod random_words;
 mod reference;
