@@ -468,12 +468,12 @@ fn stacks_have_limits() {
     let call = program.flow(Op::Call, 0);
     program.change(call, |flow| flow.to = 0);
     assert_eq!(fault(&program), (0, room, FaultKind::StackOverflow));
-    // Two subentries are for the current masks.
+    // A subentry is for the current masks.
     let mut program = Program::default();
     program.flow(Op::Push, 0);
     let back = program.flow(Op::JumpAny, 0);
     program.change(back, |flow| flow.to = 0);
-    assert_eq!(fault(&program), (0, room - 2, FaultKind::StackOverflow));
+    assert_eq!(fault(&program), (0, room - 1, FaultKind::StackOverflow));
     let mut program = Program::default();
     program.flow(Op::LoopStartDx10, 0);
     let back = program.flow(Op::JumpAny, 0);

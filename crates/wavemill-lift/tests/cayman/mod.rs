@@ -1,6 +1,7 @@
 //! Cayman: programs are assembled, lifted and run. Expected values follow from the manual by hand.
 
 mod clauses;
+mod compiled;
 mod control;
 mod faults;
 mod groups;
