@@ -1,17 +1,15 @@
-//! Control flow words, and those that write memory (HD 6900 ISA 8.1).
+//! Control flow words (HD 6900 ISA 8.1).
 
-use wavemill_ir::{
-    Attrs, Cond, IntOp, LaneOp, MemType, Op as IrOp, Operand, ScalarOp as S, Space, Terminator, Uni, Width,
-};
-use wavemill_isa::cayman::{FieldId as F, Inst, Op};
+use wavemill_ir::{Attrs, Cond, LaneOp, Op as IrOp, Operand, ScalarOp as S, Terminator, Uni, Width};
+use wavemill_isa::cayman::{FieldId as F, Format, Inst, Op};
 
+use super::Position;
 use super::lifter::{ILLEGAL, Lifter, Refused, Then, UNSUPPORTED, all_zero};
 use super::masks::ACTIVE;
 use super::registers::{
     BROKEN, CALL_DEPTH, CONTINUED, ENTERED, INVALID, LOOP, LOOP_CONSTANTS, LOOP_COUNT, LOOP_INDEX,
 };
 use super::stack::Frame;
-use super::{Position, registers};
 
 /// First bit of the depth of the stack in the upper dword of a position.
 const DEPTH: u64 = 24;
@@ -63,8 +61,9 @@ impl Lifter<'_, '_> {
             Op::CfNop | Op::WaitAck | Op::SetPriority | Op::LdsDealloc => Ok(Then::Next(behind)),
             // It ends the wave whatever its condition (HD 6900 ISA 3.1).
             Op::CfEnd => Ok(Then::End(Terminator::End)),
-            Op::MemRatCachelessStoreDword => {
-                self.store_dwords(inst)?;
+            _ if inst.format() == Format::Rat => {
+                all_zero(inst, &[F::ValidPixelMode])?;
+                self.target_access(inst)?;
                 Ok(Then::Next(behind))
             }
             Op::Push | Op::PushWqm => self.push_lanes(inst, at),
@@ -263,7 +262,12 @@ impl Lifter<'_, '_> {
             Loop::Indexed | Loop::Counted => {
                 let constant = self.b.uni_temp(1);
                 let number = Operand::Const(inst.get(F::CfConst).into());
-                self.push(IrOp::Lane(LaneOp::ReadLane), constant, &[LOOP_CONSTANTS.into(), number], Attrs::default());
+                self.push(
+                    IrOp::Lane(LaneOp::ReadLane),
+                    constant,
+                    &[LOOP_CONSTANTS.into(), number],
+                    Attrs::default(),
+                );
                 Some(constant)
             }
         };
@@ -409,38 +413,5 @@ impl Lifter<'_, '_> {
         let rest = Operand::Const(0xffff_ffff & !(0xff << SAVED_CALLS));
         self.scalar32(S::And, to.plus(1), &[saved.plus(1).into(), rest]);
         Ok(Then::End(Terminator::Indirect(to)))
-    }
-
-    /// Stores channels of RW_GPR to the dwords that start at INDEX_GPR.X (HD 6900 ISA 8.1,
-    /// MEM_RAT_CACHELESS).
-    fn store_dwords(&mut self, inst: &Inst) -> Result<(), Refused> {
-        // A burst, a relative register or an element of several dwords.
-        all_zero(inst, &[F::RwRel, F::RatIndexMode, F::ElemSize, F::BurstCount, F::ValidPixelMode])?;
-        // WRITE_IND and WRITE_IND_ACK have an index. Memory is written at once, so nothing waits
-        // for the acknowledgement.
-        if !matches!(inst.get(F::Type), 1 | 3) {
-            return Err(UNSUPPORTED);
-        }
-        // The manual has only 1; LLVM also writes 3 and 15.
-        let dwords = match inst.get(F::CompMask) {
-            1 => 1,
-            3 => 2,
-            15 => 4,
-            _ => return Err(UNSUPPORTED),
-        };
-        let base = registers::random_access_target(inst.get(F::RatId) as u16);
-        let index = registers::gpr(inst.get(F::IndexGpr) as u16, 0);
-        let address = self.address(index.into(), Operand::Const(4), base.into());
-        let data = registers::gpr(inst.get(F::RwGpr) as u16, 0);
-        let store = IrOp::Store(Space::Global, MemType::Dwords(dwords));
-        self.push(store, Operand::None, &[address, Operand::None, data.into()], Attrs::default());
-        Ok(())
-    }
-
-    /// `base + index * stride`, with 64 bits.
-    pub(super) fn address(&mut self, index: Operand, stride: Operand, base: Operand) -> Operand {
-        let address = self.b.row_temp(2);
-        self.push(IrOp::Int(IntOp::MadU64U32), address, &[index, stride, base], Attrs::default());
-        address.into()
     }
 }

@@ -154,8 +154,7 @@ impl Lifter<'_, '_> {
             let previous = registers::previous_vector(channel as u16);
             let is_relative = inst.bit(F::DstRel) && inst.field(F::WriteMask) != Some(0);
             let register = written_register(self.family, inst).filter(|_| !is_relative);
-            let indexed =
-                is_relative.then(|| registers::gpr(inst.get(F::DstGpr) as u16, channel as u16));
+            let indexed = is_relative.then(|| registers::gpr(inst.get(F::DstGpr) as u16, channel as u16));
             if let Some(register) = indexed {
                 self.indexed_rows(register)?;
             }

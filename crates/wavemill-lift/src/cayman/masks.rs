@@ -41,7 +41,13 @@ impl Lifter<'_, '_> {
                 let flag = self.b.uni_temp(1);
                 let number = Operand::Const(control.get(F::CfConst).into());
                 let test = if cond == COND_BOOL { S::BitTest1 } else { S::BitTest0 };
-                self.b.scalar_with_flag(test, Width::W32, Operand::None, flag.into(), &[BOOLEANS.into(), number]);
+                self.b.scalar_with_flag(
+                    test,
+                    Width::W32,
+                    Operand::None,
+                    flag.into(),
+                    &[BOOLEANS.into(), number],
+                );
                 let passing = self.b.uni_temp(2);
                 self.scalar64(S::Select, passing, &[lanes.into(), Operand::Const(0), flag.into()]);
                 passing

@@ -14,6 +14,7 @@ mod lifter;
 mod masks;
 mod position;
 mod queue;
+mod rat;
 pub mod registers;
 mod source;
 mod stack;

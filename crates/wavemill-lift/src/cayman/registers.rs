@@ -1,9 +1,9 @@
 //! Maps the registers of a wave to cells and rows of the IR, and names them for texts.
 //!
 //! The manual has no layout of resources. Until there is a launch contract, cells hold the
-//! resources, and the code that starts a wave sets them. A constant bank and a random access target
-//! is the guest address of its first byte; a buffer is that address and the bytes from one element
-//! to the next.
+//! resources, and the code that starts a wave sets them. A constant bank is the guest address of its
+//! first byte; a buffer or a random access target is that address, a number of bytes and a format, with
+//! the bytes from one element to the next.
 
 use wavemill_ir::{Names, Row, Uni};
 
@@ -14,16 +14,19 @@ pub const BANKS: u16 = 16;
 /// Buffers that fetches can name, of the 160 that the chip has.
 pub const BUFFERS: u16 = 16;
 /// Random access targets.
-pub const TARGETS: u16 = 16;
+pub const TARGETS: u16 = 12;
 
 const FIRST_BUFFER: u16 = 2 * BANKS;
 const FIRST_TARGET: u16 = FIRST_BUFFER + 4 * BUFFERS;
-/// The end of the cells of resources.
-const END_OF_RESOURCES: u16 = FIRST_TARGET + 2 * TARGETS;
+const FIRST_STRIDE: u16 = FIRST_TARGET + 4 * TARGETS;
+const FIRST_UNIT: u16 = FIRST_STRIDE + BUFFERS;
+/// The buffer for old values of random access targets: four cells as of [`buffer`]. It may have no
+/// bytes.
+pub const RETURN_BUFFER: Uni = Uni(FIRST_UNIT + TARGETS);
 
 /// The first cell of control flow. All of them are 0 when a wave starts, except for those that its
 /// launch sets: invalid lanes, boolean constants, and the numbers of the wave.
-const FIRST_CONTROL: u16 = 176;
+const FIRST_CONTROL: u16 = RETURN_BUFFER.0 + 4;
 /// Lanes that are not valid: those that the launch leaves out, and those that are killed.
 pub const INVALID: Uni = Uni(FIRST_CONTROL);
 /// Lanes that were active when the innermost loop began.
@@ -85,23 +88,40 @@ pub const fn bank(number: u16) -> Uni {
     Uni(2 * (number % BANKS))
 }
 
-/// Address of a buffer: the first of two cells.
+/// A buffer: the first of four cells. Two have its address, the third its number of bytes. The fourth
+/// has the format for fetches that take it from there, as dword 3 of a buffer resource of Vega (Vega
+/// ISA 8.1.8): selects, number format, data format.
 #[must_use]
 pub const fn buffer(number: u16) -> Uni {
     Uni(FIRST_BUFFER + 4 * (number % BUFFERS))
+}
+
+/// The number of bytes of a buffer or of a random access target, which [`buffer`] or
+/// [`random_access_target`] names.
+#[must_use]
+pub const fn bytes_of(resource: Uni) -> Uni {
+    resource.plus(2)
 }
 
 /// Bytes from one element of a buffer to the next. LLVM's kernels use addresses as indices, so this
 /// is 1 for them.
 #[must_use]
 pub const fn stride(number: u16) -> Uni {
-    buffer(number).plus(2)
+    Uni(FIRST_STRIDE + number % BUFFERS)
 }
 
-/// Address of a random access target: the first of two cells.
+/// A random access target: the first of four cells, as of [`buffer`]. The fourth has the format of
+/// STORE_TYPED.
 #[must_use]
 pub const fn random_access_target(number: u16) -> Uni {
-    Uni(FIRST_TARGET + 2 * (number % TARGETS))
+    Uni(FIRST_TARGET + 4 * (number % TARGETS))
+}
+
+/// Bytes from one index of a random access target to the next, for atomic operations and
+/// STORE_TYPED. LLVM's kernels use addresses as indices, so this is 1 for them.
+#[must_use]
+pub const fn target_unit(number: u16) -> Uni {
+    Uni(FIRST_UNIT + number % TARGETS)
 }
 
 /// A channel of a register.
@@ -164,6 +184,9 @@ const CONTROL_NAMES: [(Uni, &str, bool); 19] = [
     (WAVES_OF_GROUP, "NUM_THREADGRP_WAVES", false),
 ];
 
+/// The cells of a resource.
+const RESOURCE_NAMES: [&str; 4] = ["lo", "hi", "bytes", "format"];
+
 const CHANNELS: [char; 4] = ['X', 'Y', 'Z', 'W'];
 
 impl Names for RegisterNames {
@@ -173,11 +196,18 @@ impl Names for RegisterNames {
             n if n < FIRST_BUFFER => format!("cb{}_{}", n / 2, half(n)),
             n if n < FIRST_TARGET => {
                 let (buffer, part) = ((n - FIRST_BUFFER) / 4, (n - FIRST_BUFFER) % 4);
-                let part = ["lo", "hi", "stride", "unused"][usize::from(part)];
-                format!("buffer{buffer}_{part}")
+                format!("buffer{buffer}_{}", RESOURCE_NAMES[usize::from(part)])
             }
-            n if n < END_OF_RESOURCES => format!("rat{}_{}", (n - FIRST_TARGET) / 2, half(n)),
-            n if n < FIRST_CONTROL || n >= CELLS => return None,
+            n if n < FIRST_STRIDE => {
+                let (target, part) = ((n - FIRST_TARGET) / 4, (n - FIRST_TARGET) % 4);
+                format!("rat{target}_{}", RESOURCE_NAMES[usize::from(part)])
+            }
+            n if n < FIRST_UNIT => format!("buffer{}_stride", n - FIRST_STRIDE),
+            n if n < RETURN_BUFFER.0 => format!("rat{}_unit", n - FIRST_UNIT),
+            n if n < FIRST_CONTROL => {
+                format!("return_{}", RESOURCE_NAMES[usize::from(n - RETURN_BUFFER.0)])
+            }
+            n if n >= CELLS => return None,
             n if n >= FIRST_STACK => format!("stack{}_{}", (n - FIRST_STACK) / 2, half(n)),
             n => match CONTROL_NAMES.iter().rfind(|(first, ..)| first.0 <= n)? {
                 (_, name, true) => format!("{name}_{}", half(n)),

@@ -85,9 +85,11 @@ impl Lifter<'_, '_> {
             Source::Literal(channel) => {
                 Operand::Const(clause.group.literals[usize::from(channel & 3)].into())
             }
-            Source::Queue(0, _) if queues.popped < queues.pushed => registers::queue(0, queues.popped).into(),
-            Source::Other(select, _) => self.value_of_wave(select)?,
-            Source::Queue(..) => return Err(UNSUPPORTED),
+            Source::Queue(queue, _) => queues.head(queue).ok_or(UNSUPPORTED)?.into(),
+            Source::Other(select, _) => match source.direct_read() {
+                Some(bus) => self.direct_read(&clause.group, bus)?,
+                None => self.value_of_wave(select)?,
+            },
         })
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wavemill_ir::{FaultKind, Terminator, verify};
+use wavemill_ir::{Terminator, verify};
 use wavemill_isa::cayman::{Content, decode_program};
 use wavemill_lift::Lift;
 use wavemill_lift::cayman::{Cayman, Position};
@@ -68,12 +68,6 @@ fn kernels_of_llvm_lift() {
                 Terminator::Branch { taken, next, .. } => open.extend([taken, next]),
                 // A loop is left; the LOOP_END is also reached in order.
                 Terminator::Indirect(_) | Terminator::End => {}
-                // MSKOR, which LLVM uses for bytes, is an atomic operation.
-                Terminator::Fault(FaultKind::Unsupported) => {
-                    let address = (Position::from_number(block.terminator_pc()).control - CODE) as usize;
-                    let high = u32::from_le_bytes(code[address + 4..address + 8].try_into().expect("a word"));
-                    assert_eq!(high >> 22 & 0xff, 86, "{}", block.text(family.names()));
-                }
                 other => panic!("{other:?}\n{}", block.text(family.names())),
             }
         }

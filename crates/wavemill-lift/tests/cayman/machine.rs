@@ -121,6 +121,12 @@ impl WaveInit for Init<'_> {
     }
 
     fn init(&self, _: [u32; 3], _: u32, _: u32, registers: &mut Registers) {
+        // Resources without a bound, unless the test sets one.
+        let buffers = (0..self::registers::BUFFERS).map(self::registers::buffer);
+        let targets = (0..self::registers::TARGETS).map(self::registers::random_access_target);
+        for resource in buffers.chain(targets) {
+            registers.set_uni(self::registers::bytes_of(resource), u32::MAX);
+        }
         (self.set)(registers, self.addresses);
     }
 }

@@ -1,5 +1,4 @@
-//! Doubles, in pairs of slots and in four slots. Denormals are zeros, and results are rounded to
-//! nearest even.
+//! Doubles, in pairs of slots and in four slots, under all modes of doubles.
 
 use wavemill_isa::cayman::{FieldId as F, Inst, Op};
 use wavemill_oracle::SplitMix64;
@@ -41,11 +40,6 @@ pub(super) const TESTED: &[Op] = &[
 
 const SIGN: u64 = 1 << 63;
 const NAN64: u64 = 0xfff8 << 48;
-
-/// The mode of the tables of 8.2.
-fn flushing() -> Env {
-    Env::DEFAULT.flushing()
-}
 
 const DOUBLES: &[u64] = &[
     0,
@@ -96,13 +90,13 @@ impl Modifiers {
         u64::from(high) << 32 | bits & 0xffff_ffff
     }
 
-    fn double_result(&self, bits: u64) -> u64 {
+    fn double_result(&self, bits: u64, env: Env) -> u64 {
         let factor = [1.0f64, 2.0, 4.0, 0.5][self.omod_code()];
         let scaled = match self.omod_code() {
             0 => bits,
-            _ => mul(F64, [bits, factor.to_bits()], flushing()),
+            _ => mul(F64, [bits, factor.to_bits()], env),
         };
-        if self.clamps() { clamp(F64, scaled, flushing()) } else { scaled }
+        if self.clamps() { clamp(F64, scaled, env) } else { scaled }
     }
 }
 
@@ -137,19 +131,20 @@ fn pairs(op: Op, modifiers: &Modifiers) -> Vec<Inst> {
     [pair(0), pair(1)].concat()
 }
 
-fn check(op: Op, reference: fn([u64; 3]) -> u64) {
+fn check(op: Op, reference: fn([u64; 3], Env) -> u64) {
     let mut random = SplitMix64::new(op as u64);
     for _ in 0..48 {
         let (modifiers, inputs) = (Modifiers::random(op, &mut random), inputs(&mut random));
-        // The single mode has no influence.
-        let context = random.below(16) as u32;
+        // The mode of singles has no influence.
+        let context = random.below(256) as u32;
+        let env = environment(context >> 4);
         let outcome = run(&pairs(op, &modifiers), &registers(&inputs), context);
         for pair in 0..2 {
             let [low, high] = [0, 1].map(|n| outcome.gpr(RESULT as usize, 2 * pair + n));
             for lane in 0..64 {
                 let given = [0, 1, 2].map(|n| inputs[n][pair][lane]);
                 let sources = [0, 1, 2].map(|n| modifiers.double(n, given[n]));
-                let want = modifiers.double_result(reference(sources));
+                let want = modifiers.double_result(reference(sources, env), env);
                 let found = u64::from(high[lane]) << 32 | u64::from(low[lane]);
                 assert_eq!(found, want, "{op:?} of {given:x?} with {modifiers:?}: {found:#x}, not {want:#x}");
             }
@@ -157,9 +152,9 @@ fn check(op: Op, reference: fn([u64; 3]) -> u64) {
     }
 }
 
-/// A double with denormals as zeros, for the host's comparisons.
-fn host(bits: u64) -> f64 {
-    f64::from_bits(F64.flushed(bits, false))
+/// A double for the host's comparisons: a denormal is a zero unless the mode keeps it.
+fn host(bits: u64, env: Env) -> f64 {
+    f64::from_bits(F64.flushed(bits, env.keeps_inputs))
 }
 
 fn choose<T>(condition: bool, yes: T, no: T) -> T {
@@ -168,9 +163,9 @@ fn choose<T>(condition: bool, yes: T, no: T) -> T {
 
 #[test]
 fn sums_fractions_and_powers() {
-    check(Op::Add64, |[a, b, _]| add(F64, [a, b], flushing()));
-    check(Op::Fract64, |[a, ..]| fract(F64, a, flushing()));
-    check(Op::Cndne64, |[a, b, c]| choose(host(a) != 0.0, b, c));
+    check(Op::Add64, |[a, b, _], env| add(F64, [a, b], env));
+    check(Op::Fract64, |[a, ..], env| fract(F64, a, env));
+    check(Op::Cndne64, |[a, b, c], env| choose(host(a, env) != 0.0, b, c));
 }
 
 /// The worked examples of the pages.
@@ -203,43 +198,46 @@ fn examples_of_the_manual() {
 
 #[test]
 fn exponents() {
-    check(Op::Ldexp64, |[a, b, _]| {
-        ldexp(F64, a, i64::from((b >> 32) as u32 as i32).clamp(-5000, 5000), flushing())
+    check(Op::Ldexp64, |[a, b, _], env| {
+        ldexp(F64, a, i64::from((b >> 32) as u32 as i32).clamp(-5000, 5000), env)
     });
 }
 
 #[test]
 fn extremes() {
-    check(Op::Max64, |[a, b, _]| extremum(a, b, true));
-    check(Op::Min64, |[a, b, _]| extremum(a, b, false));
+    check(Op::Max64, |[a, b, _], env| extremum(a, b, true, env));
+    check(Op::Min64, |[a, b, _], env| extremum(a, b, false, env));
 }
 
 /// The larger or the smaller one; the second one if one is a NaN.
-fn extremum(a: u64, b: u64, max: bool) -> u64 {
-    let (x, y) = (host(a), host(b));
+fn extremum(a: u64, b: u64, max: bool, env: Env) -> u64 {
+    let (x, y) = (host(a, env), host(b, env));
     match () {
         () if x.is_nan() || y.is_nan() => b,
         () if x == 0.0 && y == 0.0 => choose(max, a & b, a | b) & SIGN,
-        () => F64.flushed(choose(choose(max, x >= y, x < y), a, b), false),
+        () => {
+            let kept = F64.flushed(choose(choose(max, x >= y, x < y), a, b), env.keeps_inputs);
+            F64.flushed(kept, env.keeps_outputs)
+        }
     }
 }
 
 #[test]
 fn comparisons() {
-    check(Op::Sete64, |[a, b, _]| choose(host(a) == host(b), !0, 0));
-    check(Op::Setne64, |[a, b, _]| choose(host(a) != host(b), !0, 0));
-    check(Op::Setgt64, |[a, b, _]| choose(host(a) > host(b), !0, 0));
-    check(Op::Setge64, |[a, b, _]| choose(host(a) >= host(b), !0, 0));
-    check(Op::PredSete64, |[a, b, _]| choose(host(a) == host(b), 0, !0));
-    check(Op::PredSetgt64, |[a, b, _]| choose(host(a) > host(b), 0, !0));
-    check(Op::PredSetge64, |[a, b, _]| choose(host(a) >= host(b), 0, !0));
+    check(Op::Sete64, |[a, b, _], env| choose(host(a, env) == host(b, env), !0, 0));
+    check(Op::Setne64, |[a, b, _], env| choose(host(a, env) != host(b, env), !0, 0));
+    check(Op::Setgt64, |[a, b, _], env| choose(host(a, env) > host(b, env), !0, 0));
+    check(Op::Setge64, |[a, b, _], env| choose(host(a, env) >= host(b, env), !0, 0));
+    check(Op::PredSete64, |[a, b, _], env| choose(host(a, env) == host(b, env), 0, !0));
+    check(Op::PredSetgt64, |[a, b, _], env| choose(host(a, env) > host(b, env), 0, !0));
+    check(Op::PredSetge64, |[a, b, _], env| choose(host(a, env) >= host(b, env), 0, !0));
 }
 
 /// A NaN keeps its bits; a denormal becomes a zero (table 8.2).
 #[test]
 fn conversions_to_doubles() {
     for op in [Op::Flt32ToFlt64, Op::Flt32ToFlt64R700] {
-        check(op, |[a, ..]| {
+        check(op, |[a, ..], _| {
             let single = (a >> 32) as u32;
             let sign = u64::from(single >> 31) << 63;
             match single & 0x7fff_ffff {
@@ -287,15 +285,17 @@ fn products() {
             let (modifiers, inputs) = (Modifiers::random(op, &mut random), inputs(&mut random));
             let slots: Vec<Inst> =
                 (0..4).map(|channel| modifiers.on(reads(op, channel, 0, channel < 3))).collect();
-            let outcome = run(&slots, &registers(&inputs), 0xc);
+            let context = random.below(256) as u32;
+            let env = environment(context >> 4);
+            let outcome = run(&slots, &registers(&inputs), context);
             let found = [0, 1, 2, 3].map(|channel| outcome.gpr(RESULT as usize, channel));
             for lane in 0..64 {
                 let sources = [0, 1, 2].map(|n| modifiers.double(n, inputs[n][0][lane]));
                 let product = match op {
-                    Op::Fma64 => fma(F64, sources, flushing()),
-                    _ => mul(F64, [sources[0], sources[1]], flushing()),
+                    Op::Fma64 => fma(F64, sources, env),
+                    _ => mul(F64, [sources[0], sources[1]], env),
                 };
-                let want = modifiers.double_result(product);
+                let want = modifiers.double_result(product, env);
                 let dwords = [want as u32, (want >> 32) as u32, want as u32, (want >> 32) as u32];
                 assert_eq!(found.map(|lanes| lanes[lane]), dwords, "{op:?} of {sources:x?}, {modifiers:?}");
             }
@@ -314,16 +314,18 @@ fn fractions_with_exponents() {
         if round % 2 == 1 {
             slots[0] = with(slots[0], F::Src0Neg, 1);
         }
+        // Nearest even, denormals flushed.
+        let env = environment(0);
         let outcome = run(&slots, &registers(&inputs), 0xc);
         let found = [0, 1, 2, 3].map(|channel| outcome.gpr(RESULT as usize, channel));
         for lane in 0..64 {
             let bits = inputs[0][0][lane] ^ if round % 2 == 1 { SIGN } else { 0 };
-            let value = host(bits);
+            let value = host(bits, env);
             let (exponent, fraction) = match () {
                 // The page copies NaNs; here they become quiet.
                 () if value.is_nan() => (!0, bits | 1 << 51),
                 () if value.is_infinite() => (!0, NAN64),
-                () => (frexp_exp(F64, bits, flushing()) as u32, frexp_mant(F64, bits, flushing())),
+                () => (frexp_exp(F64, bits, env) as u32, frexp_mant(F64, bits, env)),
             };
             let want = [0, exponent, fraction as u32, (fraction >> 32) as u32];
             assert_eq!(found.map(|lanes| lanes[lane]), want, "{bits:#x}");
@@ -334,13 +336,15 @@ fn fractions_with_exponents() {
 /// Three or four slots, each with both dwords. Y and W have the high dword of the result; the low one is 0.
 #[test]
 fn functions() {
+    // Nearest even, denormals flushed.
+    let env = environment(0);
     let limited = |bits: u64| if bits & !SIGN == 0x7ff0 << 48 { bits - 1 } else { bits };
     let cases: [(Op, &dyn Fn(u64) -> u64); 5] = [
-        (Op::Recip64, &|a| rcp(F64, a, flushing())),
-        (Op::RecipClamped64, &|a| limited(rcp(F64, a, flushing()))),
-        (Op::Recipsqrt64, &|a| rsq(F64, a, flushing())),
-        (Op::RecipsqrtClamped64, &|a| limited(rsq(F64, a, flushing()))),
-        (Op::Sqrt64, &|a| sqrt(F64, a, flushing())),
+        (Op::Recip64, &|a| rcp(F64, a, env)),
+        (Op::RecipClamped64, &|a| limited(rcp(F64, a, env))),
+        (Op::Recipsqrt64, &|a| rsq(F64, a, env)),
+        (Op::RecipsqrtClamped64, &|a| limited(rsq(F64, a, env))),
+        (Op::Sqrt64, &|a| sqrt(F64, a, env)),
     ];
     for (op, reference) in cases {
         let mut random = SplitMix64::new(9);
@@ -357,7 +361,7 @@ fn functions() {
                 let found = outcome.gpr(RESULT as usize, channel);
                 for lane in 0..64 {
                     let source = modifiers.double(0, inputs[0][0][lane]);
-                    let want = modifiers.double_result(reference(source));
+                    let want = modifiers.double_result(reference(source), env);
                     let want = if channel % 2 == 1 { (want >> 32) as u32 } else { 0 };
                     assert_eq!(found[lane], want, "{op:?} of {source:#x}, {modifiers:?}, channel {channel}");
                 }
