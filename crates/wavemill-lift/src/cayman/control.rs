@@ -218,11 +218,24 @@ impl Lifter<'_, '_> {
         Ok(self.either(cond, self.number(taken), self.number(behind)))
     }
 
-    /// PUSH: if a lane passes, the active lanes are pushed, and those that pass stay active.
+    /// PUSH: if a lane passes, the active lanes are pushed, and those that pass stay active. Without a
+    /// jump they are always pushed: LLVM and Mesa write a PUSH that leads to the next word in place of
+    /// the push of ALU_PUSH_BEFORE.
     fn push_lanes(&mut self, inst: &Inst, at: Position) -> Result<Then, Refused> {
         let depth = self.pushed(Frame::Lanes)?;
         self.save(self.depth, ACTIVE.into());
         let lanes = self.passing(inst, ACTIVE);
+        let behind = at.next_control(inst.size());
+        if Position::control(self.address_of(inst)) == behind {
+            if lanes != ACTIVE {
+                self.copy_mask(ACTIVE, lanes);
+            }
+            if inst.op() == Op::PushWqm {
+                self.fill_quads(ACTIVE);
+            }
+            self.depth = depth;
+            return Ok(Then::Next(behind));
+        }
         let cond = Cond::Zero(ACTIVE, Width::W64);
         let changes = lanes != ACTIVE || inst.op() == Op::PushWqm || inst.get(F::PopCount) != 0;
         if lanes != ACTIVE {
@@ -234,7 +247,7 @@ impl Lifter<'_, '_> {
         let taken = if changes { at.second_part() } else { Position::control(self.address_of(inst)) };
         let taken = self.number(taken);
         self.depth = depth;
-        let behind = self.number(at.next_control(inst.size()));
+        let behind = self.number(behind);
         Ok(self.either(cond, taken, behind))
     }
 

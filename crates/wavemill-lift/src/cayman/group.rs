@@ -67,6 +67,7 @@ impl Lifter<'_, '_> {
     /// A group of a clause.
     pub(super) fn alu_group(&mut self, clause: &InClause<'_>) -> Result<(), Refused> {
         // Operations that can fault come first, before anything is written.
+        self.loaded.clear();
         let mut slots = Vec::with_capacity(4);
         for inst in clause.group.slots.iter().flatten() {
             slots.push(self.slot(clause, inst)?);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use wavemill_ir::{Attrs, Block, BlockBuilder, FaultKind, FpEnv, Op, Operand, Round, Terminator};
+use wavemill_ir::{Attrs, Block, BlockBuilder, FaultKind, FpEnv, Op, Operand, Round, Terminator, Uni};
 use wavemill_isa::cayman::{DecodeError, FieldId, GroupError, Inst, decode_control};
 
 use super::clause::ClauseState;
@@ -62,6 +62,8 @@ pub(super) struct Lifter<'a, 'f> {
     pub(super) depth: u8,
     /// The state before the next group of the clause; `None` if the block begins inside a clause.
     pub(super) clause: Option<ClauseState>,
+    /// Constants that the current group has loaded: address, offset, and cell.
+    pub(super) loaded: Vec<(Uni, u32, Uni)>,
     pub(super) fetch: &'a mut Fetch<'f>,
     ranges: Vec<Range<u64>>,
 }
@@ -95,6 +97,7 @@ pub(super) fn lift(
         b: BlockBuilder::new(position),
         depth: Position::depth(position),
         clause: None,
+        loaded: Vec::new(),
         fetch,
         ranges: Vec::new(),
     };

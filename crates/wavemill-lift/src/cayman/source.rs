@@ -140,6 +140,11 @@ impl Lifter<'_, '_> {
         let value = self.b.uni_temp(1);
         if !is_relative && mode != LOCK_LOOP_INDEX {
             let imm = first + CONSTANT_BYTES * u32::from(number);
+            let known = self.loaded.iter().find(|(bank, offset, _)| (*bank, *offset) == (base, imm));
+            if let Some((.., value)) = known {
+                return Ok((*value).into());
+            }
+            self.loaded.push((base, imm, value));
             let attrs = Attrs { imm: imm as i32, ..Attrs::default() };
             self.push(IrOp::ScalarLoad(1), value, &[base.into()], attrs);
             return Ok(value.into());

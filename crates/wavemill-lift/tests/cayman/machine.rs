@@ -132,12 +132,12 @@ impl WaveInit for Init<'_> {
 }
 
 impl Machine {
-    /// Runs a program from its first word on every tier, in blocks and one instruction at a time: all must agree.
+    /// Runs a source from its first word on every tier, in blocks and one instruction at a time: all must agree.
     pub(crate) fn run(&self, source: &str, set: impl Fn(&mut Registers, &[u64]) + Sync) -> Outcome {
         self.run_code(&code(source), set)
     }
 
-    /// The same of machine code.
+    /// The same with machine code.
     pub(crate) fn run_code(&self, code: &[u8], set: impl Fn(&mut Registers, &[u64]) + Sync) -> Outcome {
         let mut outcomes = Vec::new();
         for tier in Tier::ALL.into_iter().filter(|tier| tier.is_available()) {

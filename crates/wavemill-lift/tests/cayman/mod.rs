@@ -2,9 +2,14 @@
 
 mod accesses;
 mod clauses;
+mod compiled;
+mod control;
 mod faults;
 mod groups;
 mod machine;
 mod memory;
 mod operations;
+mod program;
 mod random_words;
+mod reference;
+mod slots;

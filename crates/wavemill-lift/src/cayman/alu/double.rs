@@ -61,8 +61,8 @@ pub(super) const fn function(op: Op) -> Option<(FloatOp, Option<FloatOp>)> {
 impl Lifter<'_, '_> {
     /// The mode of doubles.
     fn double_mode(&self) -> FpEnv {
-        // The tables of 8.2 treat denormals as zeros.
-        FpEnv { denorm_in: false, denorm_out: false, ..FpEnv::DEFAULT }
+        // The tables of 8.2 treat denormals as zeros, which SET_MODE can change.
+        self.fp64
     }
 
     /// A double of two dwords.
