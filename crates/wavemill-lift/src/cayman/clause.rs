@@ -2,7 +2,7 @@
 //! after the clause.
 
 use wavemill_ir::{Row as IrRow, ScalarOp as S, Terminator, Uni};
-use wavemill_isa::cayman::{FieldId as F, Format, Group, Inst, Op, Source, decode_fetch, decode_group};
+use wavemill_isa::cayman::{FieldId as F, Format, Group, Inst, Op, Source, decode_fetch, decode_gds, decode_group};
 
 use super::lifter::{ILLEGAL, Lifter, Refused, Then, UNSUPPORTED};
 use super::masks::ACTIVE;
@@ -188,7 +188,8 @@ impl Lifter<'_, '_> {
         if let Some(kind) = Kind::of(control.op()) {
             return self.group_in_clause(control, kind, at, start, word, words);
         }
-        if !matches!(control.op(), Op::Tex | Op::TcAck) {
+        let is_share = control.op() == Op::Gds;
+        if !is_share && !matches!(control.op(), Op::Tex | Op::TcAck) {
             return Err(if control.row().clause().is_some() { UNSUPPORTED } else { ILLEGAL });
         }
         if usize::from(word) >= words {
@@ -197,9 +198,11 @@ impl Lifter<'_, '_> {
         let address = start.wrapping_add(16 * u64::from(word));
         let mut bytes = [0; 16];
         let count = self.read(address, &mut bytes);
-        let inst = decode_fetch(&bytes[..count])?;
+        let bytes = &bytes[..count];
+        let inst = if is_share { decode_gds(bytes)? } else { decode_fetch(bytes)? };
         self.cover(address, inst.size());
         match inst.op() {
+            _ if inst.format() == Format::Gds => self.global_share_access(&inst)?,
             Op::VtxRead => self.vertex_fetch(&inst)?,
             _ => return Err(UNSUPPORTED),
         }

@@ -51,8 +51,8 @@ impl Lifter<'_, '_> {
         let behind = at.next_control(inst.size());
         match inst.op() {
             op if super::clause::Kind::of(op).is_some() => self.begin_clause(inst, at),
-            Op::Tex | Op::TcAck => {
-                // Clauses of fetches run for the active lanes (HD 6900 ISA 3.1: COND).
+            Op::Tex | Op::TcAck | Op::Gds => {
+                // Clauses of accesses run for the active lanes (HD 6900 ISA 3.1: COND).
                 all_zero(inst, &[F::Cond, F::ValidPixelMode, F::PopCount])?;
                 Ok(Then::Next(at.in_clause(0)))
             }

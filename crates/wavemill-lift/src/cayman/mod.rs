@@ -7,7 +7,9 @@
 mod alu;
 mod clause;
 mod control;
+mod data_share;
 mod fetch;
+mod gds;
 mod group;
 mod lds;
 mod lifter;

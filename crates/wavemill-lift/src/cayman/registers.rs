@@ -23,10 +23,13 @@ const FIRST_UNIT: u16 = FIRST_STRIDE + BUFFERS;
 /// The buffer for old values of random access targets: four cells as of [`buffer`]. It may have no
 /// bytes.
 pub const RETURN_BUFFER: Uni = Uni(FIRST_UNIT + TARGETS);
+/// The part of the global data share that the wave may access: bits 31:16 are its first byte, bits 15:0
+/// its number of bytes.
+pub const GLOBAL_SHARE: Uni = RETURN_BUFFER.plus(4);
 
 /// The first cell of control flow. All of them are 0 when a wave starts, except for those that its
 /// launch sets: invalid lanes, boolean constants, and the numbers of the wave.
-const FIRST_CONTROL: u16 = RETURN_BUFFER.0 + 4;
+const FIRST_CONTROL: u16 = GLOBAL_SHARE.0 + 1;
 /// Lanes that are not valid: those that the launch leaves out, and those that are killed.
 pub const INVALID: Uni = Uni(FIRST_CONTROL);
 /// Lanes that were active when the innermost loop began.
@@ -204,7 +207,8 @@ impl Names for RegisterNames {
             }
             n if n < FIRST_UNIT => format!("buffer{}_stride", n - FIRST_STRIDE),
             n if n < RETURN_BUFFER.0 => format!("rat{}_unit", n - FIRST_UNIT),
-            n if n < FIRST_CONTROL => {
+            n if n == GLOBAL_SHARE.0 => "global_share".to_owned(),
+            n if n < GLOBAL_SHARE.0 => {
                 format!("return_{}", RESOURCE_NAMES[usize::from(n - RETURN_BUFFER.0)])
             }
             n if n >= CELLS => return None,

@@ -43,7 +43,8 @@ fn kernels_of_llvm_lift() {
     for (code, stack) in kernels {
         let family = Cayman { program: CODE, gprs: 124, stack };
         let mut fetch = |at: u64, into: &mut [u8; 16]| {
-            let rest = at.checked_sub(CODE).and_then(|offset| code.get(offset as usize..)).unwrap_or_default();
+            let rest =
+                at.checked_sub(CODE).and_then(|offset| code.get(offset as usize..)).unwrap_or_default();
             let count = rest.len().min(16);
             into[..count].copy_from_slice(&rest[..count]);
             count

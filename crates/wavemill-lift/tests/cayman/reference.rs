@@ -230,8 +230,7 @@ impl Reference {
                     }
                 }
                 let done = |lane: usize| {
-                    !self.current.entered[lane]
-                        || matches!(self.states[lane], State::Break | State::Continue)
+                    !self.current.entered[lane] || matches!(self.states[lane], State::Break | State::Continue)
                 };
                 if !(0..64).all(done) {
                     return next;

@@ -65,9 +65,10 @@ impl Lifter<'_, '_> {
         self.fp64
     }
 
-    /// A double of two dwords.
+    /// A double of two dwords; a source that is missing stays so.
     fn wide(&mut self, low: Operand, high: Operand) -> Operand {
         match (low, high) {
+            (Operand::None, _) | (_, Operand::None) => Operand::None,
             (Operand::Const(low), Operand::Const(high)) => Operand::Const(low & 0xffff_ffff | high << 32),
             (Operand::Row(low), Operand::Row(high)) if low.plus(1) == high => low.into(),
             _ => self.new_wide(low, high).into(),
@@ -212,10 +213,7 @@ impl Lifter<'_, '_> {
     /// pairs have the result.
     pub(super) fn double_product(&mut self, slots: [&Slot; 4]) -> [Operand; 4] {
         let [high, _, _, low] = slots;
-        let sources = [0, 1, 2].map(|n| match high.sources[n] {
-            Operand::None => Operand::None,
-            source => self.wide(low.sources[n], source),
-        });
+        let sources = [0, 1, 2].map(|n| self.wide(low.sources[n], high.sources[n]));
         let output = Output::of(&high.inst);
         let operation = of(high.inst.op()).unwrap_or(FloatOp::Fma);
         let result = self.double(IrOp::Float(operation, F64), &sources, high.modifiers, output);

@@ -15,7 +15,7 @@ const DIRECT: [u32; 2] = [223, 224];
 
 /// What an instruction does with LDS, in the words of table 8.11.
 #[derive(Clone, Copy)]
-enum Model {
+pub(super) enum Model {
     /// The new value of the dword, from the old one and the sources 1 and 2. The old value goes to queue
     /// A if the instruction returns one.
     Dword(fn(u32, u32, u32) -> u32),
@@ -30,7 +30,7 @@ enum Model {
     ReadWrite,
 }
 
-const MODELS: &[(Op, Model)] = &[
+pub(super) const MODELS: &[(Op, Model)] = &[
     (Op::LdsAdd, Model::Dword(|old, src, _| old.wrapping_add(src))),
     (Op::LdsSub, Model::Dword(|old, src, _| old.wrapping_sub(src))),
     (Op::LdsRsub, Model::Dword(|old, src, _| src.wrapping_sub(old))),
@@ -92,7 +92,7 @@ fn every_access_has_a_model() {
 }
 
 /// LDS in a model: bytes outside are 0, and writes there are dropped.
-struct Memory(Vec<u8>);
+pub(super) struct Memory(pub(super) Vec<u8>);
 
 impl Memory {
     fn read(&self, at: usize, bytes: usize) -> u32 {
@@ -109,10 +109,10 @@ impl Memory {
 }
 
 /// The values that go to queues A and B.
-type Returned = [Vec<u32>; 2];
+pub(super) type Returned = [Vec<u32>; 2];
 
 /// Applies an access to lanes in ascending order.
-fn apply(model: Model, memory: &mut Memory, lanes: &[[u32; 3]], offset: usize) -> Returned {
+pub(super) fn apply(model: Model, memory: &mut Memory, lanes: &[[u32; 3]], offset: usize) -> Returned {
     let mut returned: Returned = [Vec::new(), Vec::new()];
     let dword = |address: u32| (address & !3) as usize;
     match model {

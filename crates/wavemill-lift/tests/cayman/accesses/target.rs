@@ -178,8 +178,8 @@ fn typed_stores() {
                 if at + size <= bound {
                     let bytes = match size {
                         16 => bytes_of(data),
-                        // The low bits of each component.
-                        _ => data.iter().map(|component| *component as u8).collect(),
+                        // Components saturate, as integers of Direct3D that become narrower.
+                        _ => data.iter().map(|component| (*component).min(255) as u8).collect(),
                     };
                     after[at..at + size].copy_from_slice(&bytes);
                 }

@@ -132,13 +132,13 @@ fn dot_products_of_chains() {
     }
 }
 
-/// Products and sums are rounded at the end: (2^12 + 2^-12)^2 - 2^24 - 2 is 2^-24.
+/// Products and sums are rounded at the end: (2^11 + 2^-12)^2 - 2^22 - 1 is 2^-24.
 #[test]
 fn sums_are_wider_than_their_products() {
-    let (a, b) = (4096.0f32 + 1.0 / 4096.0, -4096.0f32);
+    let (a, b) = (2048.0f32 + 1.0 / 4096.0, -2048.0f32);
     let lanes = |value: f32| [value.to_bits(); 64];
-    let first = [lanes(-2.0), lanes(0.0), lanes(b), lanes(a)];
-    let second = [lanes(1.0), lanes(0.0), lanes(4096.0), lanes(a)];
+    let first = [lanes(-1.0), lanes(0.0), lanes(b), lanes(a)];
+    let second = [lanes(1.0), lanes(0.0), lanes(2048.0), lanes(a)];
     let slots: Vec<Inst> = (0..4).map(|channel| own(Op::Dot4, channel)).collect();
     let found = run(&slots, &[first, second], 0xc).value(RESULT as usize, 0);
     assert_eq!(f32::from_bits(found), 2.0f32.powi(-24));

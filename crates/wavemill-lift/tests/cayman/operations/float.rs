@@ -35,7 +35,8 @@ pub(super) const TABLE: &[(Op, Reference)] = &[
     (Op::MuladdM4, |s, env| scaled(s, 4.0, env)),
     (Op::MuladdD2, |s, env| scaled(s, 0.5, env)),
     (Op::MulLit, |[a, b, c], env| {
-        let (factor, light) = (f32::from_bits(b), f32::from_bits(flushed(c, env)));
+        let light = f32::from_bits(F32.flushed(c.into(), env.keeps_inputs) as u32);
+        let factor = f32::from_bits(b);
         let lowest = factor == f32::MIN || factor == f32::NEG_INFINITY || factor.is_nan();
         if lowest || light <= 0.0 || light.is_nan() { f32::MIN.to_bits() } else { product([a, b], env) }
     }),
