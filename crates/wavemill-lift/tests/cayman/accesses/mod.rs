@@ -1,6 +1,7 @@
 //! Accesses to LDS and to memory, against models of bytes that are computed lane by lane.
 
 mod fetch;
+mod gds;
 mod lds;
 mod target;
 
