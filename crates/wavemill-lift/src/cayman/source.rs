@@ -87,7 +87,7 @@ impl Lifter<'_, '_> {
             }
             Source::Queue(queue, _) => queues.head(queue).ok_or(UNSUPPORTED)?.into(),
             Source::Other(select, _) => match source.direct_read() {
-                Some(bus) => self.direct_read(&clause.group, bus)?,
+                Some(bus) => self.direct_read(clause.group, bus)?,
                 None => self.value_of_wave(select)?,
             },
         })

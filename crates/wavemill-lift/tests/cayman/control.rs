@@ -16,7 +16,8 @@ const ACTIVE: [u64; 4] = [u64::MAX, 0x9249_2492_4924_9249, 1 << 37, (1 << 20) - 
 /// The value of a channel before a program: small numbers in T2, any bits in the others; 0 in T4, the
 /// trace, and T5, counters.
 fn initial(register: u16, channel: u16, lane: u32) -> u32 {
-    let mixed = SplitMix64::new(u64::from(register) << 32 | u64::from(channel) << 16 | u64::from(lane)).next_u64();
+    let mixed =
+        SplitMix64::new(u64::from(register) << 32 | u64::from(channel) << 16 | u64::from(lane)).next_u64();
     match register {
         2 => (mixed % 5) as u32,
         4 | 5 => 0,
@@ -58,13 +59,12 @@ pub(super) fn check(program: &Program) {
         assert_eq!(*cause, FaultCause::Instruction(FaultKind::Unsupported), "{at:#x}: {program:#?}");
         for register in 0..usize::from(GPRS) {
             for channel in 0..4 {
-                let found = outcome.gpr(register, channel);
-                for lane in 0..64 {
-                    let want = reference.gprs[register][channel][lane];
+                let want = reference.gprs[register][channel];
+                for (lane, (found, want)) in outcome.gpr(register, channel).into_iter().zip(want).enumerate()
+                {
                     assert!(
-                        found[lane] == want,
-                        "T{register}.{channel} of lane {lane}: {:#x}, not {want:#x}, with lanes {active:#x} of\n{program:#?}",
-                        found[lane]
+                        found == want,
+                        "T{register}.{channel} of lane {lane}: {found:#x}, not {want:#x}, with lanes {active:#x} of\n{program:#?}",
                     );
                 }
             }
@@ -331,7 +331,15 @@ fn depths_that_paths_determine() {
 /// The conditions of words: booleans, valid lanes, never.
 #[test]
 fn conditions() {
-    for (cond, valid) in [((0, 0), true), ((1, 0), false), ((2, 0), false), ((2, 1), false), ((3, 0), true), ((3, 1), true), ((2, 31), false)] {
+    for (cond, valid) in [
+        ((0, 0), true),
+        ((1, 0), false),
+        ((2, 0), false),
+        ((2, 1), false),
+        ((3, 0), true),
+        ((3, 1), true),
+        ((2, 31), false),
+    ] {
         let mut program = Program::default();
         // Lanes that a predicate kills are not valid.
         program.alu(Op::AluPushBefore, vec![above(0, 1, 3)]);

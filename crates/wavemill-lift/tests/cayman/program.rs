@@ -238,9 +238,9 @@ impl Program {
                         (F::Count, flow.calls),
                         (F::ValidPixelMode, flow.valid.into()),
                     ];
-                    fields.into_iter().fold(Inst::new(flow.op), |inst, (id, value)| {
-                        inst.with(id, value).expect("it fits")
-                    })
+                    fields
+                        .into_iter()
+                        .fold(Inst::new(flow.op), |inst, (id, value)| inst.with(id, value).expect("it fits"))
                 }
                 Word::Stop => Inst::new(Op::Halt),
             };

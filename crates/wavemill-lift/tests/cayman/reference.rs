@@ -1,6 +1,8 @@
 //! A scalar reference of control flow and groups: each lane has a state, as in HD 6900 ISA 3.6.1, and
 //! the stack has states. It shares nothing with the lifter.
 
+#![allow(clippy::needless_range_loop, reason = "a lane indexes several masks at once")]
+
 use wavemill_isa::cayman::Op;
 
 use super::machine::GPRS;
@@ -230,8 +232,7 @@ impl Reference {
                     }
                 }
                 let done = |lane: usize| {
-                    !self.current.entered[lane]
-                        || matches!(self.states[lane], State::Break | State::Continue)
+                    !self.current.entered[lane] || matches!(self.states[lane], State::Break | State::Continue)
                 };
                 if !(0..64).all(done) {
                     return next;
@@ -414,16 +415,17 @@ impl Reference {
                     2 => !old[lane],
                     _ => old[lane],
                 };
-                if let Some(execute) = slot.execute {
-                    if after[lane] == State::Active && !(selected && holds) {
-                        after[lane] = match execute {
-                            1 => State::Break,
-                            2 => State::Continue,
-                            _ => State::Branch,
-                        };
-                        if execute == 3 {
-                            self.valid[lane] = false;
-                        }
+                if let Some(execute) = slot.execute
+                    && after[lane] == State::Active
+                    && !(selected && holds)
+                {
+                    after[lane] = match execute {
+                        1 => State::Break,
+                        2 => State::Continue,
+                        _ => State::Branch,
+                    };
+                    if execute == 3 {
+                        self.valid[lane] = false;
                     }
                 }
                 if !selected || matches!(slot.op, Op::GroupBarrier | Op::Nop) {

@@ -241,7 +241,8 @@ fn random_groups() {
             }
         }
         let last = (0..4).filter(|channel| defined[usize::from(*channel)]);
-        let reads: Vec<Slot> = last.map(|channel| slot(Op::Mov, 8, channel, &[Src::Previous(channel)])).collect();
+        let reads: Vec<Slot> =
+            last.map(|channel| slot(Op::Mov, 8, channel, &[Src::Previous(channel)])).collect();
         if !reads.is_empty() {
             groups.push(reads);
         }
@@ -383,12 +384,8 @@ fn modes_of_a_clause() {
     let sum = |register| slot(Op::Add, register, 0, &[Src::Literal(0x3f80_0000), Src::Literal(0x3380_0000)]);
     let mode = slot(Op::SetMode, 0, 1, &[Src::Code(1 | 0xc, 0), Src::Code(0, 0)]).masked();
     let mut program = Program::default();
-    let groups = vec![
-        vec![sum(1)],
-        vec![sum(2), mode],
-        vec![slot(Op::GroupBarrier, 0, 0, &[])],
-        vec![sum(3)],
-    ];
+    let groups =
+        vec![vec![sum(1)], vec![sum(2), mode], vec![slot(Op::GroupBarrier, 0, 0, &[])], vec![sum(3)]];
     program.alu(Op::Alu, groups);
     program.alu(Op::Alu, vec![vec![sum(4)]]);
     program.stop();
