@@ -1,5 +1,5 @@
-//! A scalar reference of control flow and groups: each lane has a state, as in HD 6900 ISA 3.6.1, and
-//! the stack has states. It shares nothing with the lifter.
+//! A scalar reference of control flow and groups: each lane has a state, as in HD 6900 ISA 3.6.1,
+//! and the stack has states. It shares nothing with the lifter.
 
 #![allow(clippy::needless_range_loop, reason = "a lane indexes several masks at once")]
 
