@@ -92,7 +92,7 @@ impl Outcome {
 }
 
 /// A word whose fault shows the registers: `HALT` has no row.
-const HALT: u64 = 0x87c0_0000_0000_0000;
+pub(crate) const HALT_WORD: u64 = 0x87c0_0000_0000_0000;
 /// The same as text.
 pub(crate) const STOP: &str = ".quad 0x87c0000000000000\n";
 
@@ -229,5 +229,5 @@ pub(crate) fn clause_code(words: &[u64]) -> Vec<u8> {
     let count = words.len() as u32 - 1;
     let call = Inst::new(Op::Alu).with(FieldId::Addr, 2).and_then(|call| call.with(FieldId::Count, count));
     let call = call.expect("a clause of at most 128 words").word() as u64;
-    [call, HALT].iter().chain(words).flat_map(|word| word.to_le_bytes()).collect()
+    [call, HALT_WORD].iter().chain(words).flat_map(|word| word.to_le_bytes()).collect()
 }

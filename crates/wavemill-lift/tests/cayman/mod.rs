@@ -1,5 +1,6 @@
 //! Cayman: programs are assembled, lifted and run. Expected values follow from the manual by hand.
 
+mod accesses;
 mod clauses;
 mod compiled;
 mod control;
