@@ -55,12 +55,13 @@ pub(super) struct ClauseState {
     pub(super) queues: Queues,
     /// The modes of floats that `SET_MODE` has set.
     pub(super) modes: Option<u32>,
-    /// The rows with the results of the last group (PV): registers, where the results are there too.
+    /// The rows with the results of the last group (PV): registers, where the results are there
+    /// too.
     pub(super) previous: [IrRow; 4],
     /// Whether the predicate has been written. Before, it is the mask of active lanes.
     pub(super) has_predicate: bool,
-    /// Whether [`PENDING`] are the active lanes after the clause. Otherwise the clause does not change
-    /// them.
+    /// Whether [`PENDING`] are the active lanes after the clause. Otherwise the clause does not
+    /// change them.
     pub(super) is_pending: bool,
 }
 
@@ -113,12 +114,13 @@ pub(super) fn plain_register(family: &Cayman, slot: &Inst) -> Option<IrRow> {
     written_register(family, slot)
 }
 
-/// The row of the register that a slot writes if its address is absolute. Registers that the program
-/// does not declare are not written; PV gets the result all the same (HD 6900 ISA 4.6.3).
+/// The row of the register that a slot writes if its address is absolute. Registers that the
+/// program does not declare are not written; PV gets the result all the same (HD 6900 ISA 4.6.3).
 pub(super) fn written_register(family: &Cayman, slot: &Inst) -> Option<IrRow> {
     let register = slot.field(F::DstGpr)? as u16;
     // Only words with two sources can leave the register unchanged.
-    let is_written = slot.field(F::WriteMask) != Some(0) && register < family.gprs;
+    let exists = register < family.gprs || register + family.temporaries >= registers::GPRS;
+    let is_written = slot.field(F::WriteMask) != Some(0) && exists;
     is_written.then(|| registers::gpr(register, slot.get(F::DstChan) as u16))
 }
 

@@ -15,8 +15,8 @@ use super::stack::Frame;
 const DEPTH: u64 = 24;
 /// The most nested calls, as CALL_COUNT counts them (HD 6900 ISA 3.7.6).
 const MOST_CALLS: u64 = 32;
-/// First bit of CALL_DEPTH in the upper dword of the position that a call pushes, instead of the word
-/// in a clause, which is 0.
+/// First bit of CALL_DEPTH in the upper dword of the position that a call pushes, instead of the
+/// word in a clause, which is 0.
 const SAVED_CALLS: u64 = 16;
 /// Bits of a loop index in a subentry, from the second byte on (BFE: offset, and width << 16).
 const SAVED_INDEX: u64 = 8 | 16 << 16;
@@ -218,9 +218,9 @@ impl Lifter<'_, '_> {
         Ok(self.either(cond, self.number(taken), self.number(behind)))
     }
 
-    /// PUSH: if a lane passes, the active lanes are pushed, and those that pass stay active. Without a
-    /// jump they are always pushed: LLVM and Mesa write a PUSH that leads to the next word in place of
-    /// the push of ALU_PUSH_BEFORE.
+    /// PUSH: if a lane passes, the active lanes are pushed, and those that pass stay active.
+    /// Without a jump they are always pushed: LLVM and Mesa write a PUSH that leads to the next
+    /// word in place of the push of ALU_PUSH_BEFORE.
     fn push_lanes(&mut self, inst: &Inst, at: Position) -> Result<Then, Refused> {
         let depth = self.pushed(Frame::Lanes)?;
         self.save(self.depth, ACTIVE.into());
@@ -364,8 +364,8 @@ impl Lifter<'_, '_> {
         Ok(self.either(cond, self.number(repeat), self.number(at.second_part())))
     }
 
-    /// LOOP_BREAK and LOOP_CONTINUE: lanes that pass leave the iteration. If none is left in it, not
-    /// even in a branch, it ends.
+    /// LOOP_BREAK and LOOP_CONTINUE: lanes that pass leave the iteration. If none is left in it,
+    /// not even in a branch, it ends.
     fn leave_iteration(&mut self, inst: &Inst, at: Position, to: Uni) -> Result<Then, Refused> {
         let lanes = self.passing(inst, ACTIVE);
         self.change(S::Or, to, lanes);

@@ -1,9 +1,9 @@
 //! ALU groups (HD 6900 ISA 4).
 //!
 //! All slots of a group read before any of them writes. Slots that read a row come before the slot
-//! that writes it; where slots read each other's rows, a result waits in a temporary. The results of
-//! a group are also PV of the next one. If a slot writes a register in all lanes of the clause, the
-//! next group reads PV there; else PV has rows of its own.
+//! that writes it; where slots read each other's rows, a result waits in a temporary. The results
+//! of a group are also PV of the next one. If a slot writes a register in all lanes of the clause,
+//! the next group reads PV there; else PV has rows of its own.
 
 use wavemill_ir::{
     Attrs, CmpPred, IntOp, IntType, LaneOp, Op as IrOp, Operand, Row as IrRow, ScalarOp as S, Uni, Width,
@@ -215,8 +215,8 @@ impl Lifter<'_, '_> {
         Ok(mask.map(|mask| if step.lanes == Lanes::All { mask } else { self.combined(S::And, mask, ACTIVE) }))
     }
 
-    /// Changes the masks as a slot says that computes a predicate, or kills (HD 6900 ISA 4.8.1, 9.2:
-    /// ALU_WORD1_OP2_EXECUTE_MASK). The active lanes change after the clause.
+    /// Changes the masks as a slot says that computes a predicate, or kills (HD 6900 ISA 4.8.1,
+    /// 9.2: ALU_WORD1_OP2_EXECUTE_MASK). The active lanes change after the clause.
     fn update_masks(
         &mut self,
         clause: &InClause<'_>,
@@ -263,8 +263,8 @@ impl Lifter<'_, '_> {
         Ok(())
     }
 
-    /// MOVA_INT: an index, -256 if it is out of the range of nine bits (HD 6900 ISA 8.2). Registers of
-    /// the wave get the value of the first lane, and stay as they are if there is none.
+    /// MOVA_INT: an index, -256 if it is out of the range of nine bits (HD 6900 ISA 8.2). Registers
+    /// of the wave get the value of the first lane, and stay as they are if there is none.
     fn move_to_index(&mut self, slot: &Slot) -> Result<(), Refused> {
         let inst = &slot.inst;
         // Its register number is the destination.

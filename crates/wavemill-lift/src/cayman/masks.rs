@@ -1,12 +1,13 @@
 //! The masks of lanes, and how control flow changes them (HD 6900 ISA 3.6, 3.7).
 //!
-//! A lane is active (A), or inactive because of a branch, a `CONTINUE` or a `BREAK`. E are the lanes
-//! that were active when the innermost loop began. BR and CO are the lanes of E that have broken and
-//! continued. All other lanes of E that are not active wait in a branch.
+//! A lane is active (A), or inactive because of a branch, a `CONTINUE` or a `BREAK`. E are the
+//! lanes that were active when the innermost loop began. BR and CO are the lanes of E that have
+//! broken and continued. All other lanes of E that are not active wait in a branch.
 //!
 //! - A pop of the frame F: `A = F & ~BR & ~CO`.
 //! - `ELSE` with the frame F on top: `A = F & ~A & ~BR & ~CO`.
-//! - `LOOP_BREAK`: `BR |= A; A = 0`; the loop ends its iteration if no lane of `E & ~BR & ~CO` is left.
+//! - `LOOP_BREAK`: `BR |= A; A = 0`; the loop ends its iteration if no lane of `E & ~BR & ~CO` is
+//!   left.
 //! - `LOOP_END`: `A = E & ~BR; CO = 0`; the loop goes on if a lane is left. Else `A = E`.
 
 use wavemill_ir::{Operand, ScalarOp as S, Uni, Width};
@@ -23,8 +24,8 @@ const COND_BOOL: u32 = 2;
 const COND_NOT_BOOL: u32 = 3;
 
 impl Lifter<'_, '_> {
-    /// The lanes of two cells that pass the condition of a word (HD 6900 ISA, table 3.4): the same cells
-    /// if the word has no condition.
+    /// The lanes of two cells that pass the condition of a word (HD 6900 ISA, table 3.4): the same
+    /// cells if the word has no condition.
     pub(super) fn passing(&mut self, control: &Inst, lanes: Uni) -> Uni {
         let mut lanes = lanes;
         if control.bit(F::ValidPixelMode) {
@@ -73,8 +74,8 @@ impl Lifter<'_, '_> {
         self.scalar64(S::Mov, to, &[from.into()]);
     }
 
-    /// Pops frames of lanes: the lanes of the last of them become active again, unless they have left
-    /// the iteration of the loop. Without a frame nothing changes.
+    /// Pops frames of lanes: the lanes of the last of them become active again, unless they have
+    /// left the iteration of the loop. Without a frame nothing changes.
     pub(super) fn pop(&mut self, count: u32) -> Result<(), Refused> {
         let depth = self.popped(count)?;
         if count > 0 {

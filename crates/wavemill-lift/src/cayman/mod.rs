@@ -27,9 +27,9 @@ pub use position::Position;
 
 use crate::family::{Fetch, Lift};
 
-/// The bits of a context: the modes of floats. Bits 3:0 are those of single floats, bits 7:4 those of
-/// doubles, each as in a source of `SET_MODE` (HD 6900 ISA 8.2). The low two bits are the rounding,
-/// the third bit keeps denormals of sources, the fourth denormals of results.
+/// The bits of a context: the modes of floats. Bits 3:0 are those of single floats, bits 7:4 those
+/// of doubles, each as in a source of `SET_MODE` (HD 6900 ISA 8.2). The low two bits are the
+/// rounding, the third bit keeps denormals of sources, the fourth denormals of results.
 pub const MODE_KEY: u32 = 0xff;
 
 /// Number of instructions after which a block is cut.
@@ -43,6 +43,8 @@ pub struct Cayman {
     /// Registers of each lane that the program declares, 1 to 128: those that relative addresses
     /// reach, without clause temporaries (HD 6900 ISA 4.6.3).
     pub gprs: u16,
+    /// Clause temporaries, the last ones of 128 registers. A wave needs rows for them.
+    pub temporaries: u16,
     /// STACK_SIZE: entries of the control flow stack, of four subentries each (HD 6900 ISA 3.6.5).
     pub stack: u16,
 }

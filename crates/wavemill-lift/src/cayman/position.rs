@@ -3,11 +3,11 @@
 //! | bits | what |
 //! |---|---|
 //! | 47:0 | guest address of the control flow word |
-//! | 55:48 | 0 for that word itself; for its clause, 1 + the first word of the instruction in it; 255 for its second part |
+//! | 55:48 | 0 for that word itself; 1 + a word of its clause; 255 for its second part |
 //! | 63:56 | subentries on the control flow stack |
 //!
 //! Words of ALU clauses have 8 bytes, words of fetch clauses 16. The slots of a group take effect
-//! together, so a group is one instruction; its position is the position of its first slot. For a
+//! together, so a group is one instruction; its position is that of its first slot. For a
 //! program's entry and its control flow words, positions are addresses, as long as the stack is
 //! empty.
 //!

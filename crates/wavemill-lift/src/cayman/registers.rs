@@ -1,9 +1,9 @@
 //! Maps the registers of a wave to cells and rows of the IR, and names them for texts.
 //!
 //! The manual has no layout of resources. Until there is a launch contract, cells hold the
-//! resources, and the code that starts a wave sets them. A constant bank is the guest address of its
-//! first byte; a buffer or a random access target is that address, a number of bytes and a format, with
-//! the bytes from one element to the next.
+//! resources, and the code that starts a wave sets them. A constant bank is the guest address of
+//! its first byte; a buffer or a random access target is that address, a number of bytes and a
+//! format, with the bytes from one element to the next.
 
 use wavemill_ir::{Names, Row, Uni};
 
@@ -38,7 +38,8 @@ pub(super) const ENTERED: Uni = INVALID.plus(2);
 pub(super) const BROKEN: Uni = INVALID.plus(4);
 /// Lanes that have continued: they wait for the end of the innermost loop.
 pub(super) const CONTINUED: Uni = INVALID.plus(6);
-/// Of the innermost loop: bits 31:24 are the depth of the stack in it, bits 7:0 the step of its index.
+/// Of the innermost loop: bits 31:24 are the depth of the stack in it, bits 7:0 the step of its
+/// index.
 pub(super) const LOOP: Uni = INVALID.plus(8);
 /// Iterations that are left to a loop with a count.
 pub(super) const LOOP_COUNT: Uni = INVALID.plus(9);
@@ -91,9 +92,9 @@ pub const fn bank(number: u16) -> Uni {
     Uni(2 * (number % BANKS))
 }
 
-/// A buffer: the first of four cells. Two have its address, the third its number of bytes. The fourth
-/// has the format for fetches that take it from there, as dword 3 of a buffer resource of Vega (Vega
-/// ISA 8.1.8): selects, number format, data format.
+/// A buffer: the first of four cells. Two have its address, the third its number of bytes. The
+/// fourth has the format for fetches that take it from there, as dword 3 of a buffer resource of
+/// Vega (Vega ISA 8.1.8): selects, number format, data format.
 #[must_use]
 pub const fn buffer(number: u16) -> Uni {
     Uni(FIRST_BUFFER + 4 * (number % BUFFERS))

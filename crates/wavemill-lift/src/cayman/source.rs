@@ -87,7 +87,7 @@ impl Lifter<'_, '_> {
             }
             Source::Queue(queue, _) => queues.head(queue).ok_or(UNSUPPORTED)?.into(),
             Source::Other(select, _) => match source.direct_read() {
-                Some(bus) => self.direct_read(&clause.group, bus)?,
+                Some(bus) => self.direct_read(clause.group, bus)?,
                 None => self.value_of_wave(select)?,
             },
         })
@@ -115,8 +115,8 @@ impl Lifter<'_, '_> {
         }
     }
 
-    /// A constant of a window, of which the clause has locked lines (HD 6900 ISA 4.6.4). Lines have 16
-    /// constants of four dwords each.
+    /// A constant of a window, of which the clause has locked lines (HD 6900 ISA 4.6.4). Lines have
+    /// 16 constants of four dwords each.
     fn constant(
         &mut self,
         control: &Inst,
@@ -195,7 +195,8 @@ impl Lifter<'_, '_> {
         Ok(base)
     }
 
-    /// A value of the wave or of the machine that has a code of its own (HD 6900 ISA 9.2, SRC0_SEL).
+    /// A value of the wave or of the machine that has a code of its own (HD 6900 ISA 9.2,
+    /// SRC0_SEL).
     fn value_of_wave(&mut self, select: u16) -> Result<Operand, Refused> {
         Ok(match select {
             225 => CLAUSE_GLOBAL.into(),

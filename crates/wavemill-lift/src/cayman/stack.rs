@@ -11,8 +11,8 @@ use super::registers::{self, STACK_CELLS};
 
 /// Subentries of an entry on a part with 64 lanes to a wave (HD 6900 ISA, table 3.5).
 const ENTRY: u32 = 4;
-/// Subentries that a program needs for the current masks if it pushes masks: those that LLVM counts.
-/// The manual has two (HD 6900 ISA, table 3.6).
+/// Subentries that a program needs for the current masks if it pushes masks: those that LLVM
+/// counts. The manual has two (HD 6900 ISA, table 3.6).
 const RESERVED: u32 = 1;
 
 /// What a frame has.

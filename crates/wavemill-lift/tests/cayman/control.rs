@@ -13,8 +13,8 @@ use super::reference::Reference;
 /// Masks of active lanes: all, some, one, and the lanes of a partial wave.
 const ACTIVE: [u64; 4] = [u64::MAX, 0x9249_2492_4924_9249, 1 << 37, (1 << 20) - 1];
 
-/// The value of a channel before a program: small numbers in T2, any bits in the others; 0 in T4, the
-/// trace, and T5, counters.
+/// The value of a channel before a program: small numbers in T2, any bits in the others; 0 in T4,
+/// the trace, and T5, counters.
 fn initial(register: u16, channel: u16, lane: u32) -> u32 {
     let mixed =
         SplitMix64::new(u64::from(register) << 32 | u64::from(channel) << 16 | u64::from(lane)).next_u64();
@@ -59,13 +59,12 @@ pub(super) fn check(program: &Program) {
         assert_eq!(*cause, FaultCause::Instruction(FaultKind::Unsupported), "{at:#x}: {program:#?}");
         for register in 0..usize::from(GPRS) {
             for channel in 0..4 {
-                let found = outcome.gpr(register, channel);
-                for lane in 0..64 {
-                    let want = reference.gprs[register][channel][lane];
+                let want = reference.gprs[register][channel];
+                for (lane, (found, want)) in outcome.gpr(register, channel).into_iter().zip(want).enumerate()
+                {
                     assert!(
-                        found[lane] == want,
-                        "T{register}.{channel} of lane {lane}: {:#x}, not {want:#x}, with lanes {active:#x} of\n{program:#?}",
-                        found[lane]
+                        found == want,
+                        "T{register}.{channel} of lane {lane}: {found:#x}, not {want:#x}, with lanes {active:#x} of\n{program:#?}",
                     );
                 }
             }

@@ -23,7 +23,7 @@ pub(crate) const MODE: u32 = 0xc;
 pub(crate) const GPRS: u16 = 16;
 
 /// The program, with a stack of 16 entries.
-pub(crate) const FAMILY: Cayman = Cayman { program: CODE, gprs: GPRS, stack: 16 };
+pub(crate) const FAMILY: Cayman = Cayman { program: CODE, gprs: GPRS, temporaries: 0, stack: 16 };
 
 /// The machine code of a source.
 pub(crate) fn code(source: &str) -> Vec<u8> {
@@ -36,7 +36,8 @@ pub(crate) fn code(source: &str) -> Vec<u8> {
     }
 }
 
-/// Lifts the block, or the instruction, at a position of code at [`CODE`], and checks that it is well formed.
+/// Lifts the block, or the instruction, at a position of code at [`CODE`], and checks that it is
+/// well formed.
 pub(crate) fn lift(code: &[u8], position: u64, context: u32, single: bool) -> Block {
     let mut fetch = |at: u64, into: &mut [u8; 16]| {
         let rest = at.checked_sub(CODE).and_then(|offset| code.get(offset as usize..)).unwrap_or_default();
@@ -132,7 +133,8 @@ impl WaveInit for Init<'_> {
 }
 
 impl Machine {
-    /// Runs a source from its first word on every tier, in blocks and one instruction at a time: all must agree.
+    /// Runs a source from its first word on every tier, in blocks and one instruction at a time:
+    /// all must agree.
     pub(crate) fn run(&self, source: &str, set: impl Fn(&mut Registers, &[u64]) + Sync) -> Outcome {
         self.run_code(&code(source), set)
     }

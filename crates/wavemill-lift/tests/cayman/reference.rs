@@ -1,5 +1,7 @@
-//! A scalar reference of control flow and groups: each lane has a state, as in HD 6900 ISA 3.6.1, and
-//! the stack has states. It shares nothing with the lifter.
+//! A scalar reference of control flow and groups: each lane has a state, as in HD 6900 ISA 3.6.1,
+//! and the stack has states. It shares nothing with the lifter.
+
+#![allow(clippy::needless_range_loop, reason = "a lane indexes several masks at once")]
 
 use wavemill_isa::cayman::Op;
 
@@ -413,16 +415,17 @@ impl Reference {
                     2 => !old[lane],
                     _ => old[lane],
                 };
-                if let Some(execute) = slot.execute {
-                    if after[lane] == State::Active && !(selected && holds) {
-                        after[lane] = match execute {
-                            1 => State::Break,
-                            2 => State::Continue,
-                            _ => State::Branch,
-                        };
-                        if execute == 3 {
-                            self.valid[lane] = false;
-                        }
+                if let Some(execute) = slot.execute
+                    && after[lane] == State::Active
+                    && !(selected && holds)
+                {
+                    after[lane] = match execute {
+                        1 => State::Break,
+                        2 => State::Continue,
+                        _ => State::Branch,
+                    };
+                    if execute == 3 {
+                        self.valid[lane] = false;
                     }
                 }
                 if !selected || matches!(slot.op, Op::GroupBarrier | Op::Nop) {

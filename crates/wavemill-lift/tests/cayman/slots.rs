@@ -428,7 +428,8 @@ fn values_of_the_wave() {
 #[test]
 fn what_has_no_meaning_is_refused() {
     for group in [
-        // CF_PC; a register of the SIMD; a base beyond the declared registers; constants without a lock.
+        // CF_PC; a register of the SIMD; a base beyond the declared registers; constants without a
+        // lock.
         vec![slot(Op::MovaInt, 1, 0, &[Src::Gpr(0, 0)]).masked()],
         vec![slot(Op::Mov, 1, 0, &[Src::Indexed(1, 0)]).index_mode(5)],
         vec![slot(Op::Mov, 1, 0, &[Src::Indexed(GPRS, 0)])],
