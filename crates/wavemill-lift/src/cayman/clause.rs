@@ -2,7 +2,9 @@
 //! after the clause.
 
 use wavemill_ir::{Row as IrRow, ScalarOp as S, Terminator, Uni};
-use wavemill_isa::cayman::{FieldId as F, Format, Group, Inst, Op, Source, decode_fetch, decode_gds, decode_group};
+use wavemill_isa::cayman::{
+    FieldId as F, Format, Group, Inst, Op, Source, decode_fetch, decode_gds, decode_group,
+};
 
 use super::lifter::{ILLEGAL, Lifter, Refused, Then, UNSUPPORTED};
 use super::masks::ACTIVE;

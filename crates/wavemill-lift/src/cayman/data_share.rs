@@ -3,7 +3,7 @@
 //!
 //! Addresses count bytes, and their bits below the size of the datum are ignored. Offsets count dwords.
 
-use wavemill_ir::{Attrs, AtomicOp, IntOp, MemType, Op as IrOp, Operand, Row as IrRow, Space, Width};
+use wavemill_ir::{AtomicOp, Attrs, IntOp, MemType, Op as IrOp, Operand, Row as IrRow, Space, Width};
 use wavemill_isa::cayman::Op;
 
 use super::lifter::Lifter;
@@ -60,8 +60,12 @@ pub(super) const fn access(op: Op) -> Option<Access> {
         Op::LdsXor | Op::GdsXor | Op::LdsXorRet | Op::GdsXorRet => Atomic(AtomicOp::Xor),
         Op::LdsXchgRet | Op::GdsXchgRet => Atomic(AtomicOp::Swap),
         Op::LdsMskor | Op::GdsMskor | Op::LdsMskorRet | Op::GdsMskorRet => Atomic2(AtomicOp::MaskOr),
-        Op::LdsCmpStore | Op::GdsCmpStore | Op::LdsCmpXchgRet | Op::GdsCmpXchgRet => Atomic2(AtomicOp::CmpSwap),
-        Op::LdsCmpStoreSpf | Op::GdsCmpStoreSpf | Op::LdsCmpXchgSpfRet | Op::GdsCmpXchgSpfRet => Atomic2(AtomicOp::CmpSwapF),
+        Op::LdsCmpStore | Op::GdsCmpStore | Op::LdsCmpXchgRet | Op::GdsCmpXchgRet => {
+            Atomic2(AtomicOp::CmpSwap)
+        }
+        Op::LdsCmpStoreSpf | Op::GdsCmpStoreSpf | Op::LdsCmpXchgSpfRet | Op::GdsCmpXchgSpfRet => {
+            Atomic2(AtomicOp::CmpSwapF)
+        }
         Op::LdsWrite | Op::GdsWrite => Write(DWORD),
         Op::LdsByteWrite | Op::GdsByteWrite => Write(MemType::U8),
         Op::LdsShortWrite | Op::GdsShortWrite => Write(MemType::U16),
@@ -170,7 +174,14 @@ impl Lifter<'_, '_> {
     }
 
     /// Loads a datum.
-    pub(super) fn share_load(&mut self, share: Share, ty: MemType, result: IrRow, address: Operand, imm: i32) {
+    pub(super) fn share_load(
+        &mut self,
+        share: Share,
+        ty: MemType,
+        result: IrRow,
+        address: Operand,
+        imm: i32,
+    ) {
         let attrs = Attrs { imm, ..Attrs::default() };
         self.push(IrOp::Load(share.space, ty), result, &[address, share.base], attrs);
     }
