@@ -1,7 +1,8 @@
 //! Accesses to the data shares: LDS and the global data share have the same operations (HD 6900 ISA
 //! 8.5, 8.6, table 8.11).
 //!
-//! Addresses count bytes, and their bits below the size of the datum are ignored. Offsets count dwords.
+//! Addresses count bytes, and their bits below the size of the datum are ignored. Offsets count
+//! dwords.
 
 use wavemill_ir::{AtomicOp, Attrs, IntOp, MemType, Op as IrOp, Operand, Row as IrRow, Space, Width};
 use wavemill_isa::cayman::Op;
@@ -97,8 +98,8 @@ impl Share {
 }
 
 impl Lifter<'_, '_> {
-    /// Appends an access with these sources and this offset. The values that it returns go to the rows
-    /// `results`; an atomic operation returns the old value only if `returns`.
+    /// Appends an access with these sources and this offset. The values that it returns go to the
+    /// rows `results`; an atomic operation returns the old value only if `returns`.
     pub(super) fn share_access(
         &mut self,
         share: Share,

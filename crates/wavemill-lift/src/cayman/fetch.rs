@@ -48,8 +48,8 @@ impl Element {
     }
 }
 
-/// The data format of a code of DATA_FORMAT, and whether its components are floats. The order of the
-/// bits of packed formats is that of Mesa's formats.
+/// The data format of a code of DATA_FORMAT, and whether its components are floats. The order of
+/// the bits of packed formats is that of Mesa's formats.
 const fn data_format(code: u32) -> Option<(DataFormat, bool)> {
     Some(match code {
         1 => (DataFormat::D8, false),

@@ -1,9 +1,9 @@
 //! Accesses to random access targets (HD 6900 ISA 6.4, 8.1: MEM_RAT).
 //!
-//! The resource of a target is in cells, as that of a buffer. INDEX_GPR.X is the index: of dwords, of
-//! shorts and bytes where these are stored, else of units whose size is in a cell. RW_GPR has the
-//! data: X is the datum, Y the dword of the return buffer that an old value goes to, Z the comparand.
-//! Memory is accessed at once, so nothing waits for an acknowledgement.
+//! The resource of a target is in cells, as that of a buffer. INDEX_GPR.X is the index: of dwords,
+//! of shorts and bytes where these are stored, else of units whose size is in a cell. RW_GPR has
+//! the data: X is the datum, Y the dword of the return buffer that an old value goes to, Z the
+//! comparand. Memory is accessed at once, so nothing waits for an acknowledgement.
 
 use wavemill_ir::{AtomicOp, Attrs, MemType, Op as IrOp, Operand, TexelAccess, TexelCells, Width};
 use wavemill_isa::cayman::{FieldId as F, Inst, Op};

@@ -23,8 +23,8 @@ const FIRST_UNIT: u16 = FIRST_STRIDE + BUFFERS;
 /// The buffer for old values of random access targets: four cells as of [`buffer`]. It may have no
 /// bytes.
 pub const RETURN_BUFFER: Uni = Uni(FIRST_UNIT + TARGETS);
-/// The part of the global data share that the wave may access: bits 31:16 are its first byte, bits 15:0
-/// its number of bytes.
+/// The part of the global data share that the wave may access: bits 31:16 are its first byte, bits
+/// 15:0 its number of bytes.
 pub const GLOBAL_SHARE: Uni = RETURN_BUFFER.plus(4);
 
 /// The first cell of control flow. All of them are 0 when a wave starts, except for those that its

@@ -146,8 +146,8 @@ impl Lifter<'_, '_> {
                 self.select(select(relation, ty), result, mask, sources, slot.modifiers, output);
             }
             Shape::Sources => {
-                // The operation has no modifiers of the value that is copied if the relation does not
-                // hold.
+                // The operation has no modifiers of the value that is copied if the relation does
+                // not hold.
                 let otherwise = self.modified(slot, 2);
                 let sources = [first, zero, second, otherwise];
                 let [of_first, of_second, _] = slot.modifiers;
@@ -159,7 +159,8 @@ impl Lifter<'_, '_> {
         mask
     }
 
-    /// The PUSH instructions: 0 where the relation holds and the counter is 0, else the counter + 1.
+    /// The PUSH instructions: 0 where the relation holds and the counter is 0, else the counter +
+    /// 1.
     fn count_up(&mut self, slot: &Slot, relation: IrOp, result: IrRow, mask: Option<Uni>) {
         let [counter, condition, _] = slot.sources;
         let [of_counter, of_condition, _] = slot.modifiers;

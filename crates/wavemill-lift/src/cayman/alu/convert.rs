@@ -28,8 +28,8 @@ pub(super) const fn of(op: Op) -> Option<CvtOp> {
 }
 
 impl Lifter<'_, '_> {
-    /// Appends the operations of a conversion that is several or that has a mode of its own; `false`
-    /// if it is none of these.
+    /// Appends the operations of a conversion that is several or that has a mode of its own;
+    /// `false` if it is none of these.
     pub(super) fn convert_sequence(&mut self, slot: &Slot, result: IrRow) -> bool {
         let first = slot.sources[0];
         // Denormals of f16 are accepted and made whatever the mode says.

@@ -1,6 +1,6 @@
-//! Doubles. A pair of slots has the high dwords of the sources in its first slot and the low dwords in
-//! its second; of the result, it is the other way round. Modifiers count in the first slot (HD 6900
-//! ISA 8.2, ADD_64).
+//! Doubles. A pair of slots has the high dwords of the sources in its first slot and the low dwords
+//! in its second; of the result, it is the other way round. Modifiers count in the first slot (HD
+//! 6900 ISA 8.2, ADD_64).
 
 use wavemill_ir::{
     Attrs, CmpPred, CvtOp, FloatOp, FloatType, FpEnv, IntOp, IntType, Op as IrOp, Operand, Row as IrRow,
@@ -209,8 +209,8 @@ impl Lifter<'_, '_> {
         result
     }
 
-    /// MUL_64 and FMA_64: the first three slots have the high dwords, the last one the low dwords. Both
-    /// pairs have the result.
+    /// MUL_64 and FMA_64: the first three slots have the high dwords, the last one the low dwords.
+    /// Both pairs have the result.
     pub(super) fn double_product(&mut self, slots: [&Slot; 4]) -> [Operand; 4] {
         let [high, _, _, low] = slots;
         let sources = [0, 1, 2].map(|n| self.wide(low.sources[n], high.sources[n]));
@@ -221,8 +221,8 @@ impl Lifter<'_, '_> {
         [dwords[0], dwords[1], dwords[0], dwords[1]]
     }
 
-    /// FREXP_64: nothing in X, the exponent in Y, the fraction in Z and W. The exponent of infinities
-    /// and NaNs is -1, and the fraction of infinities is a NaN.
+    /// FREXP_64: nothing in X, the exponent in Y, the fraction in Z and W. The exponent of
+    /// infinities and NaNs is -1, and the fraction of infinities is a NaN.
     pub(super) fn double_parts(&mut self, slots: [&Slot; 4]) -> Result<[Operand; 4], Refused> {
         let [high, low, _, _] = slots;
         if slots.iter().any(|slot| !Output::of(&slot.inst).is_plain()) {
@@ -246,8 +246,8 @@ impl Lifter<'_, '_> {
         Ok([Operand::Const(0), exponent.into(), fraction.into(), fraction.plus(1).into()])
     }
 
-    /// The high dword of a function of a double that one slot has: source 0 is its high dword, source 1
-    /// its low one. The manual assumes that the low dword of the result is 0.
+    /// The high dword of a function of a double that one slot has: source 0 is its high dword,
+    /// source 1 its low one. The manual assumes that the low dword of the result is 0.
     pub(super) fn double_function(&mut self, slot: &Slot, function: (FloatOp, Option<FloatOp>)) -> IrRow {
         let [high, low, _] = slot.sources;
         let source = self.wide(low, high);

@@ -61,8 +61,8 @@ const fn count(op: Op) -> Option<IntOp> {
 }
 
 impl Lifter<'_, '_> {
-    /// Appends the operation of an instruction whose sources are not those of the operation; `false`
-    /// if it is none of these.
+    /// Appends the operation of an instruction whose sources are not those of the operation;
+    /// `false` if it is none of these.
     pub(super) fn integer_sequence(&mut self, slot: &Slot, result: IrRow) -> bool {
         let [first, second, _] = slot.sources;
         let zero = Operand::Const(0);

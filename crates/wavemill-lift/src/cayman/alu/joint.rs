@@ -23,8 +23,8 @@ pub(in crate::cayman) struct Joint {
 }
 
 impl Lifter<'_, '_> {
-    /// Computes the results of the slots of a group that compute together. Nothing but temporaries is
-    /// written.
+    /// Computes the results of the slots of a group that compute together. Nothing but temporaries
+    /// is written.
     pub(in crate::cayman) fn joint_results(&mut self, slots: &[Slot]) -> Result<Joint, Refused> {
         let mut channels: Channels<'_> = [None; 4];
         for slot in slots.iter().filter(|slot| slot.inst.format() != Format::Lds) {

@@ -24,8 +24,8 @@ const NO_MODIFIERS: SrcMods = SrcMods {
 /// Factors of OMOD: 1, 2, 4, and 1/2 (HD 6900 ISA 9.2).
 const FACTORS: [f32; 4] = [1.0, 2.0, 4.0, 0.5];
 
-/// The output modifiers of a slot: OMOD scales the rounded result, then CLAMP brings it into \[0, 1\]
-/// (HD 6900 ISA 4.9.1).
+/// The output modifiers of a slot: OMOD scales the rounded result, then CLAMP brings it into \[0,
+/// 1\] (HD 6900 ISA 4.9.1).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Output {
     pub(super) factor: f32,
@@ -49,8 +49,8 @@ impl Output {
 }
 
 impl Lifter<'_, '_> {
-    /// Computes the result of a slot that no other slot takes part in. `result` is written after all
-    /// sources are read.
+    /// Computes the result of a slot that no other slot takes part in. `result` is written after
+    /// all sources are read.
     ///
     /// Gives the mask that the instruction makes: the lanes in which a predicate holds, or that it
     /// kills. It has one if it updates the predicate or the active lanes, or kills.

@@ -73,7 +73,8 @@ impl Lifter<'_, '_> {
         result
     }
 
-    /// DOT4 and DOT4_IEEE: the products of W, Z, Y and X, added in this order and rounded at the end.
+    /// DOT4 and DOT4_IEEE: the products of W, Z, Y and X, added in this order and rounded at the
+    /// end.
     pub(super) fn dot4(&mut self, slots: [&Slot; 4]) -> IrRow {
         let [x, y, z, w] = slots;
         let zero = Zero::of(x.inst.op()).unwrap_or(Zero::Ieee);

@@ -1,5 +1,5 @@
-//! Powers, logarithms, reciprocals, roots and angles. The manual gives no error bound, so results are
-//! rounded correctly.
+//! Powers, logarithms, reciprocals, roots and angles. The manual gives no error bound, so results
+//! are rounded correctly.
 
 use wavemill_ir::{Attrs, CmpPred, FloatOp, Op as IrOp, Operand, Row as IrRow, SrcMods};
 use wavemill_isa::cayman::Op;

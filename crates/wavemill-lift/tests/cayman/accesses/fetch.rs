@@ -98,8 +98,8 @@ fn check(fetch: &Inst, format: u32, want: impl Fn(&[u8], usize) -> [Option<u32>;
     }
 }
 
-/// The components of an element, with those that the format lacks. A dword, or an element of another
-/// width, is zeros outside of the buffer.
+/// The components of an element, with those that the format lacks. A dword, or an element of
+/// another width, is zeros outside of the buffer.
 fn components(memory: &[u8], at: usize, name: &str, number: &str) -> [u32; 4] {
     let size = texel::bytes(name);
     let widths = texel::widths(name);

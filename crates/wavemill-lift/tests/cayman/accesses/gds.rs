@@ -1,4 +1,5 @@
-//! The global data share: the accesses of LDS, with sources and results in registers (HD 6900 ISA 8.5).
+//! The global data share: the accesses of LDS, with sources and results in registers (HD 6900 ISA
+//! 8.5).
 
 use wavemill_isa::cayman::{FieldId as F, Format, Inst, Op};
 use wavemill_lift::cayman::registers;

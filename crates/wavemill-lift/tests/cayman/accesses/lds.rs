@@ -16,8 +16,8 @@ const DIRECT: [u32; 2] = [223, 224];
 /// What an instruction does with LDS, in the words of table 8.11.
 #[derive(Clone, Copy)]
 pub(super) enum Model {
-    /// The new value of the dword, from the old one and the sources 1 and 2. The old value goes to queue
-    /// A if the instruction returns one.
+    /// The new value of the dword, from the old one and the sources 1 and 2. The old value goes to
+    /// queue A if the instruction returns one.
     Dword(fn(u32, u32, u32) -> u32),
     /// Bytes that are read, and whether they have a sign.
     Read(usize, bool),

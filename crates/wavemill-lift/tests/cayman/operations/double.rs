@@ -333,7 +333,8 @@ fn fractions_with_exponents() {
     }
 }
 
-/// Three or four slots, each with both dwords. Y and W have the high dword of the result; the low one is 0.
+/// Three or four slots, each with both dwords. Y and W have the high dword of the result; the low
+/// one is 0.
 #[test]
 fn functions() {
     // To nearest even with denormals, whatever the mode says.

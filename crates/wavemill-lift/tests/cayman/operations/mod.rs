@@ -1,8 +1,8 @@
 //! Conformance of ALU operations: every lane of a group against a scalar reference, on special and
 //! random sources, under all modes and with all modifiers.
 //!
-//! References follow the pages of HD 6900 ISA 8.2. They use the host's integers and comparisons, and
-//! the exact arithmetic of `wavemill-reference`.
+//! References follow the pages of HD 6900 ISA 8.2. They use the host's integers and comparisons,
+//! and the exact arithmetic of `wavemill-reference`.
 
 mod chains;
 mod compare;

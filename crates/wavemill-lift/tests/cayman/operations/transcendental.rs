@@ -1,5 +1,5 @@
-//! Powers, logarithms, reciprocals, roots and angles: correctly rounded to nearest even, whatever the
-//! mode says; denormals are zeros, except those of angles.
+//! Powers, logarithms, reciprocals, roots and angles: correctly rounded to nearest even, whatever
+//! the mode says; denormals are zeros, except those of angles.
 
 use wavemill_isa::cayman::Op;
 use wavemill_reference::{Env, F32, exp2, log2, rcp, rsq, sine, sqrt};
