@@ -5,13 +5,13 @@
 //! the buffer are zeros.
 
 use wavemill_ir::{
-    Attrs, BufferAddr, DataFormat, IntOp, MemType, Op as IrOp, Operand, Row as IrRow, TexelAccess,
-    TexelCells, TexelFormat, TexelNumber, Uni,
+    Attrs, BufferAddr, CellRange, DataFormat, IntOp, MemType, Op as IrOp, Operand, Row as IrRow, ScalarOp,
+    TexelAccess, TexelCells, TexelFormat, TexelNumber, Uni, Width,
 };
 use wavemill_isa::cayman::{FieldId as F, Inst};
 
 use super::lifter::{Lifter, Refused, UNSUPPORTED, all_zero};
-use super::registers;
+use super::registers::{self, CONTROL_INDEX};
 
 /// The fields that select the value of each channel.
 const ELEMENTS: [F; 4] = [F::DstSelX, F::DstSelY, F::DstSelZ, F::DstSelW];
@@ -144,7 +144,42 @@ fn swapped_bytes(inst: &Inst) -> Result<Option<u64>, Refused> {
     })
 }
 
+/// A buffer or a random access target: the first resource of its kind and the first size of an
+/// element, how many there are, and its number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Resource {
+    pub(super) cells: [Uni; 2],
+    pub(super) count: u16,
+    pub(super) number: u16,
+}
+
 impl Lifter<'_, '_> {
+    /// The four cells of a resource, and the cell with the bytes from one element to the next. An
+    /// index register may be added to its number; if there is no such resource, it is the first one.
+    pub(super) fn resource(&mut self, resource: Resource, index: u32) -> Result<(Uni, Uni), Refused> {
+        let Resource { cells: [first, size], count, number } = resource;
+        let (own, own_size) = (first.plus(4 * number), size.plus(number));
+        let register = match index {
+            0 => return Ok((own, own_size)),
+            1 | 2 => CONTROL_INDEX[index as usize - 1],
+            _ => return Err(UNSUPPORTED),
+        };
+        let (cells, bytes, offset) = (self.b.uni_temp(4), self.b.uni_temp(1), self.b.uni_temp(1));
+        self.b.scalar(ScalarOp::Shl, Width::W32, offset, &[register.into(), Operand::Const(2)]);
+        let resources = CellRange { first, end: first.plus(4 * count) };
+        for half in [0, 2] {
+            // A pair that begins in the first resource is the fallback of the range.
+            let range = CellRange { first: first.plus(half), ..resources };
+            let sources = [own.plus(half).into(), offset.into()];
+            let load = IrOp::MoveRelSource(Width::W64, range);
+            self.push(load, cells.plus(half), &sources, Attrs::default());
+        }
+        let sizes = CellRange { first: size, end: size.plus(count) };
+        let sources = [own_size.into(), register.into()];
+        self.push(IrOp::MoveRelSource(Width::W32, sizes), bytes, &sources, Attrs::default());
+        Ok((cells, bytes))
+    }
+
     /// Loads element `index` of a buffer, starting at an offset, into channels of a register.
     pub(super) fn vertex_fetch(&mut self, inst: &Inst) -> Result<(), Refused> {
         all_zero(
@@ -157,7 +192,6 @@ impl Lifter<'_, '_> {
                 F::DstRel,
                 F::ConstBufNoStride,
                 F::AltConst,
-                F::BufferIndexMode,
             ],
         )?;
         let number = inst.get(F::BufferId) as u16;
@@ -176,7 +210,10 @@ impl Lifter<'_, '_> {
         }
         let count = element.components();
         let index = registers::gpr(inst.get(F::SrcGpr) as u16, inst.get(F::SrcSelX) as u16);
-        let stride = registers::stride(number).into();
+        let cells = [registers::buffer(0), registers::stride(0)];
+        let resource = Resource { cells, count: registers::BUFFERS, number };
+        let (buffer, stride) = self.resource(resource, inst.get(F::BufferIndexMode))?;
+        let stride = stride.into();
         let offset = self.element_offset(index.into(), stride, inst.get(F::Offset));
         let register = |channel: usize| registers::gpr(inst.get(F::DstGpr) as u16, channel as u16);
         // If each element goes to its own channel and no other, they are loaded there directly.
@@ -189,7 +226,7 @@ impl Lifter<'_, '_> {
             Element::Bits(ty) => IrOp::BufferLoad(ty, RAW),
             Element::Texel(access) => IrOp::BufferLoadTexel(access, RAW),
         };
-        self.push(op, loaded, &[offset, registers::buffer(number).into()], Attrs::default());
+        self.push(op, loaded, &[offset, buffer.into()], Attrs::default());
         if let Some(selectors) = swap {
             for dword in (0..count).map(|n| loaded.plus(n)) {
                 let sources = [dword.into(), dword.into(), Operand::Const(selectors)];

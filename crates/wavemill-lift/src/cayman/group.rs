@@ -136,7 +136,7 @@ impl Lifter<'_, '_> {
 
     /// The slots with an effect, and where their results go.
     fn steps<'s>(&mut self, clause: &InClause<'_>, slots: &'s [Slot]) -> Result<Vec<Step<'s>>, Refused> {
-        let joint = self.joint_results(slots)?;
+        let joint = self.joint_results(slots, clause.is_read)?;
         let mut steps = Vec::with_capacity(4);
         for slot in slots {
             let inst = &slot.inst;

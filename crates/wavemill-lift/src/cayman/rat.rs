@@ -8,7 +8,7 @@
 use wavemill_ir::{AtomicOp, Attrs, MemType, Op as IrOp, Operand, TexelAccess, TexelCells, Width};
 use wavemill_isa::cayman::{FieldId as F, Inst, Op};
 
-use super::fetch::RAW;
+use super::fetch::{RAW, Resource};
 use super::lifter::{Lifter, Refused, UNSUPPORTED, all_zero};
 use super::registers;
 
@@ -75,7 +75,7 @@ impl Lifter<'_, '_> {
     pub(super) fn target_access(&mut self, inst: &Inst) -> Result<(), Refused> {
         let (access, returns) = access(inst.op()).ok_or(UNSUPPORTED)?;
         // A burst, a relative register, or an element of several dwords.
-        all_zero(inst, &[F::RwRel, F::RatIndexMode, F::ElemSize, F::BurstCount])?;
+        all_zero(inst, &[F::RwRel, F::ElemSize, F::BurstCount])?;
         let number = inst.get(F::RatId) as u16;
         // WRITE_IND and WRITE_IND_ACK have an index.
         if access == Access::Nothing {
@@ -84,11 +84,13 @@ impl Lifter<'_, '_> {
         if !matches!(inst.get(F::Type), 1 | 3) || number >= registers::TARGETS {
             return Err(UNSUPPORTED);
         }
-        let target = registers::random_access_target(number);
+        let cells = [registers::random_access_target(0), registers::target_unit(0)];
+        let resource = Resource { cells, count: registers::TARGETS, number };
+        let (target, unit) = self.resource(resource, inst.get(F::RatIndexMode))?;
         let index = registers::gpr(inst.get(F::IndexGpr) as u16, 0).into();
         let channel = |n| registers::gpr(inst.get(F::RwGpr) as u16, n);
         let datum = Operand::from(channel(0));
-        let unit = registers::target_unit(number).into();
+        let unit = unit.into();
         let bytes = |count: u32| Operand::Const(count.into());
         match access {
             Access::Nothing => {}

@@ -18,19 +18,26 @@ pub(in crate::cayman) struct Joint {
     pub(in crate::cayman) results: [Option<Operand>; 4],
     /// The masks as [`Lifter::operation`] gives them, at the first channel of the instruction.
     pub(in crate::cayman) masks: [Option<Uni>; 4],
+    /// Which channels of PV later groups read.
+    is_read: [bool; 4],
     /// The sums of channels before they are rounded.
     pub(super) unrounded: [Option<IrRow>; 4],
 }
 
 impl Lifter<'_, '_> {
-    /// Computes the results of the slots of a group that compute together. Nothing but temporaries
+    /// Computes the results of the slots of a group that compute together. `is_read` says which
+    /// channels of PV later groups read. Nothing but temporaries
     /// is written.
-    pub(in crate::cayman) fn joint_results(&mut self, slots: &[Slot]) -> Result<Joint, Refused> {
+    pub(in crate::cayman) fn joint_results(
+        &mut self,
+        slots: &[Slot],
+        is_read: [bool; 4],
+    ) -> Result<Joint, Refused> {
         let mut channels: Channels<'_> = [None; 4];
         for slot in slots.iter().filter(|slot| slot.inst.format() != Format::Lds) {
             channels[slot.inst.get(F::DstChan) as usize & 3] = Some(slot);
         }
-        let mut joint = Joint::default();
+        let mut joint = Joint { is_read, ..Joint::default() };
         // Chains read channels behind their own.
         for channel in (0..4).rev() {
             if let Some(slot) = channels[channel] {
@@ -88,13 +95,19 @@ impl Lifter<'_, '_> {
     ) -> Result<(), Refused> {
         let same = |other: usize| channels[other].is_some_and(|other| repeats(slot, other));
         if let Some(function) = double::function(slot.inst.op()) {
-            let shared = (channel + 1..4).find(|other| same(*other));
-            let pair = match shared.and_then(|other| joint.results[other & 2 | 1]) {
-                Some(Operand::Row(high)) => high,
-                _ => self.double_function(slot, function),
-            };
             // The low dword is 0, in the channels that have low dwords of doubles.
-            joint.results[channel] = Some(if channel & 1 == 0 { Operand::Const(0) } else { pair.into() });
+            joint.results[channel] = match channel {
+                0 | 2 => Some(Operand::Const(0)),
+                1 if same(3) => joint.results[3],
+                _ => Some(self.double_function(slot, function).into()),
+            };
+            return Ok(());
+        }
+        let is_needed = |channel: usize| {
+            joint.is_read[channel] || channels[channel].is_some_and(|slot| slot.inst.bit(F::WriteMask))
+        };
+        // Compilers want one of the results only.
+        if (0..4).filter(|other| same(*other) && is_needed(*other)).count() < 2 {
             return Ok(());
         }
         joint.results[channel] = match (channel + 1..4).find(|other| same(*other)) {

@@ -183,3 +183,33 @@ fn bytes_are_swapped() {
         });
     }
 }
+
+/// BUFFER_INDEX_MODE adds an index register to the number of the buffer; beyond the last one is the
+/// first one.
+#[test]
+fn buffers_are_indexed() {
+    for (index, want) in [(2, 30), (0, 10), (100, 20)] {
+        for mode in [1, 2] {
+            let fields = [(F::BufferId, 1), (F::Offset, 0), (F::BufferIndexMode, mode), (F::DataFormat, 13)];
+            let fetch = with(with(fetch(&fields), &selects([0, 7, 7, 7])), &[]);
+            // MOVA_DST 2 and 3 are CF_IDX0 and CF_IDX1.
+            let mova = with(Inst::new(Op::MovaInt), &[(F::Src0Sel, 2), (F::MovaDst, 1 + mode), (F::Last, 1)]);
+            let calls =
+                [with(Inst::new(Op::Alu), &[(F::Addr, 3)]), with(Inst::new(Op::Tex), &[(F::Addr, 4)])];
+            let mut code = bytes(&calls);
+            code.extend(HALT_WORD.to_le_bytes());
+            code.extend(bytes(&[mova, fetch]));
+            let machine =
+                Machine { buffers: vec![vec![10; 4], vec![20; 4], vec![30; 4]], ..Machine::default() };
+            let outcome = machine.run_code(&code, |registers, addresses| {
+                set_gpr(registers, 0, 0, |lane| lane % 4);
+                set_gpr(registers, 2, 0, |_| index);
+                for (number, buffer) in [(1, 0), (0, 1), (3, 2)] {
+                    registers.set_uni64(registers::buffer(number), addresses[buffer]);
+                    registers.set_uni(registers::stride(number), 4);
+                }
+            });
+            assert_eq!(outcome.value(1, 0), want, "CF_IDX{} = {index}", mode - 1);
+        }
+    }
+}
