@@ -137,6 +137,8 @@ pub(super) struct InClause<'c> {
     pub(super) is_read: [bool; 4],
     /// The lanes outside of the clause.
     pub(super) outside: Uni,
+    /// Whether the clause ends behind the group.
+    pub(super) is_last: bool,
 }
 
 impl Lifter<'_, '_> {
@@ -170,12 +172,19 @@ impl Lifter<'_, '_> {
         Ok(Then::Next(at.in_clause(0)))
     }
 
-    /// What follows the last group of an ALU clause.
-    fn end_clause(&mut self, control: &Inst, kind: Kind, state: ClauseState) -> Result<(), Refused> {
-        if state.is_pending {
-            self.copy_mask(ACTIVE, PENDING);
-        } else if kind.has_own_lanes(control) {
-            self.copy_mask(ACTIVE, OUTSIDE);
+    /// What follows the last group of an ALU clause. The group may have set the active lanes.
+    fn end_clause(
+        &mut self,
+        control: &Inst,
+        kind: Kind,
+        is_pending: bool,
+        is_active: bool,
+    ) -> Result<(), Refused> {
+        match is_active {
+            true => {}
+            false if is_pending => self.copy_mask(ACTIVE, PENDING),
+            false if kind.has_own_lanes(control) => self.copy_mask(ACTIVE, OUTSIDE),
+            false => {}
         }
         match kind {
             Kind::PopAfter(count) => self.pop(count),
@@ -242,10 +251,12 @@ impl Lifter<'_, '_> {
         self.set_modes(after.modes);
         let is_read = self.later_reads(start, behind, words);
         let outside = if kind.has_own_lanes(control) { OUTSIDE } else { ACTIVE };
-        self.alu_group(&InClause { control, group: &group, state, is_read, outside })?;
+        let is_last = behind == words;
+        let in_clause = InClause { control, group: &group, state, is_read, outside, is_last };
+        let is_active = self.alu_group(&in_clause)?;
         self.clause = Some(after);
-        if behind == words {
-            self.end_clause(control, kind, after)?;
+        if is_last {
+            self.end_clause(control, kind, after.is_pending, is_active)?;
             self.set_modes(None);
             self.clause = None;
         }

@@ -64,8 +64,8 @@ fn makes_mask(slot: &Slot) -> bool {
 }
 
 impl Lifter<'_, '_> {
-    /// A group of a clause.
-    pub(super) fn alu_group(&mut self, clause: &InClause<'_>) -> Result<(), Refused> {
+    /// A group of a clause. Gives whether the active lanes are already those after the clause.
+    pub(super) fn alu_group(&mut self, clause: &InClause<'_>) -> Result<bool, Refused> {
         // Operations that can fault come first, before anything is written.
         self.loaded.clear();
         let mut slots = Vec::with_capacity(4);
@@ -128,10 +128,18 @@ impl Lifter<'_, '_> {
         }
         self.run_for(&mut selected, Lanes::All);
         let mut is_pending = clause.state.is_pending;
+        if let (true, false, &[(slot, _, mask)]) = (clause.is_last, is_pending, &masks[..]) {
+            let deactivates = slot.inst.bit(F::UpdateExecMask) && slot.inst.get(F::ExecuteMaskOp) == 0;
+            if deactivates && clause.outside == ACTIVE {
+                // No other group follows, so nothing needs to wait. The predicate ends here, too.
+                self.copy_mask(ACTIVE, mask);
+                return Ok(true);
+            }
+        }
         for (slot, lanes, mask) in masks {
             self.update_masks(clause, slot, lanes, mask, &mut is_pending)?;
         }
-        Ok(())
+        Ok(false)
     }
 
     /// The slots with an effect, and where their results go.
