@@ -5,8 +5,8 @@
 //! the buffer are zeros.
 
 use wavemill_ir::{
-    Attrs, BufferAddr, CellRange, DataFormat, IntOp, MemType, Op as IrOp, Operand, Row as IrRow, ScalarOp,
-    TexelAccess, TexelCells, TexelFormat, TexelNumber, Uni, Width,
+    Attrs, BufferAddr, CellRange, CmpPred, DataFormat, IntOp, IntType, MemType, Op as IrOp, Operand,
+    Row as IrRow, ScalarOp, TexelAccess, TexelCells, TexelFormat, TexelNumber, Uni, Width,
 };
 use wavemill_isa::cayman::{FieldId as F, Inst};
 
@@ -165,18 +165,20 @@ impl Lifter<'_, '_> {
             _ => return Err(UNSUPPORTED),
         };
         let (cells, bytes, offset) = (self.b.uni_temp(4), self.b.uni_temp(1), self.b.uni_temp(1));
-        self.b.scalar(ScalarOp::Shl, Width::W32, offset, &[register.into(), Operand::Const(2)]);
-        let resources = CellRange { first, end: first.plus(4 * count) };
+        let (sum, exists) = (self.b.uni_temp(1), self.b.uni_temp(1));
+        let constant = |value: u16| Operand::Const(value.into());
+        self.scalar32(ScalarOp::AddCarryOut, sum, &[register.into(), constant(number)]);
+        let below = IrOp::ScalarCmp(CmpPred::Lt, IntType::U32);
+        self.push(below, exists, &[sum.into(), constant(count)], Attrs::default());
+        self.scalar32(ScalarOp::Select, sum, &[sum.into(), constant(0), exists.into()]);
+        self.scalar32(ScalarOp::Shl, offset, &[sum.into(), constant(2)]);
+        let resources = IrOp::MoveRelSource(Width::W64, CellRange { first, end: first.plus(4 * count) });
         for half in [0, 2] {
-            // A pair that begins in the first resource is the fallback of the range.
-            let range = CellRange { first: first.plus(half), ..resources };
-            let sources = [own.plus(half).into(), offset.into()];
-            let load = IrOp::MoveRelSource(Width::W64, range);
-            self.push(load, cells.plus(half), &sources, Attrs::default());
+            let sources = [first.plus(half).into(), offset.into()];
+            self.push(resources, cells.plus(half), &sources, Attrs::default());
         }
-        let sizes = CellRange { first: size, end: size.plus(count) };
-        let sources = [own_size.into(), register.into()];
-        self.push(IrOp::MoveRelSource(Width::W32, sizes), bytes, &sources, Attrs::default());
+        let sizes = IrOp::MoveRelSource(Width::W32, CellRange { first: size, end: size.plus(count) });
+        self.push(sizes, bytes, &[size.into(), sum.into()], Attrs::default());
         Ok((cells, bytes))
     }
 
