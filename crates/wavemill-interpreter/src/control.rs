@@ -126,6 +126,8 @@ exits! {
     illegal |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::IllegalInstruction };
     unsupported |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::Unsupported };
     halted |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::Halted };
+    stack_overflow |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::StackOverflow };
+    stack_underflow |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::StackUnderflow };
     no_code |ctx, op| Exit::Fault { pc: (*op).pc, kind: FaultKind::NoCode };
     trap |ctx, op| Exit::Trap { pc: (*op).pc, id: (*op).k[1] as u8 };
 }

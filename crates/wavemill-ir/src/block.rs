@@ -69,6 +69,10 @@ pub enum FaultKind {
     NoCode,
     /// The wave halts itself, and no debugger can resume it.
     Halted,
+    /// The control flow stack of the wave has no room for another frame.
+    StackOverflow,
+    /// The control flow stack of the wave has no frame to pop or to read.
+    StackUnderflow,
 }
 
 /// How a block ends. Addresses are guest addresses.

@@ -70,6 +70,8 @@ impl Compiler<'_> {
             Terminator::Fault(FaultKind::Unsupported) => self.host(control::unsupported),
             Terminator::Fault(FaultKind::NoCode) => self.host(control::no_code),
             Terminator::Fault(FaultKind::Halted) => self.host(control::halted),
+            Terminator::Fault(FaultKind::StackOverflow) => self.host(control::stack_overflow),
+            Terminator::Fault(FaultKind::StackUnderflow) => self.host(control::stack_underflow),
             Terminator::Trap(id) => {
                 let mut op = self.host(control::trap);
                 op.k[1] = u64::from(id);

@@ -1,221 +1,30 @@
-//! ALU groups (HD 6900 ISA 4, 8.2).
-//!
-//! All slots of a group read before any of them writes. Results go to PV, or to a temporary if a
-//! later slot still reads that channel of PV. Registers are written after all slots.
+//! The meaning of the operations of ALU slots (HD 6900 ISA 8.2).
 
-use wavemill_ir::{
-    Attrs, FloatOp, FloatType, IntOp, MemType, Op as IrOp, Operand, Row as IrRow, Space, SrcMods,
-};
-use wavemill_isa::cayman::{
-    Elem, FieldId as F, Format, Group, Inst, Op, Source, WINDOW_FIELDS, WindowFields,
-};
+mod compare;
+mod convert;
+mod double;
+mod float;
+mod integer;
+mod joint;
+mod operation;
+mod reduction;
+mod transcendental;
 
-use super::lifter::{ILLEGAL, Lifter, Refused, UNSUPPORTED, all_zero};
-use super::queue::Queues;
-use super::registers;
+use wavemill_ir::{Attrs, IntOp, Op as IrOp, Operand, Row as IrRow, SrcMods};
+use wavemill_isa::cayman::Inst;
 
-const F32: FloatType = FloatType::F32;
-const SIGN: u64 = 0x8000_0000;
-const ONE: u64 = 0x3f80_0000;
-/// Factors of OMOD: 1, 2, 4, and 1/2 (HD 6900 ISA 9.2).
-const FACTORS: [u64; 4] = [ONE, 0x4000_0000, 0x4080_0000, 0x3f00_0000];
-
-/// The context of a slot.
-struct Clause<'c> {
-    /// The word that calls the clause, with the constants that it locks.
-    control: &'c Inst,
-    group: &'c Group,
-    /// The queues of LDS before the group.
-    queues: Queues,
-}
+use super::lifter::Lifter;
 
 /// The sources of a slot as the IR has them.
-struct Slot {
-    inst: Inst,
-    sources: [Operand; 3],
-    modifiers: [SrcMods; 3],
+#[derive(Clone)]
+pub(super) struct Slot {
+    pub(super) inst: Inst,
+    pub(super) sources: [Operand; 3],
+    pub(super) modifiers: [SrcMods; 3],
 }
 
 impl Lifter<'_, '_> {
-    /// A group of the clause that `control` calls.
-    pub(super) fn alu_group(&mut self, control: &Inst, group: &Group, queues: Queues) -> Result<(), Refused> {
-        let clause = Clause { control, group, queues };
-        // Operations that can fault come first, before anything is written.
-        let mut slots = Vec::with_capacity(4);
-        for inst in group.slots.iter().flatten() {
-            slots.push(self.slot(&clause, inst)?);
-        }
-        let is_lds = |slot: &Slot| slot.inst.format() == Format::Lds;
-        for slot in slots.iter().filter(|slot| is_lds(slot)) {
-            // LDS operations are in the first slot (HD 6900 ISA 8.6).
-            if slot.inst.get(F::DstChan) != 0 {
-                return Err(ILLEGAL);
-            }
-            self.lds_access(slot, queues)?;
-        }
-        let mut results: Vec<(Inst, IrRow)> = Vec::with_capacity(4);
-        for (index, slot) in slots.iter().enumerate().filter(|(_, slot)| !is_lds(slot)) {
-            let previous = registers::previous_vector(slot.inst.get(F::DstChan) as u16);
-            let still_read =
-                slots[index + 1..].iter().any(|later| later.sources.contains(&Operand::Row(previous)));
-            let result = if still_read { self.b.row_temp(1) } else { previous };
-            self.operation(slot, result)?;
-            results.push((slot.inst, result));
-        }
-        for (inst, result) in results {
-            let channel = inst.get(F::DstChan) as u16;
-            let previous = registers::previous_vector(channel);
-            if result != previous {
-                self.copy(previous, result.into());
-            }
-            // Only words with two sources can leave the register unchanged.
-            if inst.field(F::WriteMask) != Some(0) {
-                self.copy(registers::gpr(inst.get(F::DstGpr) as u16, channel), result.into());
-            }
-        }
-        Ok(())
-    }
-
-    fn copy(&mut self, to: IrRow, from: Operand) {
+    pub(super) fn copy(&mut self, to: IrRow, from: Operand) {
         self.push(IrOp::Int(IntOp::Mov), to, &[from], Attrs::default());
-    }
-
-    /// Appends the operations that read a slot's sources, where any are needed.
-    fn slot(&mut self, clause: &Clause<'_>, inst: &Inst) -> Result<Slot, Refused> {
-        // Predicates, relative registers, and results that change which lanes are active.
-        all_zero(inst, &[F::PredSel, F::UpdateExecMask, F::UpdatePred, F::DstRel])?;
-        let mut slot = Slot { inst: *inst, sources: [Operand::None; 3], modifiers: [SrcMods::default(); 3] };
-        for (index, (elem, field, source)) in inst.sources().enumerate() {
-            all_zero(inst, &[field.relative])?;
-            let modifiers = SrcMods {
-                abs: field.absolute.is_some_and(|absolute| inst.bit(absolute)),
-                neg: inst.bit(field.negate),
-                ..SrcMods::default()
-            };
-            // They must be off for integers (HD 6900 ISA 4.7.2).
-            if elem != Elem::F32 && modifiers != SrcMods::default() {
-                return Err(UNSUPPORTED);
-            }
-            slot.sources[index] = self.source(clause, source)?;
-            slot.modifiers[index] = modifiers;
-        }
-        if inst.row().result == Some(Elem::I32) {
-            all_zero(inst, &[F::Omod, F::Clamp])?;
-        }
-        Ok(slot)
-    }
-
-    fn source(&mut self, clause: &Clause<'_>, source: Source) -> Result<Operand, Refused> {
-        Ok(match source {
-            Source::Gpr(register, channel) => registers::gpr(register.into(), channel.into()).into(),
-            Source::PreviousVector(channel) => registers::previous_vector(channel.into()).into(),
-            Source::Inline(constant) => Operand::Const(constant.bits().into()),
-            Source::Literal(channel) => {
-                Operand::Const(clause.group.literals[usize::from(channel & 3)].into())
-            }
-            Source::Constant(window, number, channel) => {
-                self.constant(clause.control, window, number, channel)?
-            }
-            Source::Queue(0, _) if clause.queues.popped < clause.queues.pushed => {
-                registers::queue(0, clause.queues.popped).into()
-            }
-            Source::Queue(..) | Source::Other(..) => return Err(UNSUPPORTED),
-        })
-    }
-
-    /// A constant of a window: lines of 16 constants, of four dwords each, that the clause has locked (HD 6900 ISA 4.6.4).
-    fn constant(&mut self, control: &Inst, window: u8, number: u8, channel: u8) -> Result<Operand, Refused> {
-        let Some(&WindowFields { bank, mode, line, .. }) = WINDOW_FIELDS.get(usize::from(window)) else {
-            return Err(ILLEGAL);
-        };
-        // LOCK_1 and LOCK_2; nothing may be read without a lock, and the loop index does not exist yet.
-        let locked = match control.get(mode) {
-            1 => 16,
-            2 => 32,
-            _ => return Err(UNSUPPORTED),
-        };
-        if number >= locked {
-            return Err(UNSUPPORTED);
-        }
-        let offset = 256 * control.get(line) + 16 * u32::from(number) + 4 * u32::from(channel);
-        let value = self.b.uni_temp(1);
-        let attrs = Attrs { imm: offset as i32, ..Attrs::default() };
-        let base = registers::bank(control.get(bank) as u16);
-        self.push(IrOp::ScalarLoad(1), value, &[base.into()], attrs);
-        Ok(value.into())
-    }
-
-    /// The operation of a slot.
-    fn operation(&mut self, slot: &Slot, result: IrRow) -> Result<(), Refused> {
-        let inst = &slot.inst;
-        let factor = FACTORS[inst.get(F::Omod) as usize & 3];
-        let clamp = inst.bit(F::Clamp);
-        let last = Attrs { clamp, fp: self.fp, ..Attrs::default() };
-        // The output modifier scales the rounded result.
-        let plain = Attrs { clamp: clamp && factor == ONE, ..last };
-        let attrs = Attrs { src: slot.modifiers, ..plain };
-        let [first, second, third] = slot.sources;
-        match inst.op() {
-            Op::Mov if factor == ONE && !clamp => self.copy_bits(slot, result),
-            Op::Mov => {
-                let scale = Attrs { src: slot.modifiers, ..last };
-                self.push(IrOp::Float(FloatOp::Mul, F32), result, &[first, Operand::Const(factor)], scale);
-                return Ok(());
-            }
-            Op::Add => self.push(IrOp::Float(FloatOp::Add, F32), result, &[first, second], attrs),
-            Op::AddInt => self.push(IrOp::Int(IntOp::Add), result, &[first, second], Attrs::default()),
-            Op::MuladdIeee => {
-                // "Gives same results as ADD after MUL_IEEE" (HD 6900 ISA 8.2).
-                let product = self.b.row_temp(1);
-                let [a, b, c] = slot.modifiers;
-                let multiply = Attrs { src: [a, b, SrcMods::default()], fp: self.fp, ..Attrs::default() };
-                self.push(IrOp::Float(FloatOp::Mul, F32), product, &[first, second], multiply);
-                let add = Attrs { src: [SrcMods::default(), c, SrcMods::default()], ..plain };
-                self.push(IrOp::Float(FloatOp::Add, F32), result, &[product.into(), third], add);
-            }
-            _ => return Err(UNSUPPORTED),
-        }
-        if factor != ONE {
-            // The IR's own output modifier depends on the mode of denormals, as the one of GCN
-            // does.
-            let sources = [result.into(), Operand::Const(factor)];
-            self.push(IrOp::Float(FloatOp::Mul, F32), result, &sources, last);
-        }
-        Ok(())
-    }
-
-    /// A copy, with the sign that the modifiers select.
-    fn copy_bits(&mut self, slot: &Slot, result: IrRow) {
-        let (source, modifiers) = (slot.sources[0], slot.modifiers[0]);
-        let (op, bits) = match (modifiers.abs, modifiers.neg) {
-            (false, false) => return self.copy(result, source),
-            (true, false) => (IntOp::And, SIGN - 1),
-            (false, true) => (IntOp::Xor, SIGN),
-            (true, true) => (IntOp::Or, SIGN),
-        };
-        self.push(IrOp::Int(op), result, &[source, Operand::Const(bits)], Attrs::default());
-    }
-
-    /// An access to a dword of LDS: the low two bits of the address are ignored, and the offset
-    /// counts dwords. The loaded value goes to queue A.
-    fn lds_access(&mut self, slot: &Slot, queues: Queues) -> Result<(), Refused> {
-        let address = self.b.row_temp(1);
-        let [source, data, _] = slot.sources;
-        let aligned = [source, Operand::Const(!3 & 0xffff_ffff)];
-        self.push(IrOp::Int(IntOp::And), address, &aligned, Attrs::default());
-        let attrs = Attrs { imm: 4 * slot.inst.get(F::IdxOffset) as i32, ..Attrs::default() };
-        let (space, dword) = (Space::Lds, MemType::Dwords(1));
-        match slot.inst.op() {
-            Op::LdsReadRet => {
-                let entry = registers::queue(0, queues.pushed);
-                self.push(IrOp::Load(space, dword), entry, &[address.into()], attrs);
-            }
-            Op::LdsWrite => {
-                let sources = [address.into(), Operand::None, data];
-                self.push(IrOp::Store(space, dword), Operand::None, &sources, attrs);
-            }
-            _ => return Err(UNSUPPORTED),
-        }
-        Ok(())
     }
 }

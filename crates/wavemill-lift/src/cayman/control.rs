@@ -1,66 +1,417 @@
-//! Control flow words, and those that write memory (HD 6900 ISA 8.1).
+//! Control flow words (HD 6900 ISA 8.1).
 
-use wavemill_ir::{Attrs, IntOp, MemType, Op as IrOp, Operand, Space, Terminator};
-use wavemill_isa::cayman::{FieldId as F, Inst, Op};
+use wavemill_ir::{Attrs, Cond, LaneOp, Op as IrOp, Operand, ScalarOp as S, Terminator, Uni, Width};
+use wavemill_isa::cayman::{FieldId as F, Format, Inst, Op};
 
-use super::lifter::{Lifter, Refused, Then, UNSUPPORTED, all_zero};
-use super::queue::Queues;
-use super::{Position, registers};
+use super::Position;
+use super::lifter::{ILLEGAL, Lifter, Refused, Then, UNSUPPORTED, all_zero};
+use super::masks::ACTIVE;
+use super::registers::{
+    BROKEN, CALL_DEPTH, CONTINUED, ENTERED, INVALID, LOOP, LOOP_CONSTANTS, LOOP_COUNT, LOOP_INDEX,
+};
+use super::stack::Frame;
+
+/// First bit of the depth of the stack in the upper dword of a position.
+const DEPTH: u64 = 24;
+/// The most nested calls, as CALL_COUNT counts them (HD 6900 ISA 3.7.6).
+const MOST_CALLS: u64 = 32;
+/// First bit of CALL_DEPTH in the upper dword of the position that a call pushes, instead of the
+/// word in a clause, which is 0.
+const SAVED_CALLS: u64 = 16;
+/// Bits of a loop index in a subentry, from the second byte on (BFE: offset, and width << 16).
+const SAVED_INDEX: u64 = 8 | 16 << 16;
+/// The bits of [`LOOP`] that are not a saved index.
+const LOOP_FIELDS: u64 = 0xff00_00ff;
+
+/// How a loop begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Loop {
+    /// LOOP_START: a count, and a loop index of its own.
+    Indexed,
+    /// LOOP_START_NO_AL: a count.
+    Counted,
+    /// LOOP_START_DX10.
+    Endless,
+}
+
+impl Loop {
+    fn of(op: Op) -> Option<Loop> {
+        match op {
+            Op::LoopStart => Some(Loop::Indexed),
+            Op::LoopStartNoAl => Some(Loop::Counted),
+            Op::LoopStartDx10 => Some(Loop::Endless),
+            _ => None,
+        }
+    }
+}
 
 impl Lifter<'_, '_> {
     /// A control flow word without its clause.
     pub(super) fn control(&mut self, inst: &Inst, at: Position) -> Result<Then, Refused> {
+        let behind = at.next_control(inst.size());
         match inst.op() {
-            Op::Alu => {
-                all_zero(inst, &[F::WholeQuadMode])?;
-                self.queues = Some(Queues::default());
-                Ok(Then::Next(at.in_clause(0)))
-            }
-            Op::Tex => {
-                // Clauses of fetches run for the active lanes (HD 6900 ISA 3.1: COND).
+            op if super::clause::Kind::of(op).is_some() => self.begin_clause(inst, at),
+            Op::Tex | Op::TcAck | Op::Gds => {
+                // Clauses of accesses run for the active lanes (HD 6900 ISA 3.1: COND).
                 all_zero(inst, &[F::Cond, F::ValidPixelMode, F::PopCount])?;
                 Ok(Then::Next(at.in_clause(0)))
             }
+            // Memory is written at once, so nothing waits for acknowledgements. Priority and the
+            // release of LDS concern the time only.
+            Op::CfNop | Op::WaitAck | Op::SetPriority | Op::LdsDealloc => Ok(Then::Next(behind)),
             // It ends the wave whatever its condition (HD 6900 ISA 3.1).
             Op::CfEnd => Ok(Then::End(Terminator::End)),
-            Op::MemRatCachelessStoreDword => {
-                self.store_dwords(inst)?;
-                Ok(Then::Next(at.next_control()))
+            _ if inst.format() == Format::Rat => {
+                all_zero(inst, &[F::ValidPixelMode])?;
+                self.target_access(inst)?;
+                Ok(Then::Next(behind))
+            }
+            Op::Push | Op::PushWqm => self.push_lanes(inst, at),
+            Op::Jump => {
+                let lanes = self.passing(inst, ACTIVE);
+                self.branch(inst, at, Cond::Zero(lanes, Width::W64))
+            }
+            // Table 3.7 has it jump both if all and unless all lanes fail. Its name decides.
+            Op::JumpAny => {
+                let lanes = self.passing(inst, ACTIVE);
+                self.branch(inst, at, Cond::NonZero(lanes, Width::W64))
+            }
+            Op::Else | Op::ElseWqm => {
+                self.invert(inst)?;
+                if inst.op() == Op::ElseWqm {
+                    self.fill_quads(ACTIVE);
+                }
+                self.branch(inst, at, Cond::Zero(ACTIVE, Width::W64))
+            }
+            Op::Pop | Op::PopWqm => {
+                self.pop(inst.get(F::PopCount))?;
+                let lanes = self.passing(inst, ACTIVE);
+                if lanes != ACTIVE {
+                    self.copy_mask(ACTIVE, lanes);
+                }
+                if inst.op() == Op::PopWqm {
+                    self.fill_quads(ACTIVE);
+                }
+                let target = Position::control(self.address_of(inst));
+                if target == behind {
+                    return Ok(Then::Next(behind));
+                }
+                Ok(self.either(Cond::Zero(ACTIVE, Width::W64), self.number(target), self.number(behind)))
+            }
+            Op::Reactivate | Op::ReactivateWqm => {
+                self.reactivate()?;
+                if inst.op() == Op::ReactivateWqm {
+                    self.fill_quads(ACTIVE);
+                }
+                Ok(Then::Next(behind))
+            }
+            Op::Kill => {
+                let lanes = self.passing(inst, ACTIVE);
+                self.change(S::Or, INVALID, lanes);
+                let left = self.combined(S::AndNot, ACTIVE, INVALID);
+                let target = Position::control(self.address_of(inst));
+                Ok(self.either(Cond::Zero(left, Width::W64), self.number(target), self.number(behind)))
+            }
+            Op::LoopStart | Op::LoopStartNoAl | Op::LoopStartDx10 => self.begin_loop(inst, at),
+            Op::LoopEnd => self.end_iteration(inst, at),
+            Op::LoopBreak => self.leave_iteration(inst, at, BROKEN),
+            Op::LoopContinue => self.leave_iteration(inst, at, CONTINUED),
+            Op::Call => self.call(inst, at),
+            Op::Return => {
+                let lanes = self.passing(inst, ACTIVE);
+                if lanes == ACTIVE {
+                    return self.return_to_caller();
+                }
+                // All active lanes must pass (HD 6900 ISA, table 3.7).
+                let failing = self.combined(S::AndNot, ACTIVE, lanes);
+                let taken = self.number(at.second_part());
+                Ok(self.either(Cond::Zero(failing, Width::W64), taken, self.number(behind)))
             }
             _ => Err(UNSUPPORTED),
         }
     }
 
-    /// Stores channels of RW_GPR to the dwords that start at INDEX_GPR.X (HD 6900 ISA 8.1,
-    /// MEM_RAT_CACHELESS).
-    fn store_dwords(&mut self, inst: &Inst) -> Result<(), Refused> {
-        // A burst, a relative register or an element of several dwords.
-        all_zero(inst, &[F::RwRel, F::RatIndexMode, F::ElemSize, F::BurstCount, F::ValidPixelMode])?;
-        // WRITE_IND and WRITE_IND_ACK have an index. Memory is written at once, so nothing waits
-        // for the acknowledgement.
-        if !matches!(inst.get(F::Type), 1 | 3) {
-            return Err(UNSUPPORTED);
+    /// What a control flow word does when it jumps, or when it leaves a loop.
+    pub(super) fn second_part(&mut self, inst: &Inst, at: Position) -> Result<Then, Refused> {
+        let target = Position::control(self.address_of(inst));
+        match inst.op() {
+            Op::Jump | Op::JumpAny | Op::Else | Op::ElseWqm => {
+                self.pop(inst.get(F::PopCount))?;
+                Ok(Then::End(self.jump(target)))
+            }
+            Op::Push | Op::PushWqm => {
+                // The frame that turns out not to be pushed.
+                let frame = self.saved(self.depth);
+                self.copy_mask(ACTIVE, frame);
+                self.pop(inst.get(F::PopCount))?;
+                Ok(Then::End(self.jump(target)))
+            }
+            Op::LoopStart | Op::LoopStartNoAl | Op::LoopStartDx10 => {
+                let Some(kind) = Loop::of(inst.op()) else { return Err(ILLEGAL) };
+                self.pushed(Frame::Loop)?;
+                self.copy_mask(ACTIVE, ENTERED);
+                self.restore_loop(kind, self.depth);
+                self.pop(inst.get(F::PopCount))?;
+                Ok(Then::End(self.jump(target)))
+            }
+            Op::LoopEnd => {
+                let kind = self.loop_of(inst)?;
+                let depth = self.popped(Frame::Loop.size().into())?;
+                self.copy_mask(ACTIVE, ENTERED);
+                self.restore_loop(kind, depth);
+                self.depth = depth;
+                Ok(Then::Next(at.next_control(inst.size())))
+            }
+            Op::LoopBreak | Op::LoopContinue => {
+                // The stack becomes as deep as at the beginning of the iteration.
+                let number = target.number();
+                let to = self.b.uni_temp(2);
+                self.scalar32(S::Mov, to, &[Operand::Const(number & 0xffff_ffff)]);
+                let depth = [LOOP.into(), Operand::Const(0xff << DEPTH)];
+                self.scalar32(S::And, to.plus(1), &depth);
+                self.scalar32(S::Or, to.plus(1), &[to.plus(1).into(), Operand::Const(number >> 32)]);
+                Ok(Then::End(Terminator::Indirect(to)))
+            }
+            Op::Call => {
+                let behind = at.next_control(inst.size()).number_at(self.depth);
+                let frame = self.depth;
+                let depth = self.pushed(Frame::Call)?;
+                let position = self.b.uni_temp(2);
+                self.scalar32(S::Mov, position, &[Operand::Const(behind & 0xffff_ffff)]);
+                let calls = [CALL_DEPTH.into(), Operand::Const(SAVED_CALLS)];
+                self.scalar32(S::Shl, position.plus(1), &calls);
+                let upper = Operand::Const(behind >> 32);
+                self.scalar32(S::Or, position.plus(1), &[position.plus(1).into(), upper]);
+                self.save(frame, position.into());
+                self.depth = depth;
+                let more = Operand::Const(inst.get(F::Count).into());
+                if more != Operand::Const(0) {
+                    self.scalar32(S::AddCarryOut, CALL_DEPTH, &[CALL_DEPTH.into(), more]);
+                }
+                let lanes = self.passing(inst, ACTIVE);
+                if lanes != ACTIVE {
+                    self.copy_mask(ACTIVE, lanes);
+                }
+                Ok(Then::End(self.jump(target)))
+            }
+            Op::Return => self.return_to_caller(),
+            _ => Err(ILLEGAL),
         }
-        // The manual has only 1; LLVM also writes 3 and 15.
-        let dwords = match inst.get(F::CompMask) {
-            1 => 1,
-            3 => 2,
-            15 => 4,
-            _ => return Err(UNSUPPORTED),
-        };
-        let base = registers::random_access_target(inst.get(F::RatId) as u16);
-        let index = registers::gpr(inst.get(F::IndexGpr) as u16, 0);
-        let address = self.address(index.into(), Operand::Const(4), base.into());
-        let data = registers::gpr(inst.get(F::RwGpr) as u16, 0);
-        let store = IrOp::Store(Space::Global, MemType::Dwords(dwords));
-        self.push(store, Operand::None, &[address, Operand::None, data.into()], Attrs::default());
-        Ok(())
     }
 
-    /// `base + index * stride`, with 64 bits.
-    pub(super) fn address(&mut self, index: Operand, stride: Operand, base: Operand) -> Operand {
-        let address = self.b.row_temp(2);
-        self.push(IrOp::Int(IntOp::MadU64U32), address, &[index, stride, base], Attrs::default());
-        address.into()
+    /// The number of a position, with the stack as deep as it is now.
+    fn number(&self, at: Position) -> u64 {
+        at.number_at(self.depth)
+    }
+
+    fn either(&self, cond: Cond, taken: u64, next: u64) -> Then {
+        Then::End(Terminator::Branch { cond, taken, next })
+    }
+
+    /// A jump to ADDR if the condition holds, after a pop.
+    fn branch(&mut self, inst: &Inst, at: Position, cond: Cond) -> Result<Then, Refused> {
+        let taken = match inst.get(F::PopCount) {
+            0 => Position::control(self.address_of(inst)),
+            _ => at.second_part(),
+        };
+        let behind = at.next_control(inst.size());
+        Ok(self.either(cond, self.number(taken), self.number(behind)))
+    }
+
+    /// PUSH: if a lane passes, the active lanes are pushed, and those that pass stay active.
+    /// Without a jump they are always pushed: LLVM and Mesa write a PUSH that leads to the next
+    /// word in place of the push of ALU_PUSH_BEFORE.
+    fn push_lanes(&mut self, inst: &Inst, at: Position) -> Result<Then, Refused> {
+        let depth = self.pushed(Frame::Lanes)?;
+        self.save(self.depth, ACTIVE.into());
+        let lanes = self.passing(inst, ACTIVE);
+        let behind = at.next_control(inst.size());
+        if Position::control(self.address_of(inst)) == behind {
+            if lanes != ACTIVE {
+                self.copy_mask(ACTIVE, lanes);
+            }
+            if inst.op() == Op::PushWqm {
+                self.fill_quads(ACTIVE);
+            }
+            self.depth = depth;
+            return Ok(Then::Next(behind));
+        }
+        let cond = Cond::Zero(ACTIVE, Width::W64);
+        let changes = lanes != ACTIVE || inst.op() == Op::PushWqm || inst.get(F::PopCount) != 0;
+        if lanes != ACTIVE {
+            self.copy_mask(ACTIVE, lanes);
+        }
+        if inst.op() == Op::PushWqm {
+            self.fill_quads(ACTIVE);
+        }
+        let taken = if changes { at.second_part() } else { Position::control(self.address_of(inst)) };
+        let taken = self.number(taken);
+        self.depth = depth;
+        let behind = self.number(behind);
+        Ok(self.either(cond, taken, behind))
+    }
+
+    /// LOOP_START*: if a lane passes, the state of the surrounding loop is pushed.
+    fn begin_loop(&mut self, inst: &Inst, at: Position) -> Result<Then, Refused> {
+        let Some(kind) = Loop::of(inst.op()) else { return Err(ILLEGAL) };
+        let depth = self.pushed(Frame::Loop)?;
+        let frame = self.depth;
+        let mut lanes = self.passing(inst, ACTIVE);
+        let constant = match kind {
+            Loop::Endless => None,
+            Loop::Indexed | Loop::Counted => {
+                let constant = self.b.uni_temp(1);
+                let number = Operand::Const(inst.get(F::CfConst).into());
+                self.push(
+                    IrOp::Lane(LaneOp::ReadLane),
+                    constant,
+                    &[LOOP_CONSTANTS.into(), number],
+                    Attrs::default(),
+                );
+                Some(constant)
+            }
+        };
+        for (subentry, mask) in [ENTERED, BROKEN, CONTINUED].into_iter().enumerate() {
+            self.save(frame + subentry as u8, mask.into());
+        }
+        match kind {
+            // The index is in the unused bits of LOOP.
+            Loop::Indexed => {
+                let state = self.b.uni_temp(2);
+                self.scalar32(S::BfeU, state, &[LOOP_INDEX.into(), Operand::Const(16 << 16)]);
+                self.scalar32(S::Shl, state, &[state.into(), Operand::Const(8)]);
+                self.scalar32(S::Or, state, &[state.into(), LOOP.into()]);
+                self.scalar32(S::Mov, state.plus(1), &[LOOP_COUNT.into()]);
+                self.save(frame + 3, state.into());
+            }
+            Loop::Counted | Loop::Endless => self.save(frame + 3, LOOP.into()),
+        }
+        self.scalar32(S::Mov, LOOP, &[Operand::Const(u64::from(depth) << DEPTH)]);
+        if let Some(constant) = constant {
+            let count = [constant.into(), Operand::Const(12 << 16)];
+            self.scalar32(S::BfeU, LOOP_COUNT, &count);
+            // All lanes fail if the count is 0.
+            let counted = self.b.uni_temp(2);
+            let none = Operand::Const(0);
+            self.scalar64(S::Select, counted, &[lanes.into(), none, LOOP_COUNT.into()]);
+            lanes = counted;
+            if kind == Loop::Indexed {
+                self.scalar32(S::BfeU, LOOP_INDEX, &[constant.into(), Operand::Const(12 | 12 << 16)]);
+                let step = self.b.uni_temp(1);
+                self.scalar32(S::Shr, step, &[constant.into(), Operand::Const(24)]);
+                self.scalar32(S::Or, LOOP, &[LOOP.into(), step.into()]);
+            }
+        }
+        // Lanes that fail have broken.
+        self.copy_mask(ENTERED, ACTIVE);
+        self.scalar64(S::Mov, CONTINUED, &[Operand::Const(0)]);
+        if lanes == ACTIVE {
+            self.scalar64(S::Mov, BROKEN, &[Operand::Const(0)]);
+        } else {
+            self.scalar64(S::AndNot, BROKEN, &[ACTIVE.into(), lanes.into()]);
+            self.copy_mask(ACTIVE, lanes);
+        }
+        let taken = self.number(at.second_part());
+        self.depth = depth;
+        let behind = self.number(at.next_control(inst.size()));
+        Ok(self.either(Cond::Zero(ACTIVE, Width::W64), taken, behind))
+    }
+
+    /// The state of the surrounding loop from the frame that begins at a subentry.
+    fn restore_loop(&mut self, kind: Loop, frame: u8) {
+        for (subentry, mask) in [ENTERED, BROKEN, CONTINUED].into_iter().enumerate() {
+            let saved = self.saved(frame + subentry as u8);
+            self.copy_mask(mask, saved);
+        }
+        let state = self.saved(frame + 3);
+        if kind == Loop::Indexed {
+            self.scalar32(S::BfeI, LOOP_INDEX, &[state.into(), Operand::Const(SAVED_INDEX)]);
+            self.scalar32(S::And, LOOP, &[state.into(), Operand::Const(LOOP_FIELDS)]);
+            self.scalar32(S::Mov, LOOP_COUNT, &[state.plus(1).into()]);
+        } else {
+            self.copy_mask(LOOP, state);
+        }
+    }
+
+    /// How the loop began that a LOOP_END ends: ADDR is the word behind the LOOP_START (HD 6900 ISA
+    /// 3.7.3).
+    fn loop_of(&mut self, end: &Inst) -> Result<Loop, Refused> {
+        let start = self.address_of(end).wrapping_sub(8);
+        let start = self.control_word(start)?;
+        Loop::of(start.op()).ok_or(UNSUPPORTED)
+    }
+
+    /// LOOP_END: lanes that have not broken go on, and the loop repeats if there are any.
+    fn end_iteration(&mut self, inst: &Inst, at: Position) -> Result<Then, Refused> {
+        let kind = self.loop_of(inst)?;
+        self.popped(Frame::Loop.size().into())?;
+        self.scalar64(S::AndNot, ACTIVE, &[ENTERED.into(), BROKEN.into()]);
+        self.scalar64(S::Mov, CONTINUED, &[Operand::Const(0)]);
+        let mut lanes = self.passing(inst, ACTIVE);
+        if kind != Loop::Endless {
+            self.scalar32(S::SubBorrowOut, LOOP_COUNT, &[LOOP_COUNT.into(), Operand::Const(1)]);
+            let counted = self.b.uni_temp(2);
+            self.scalar64(S::Select, counted, &[lanes.into(), Operand::Const(0), LOOP_COUNT.into()]);
+            lanes = counted;
+        }
+        if kind == Loop::Indexed {
+            let step = self.b.uni_temp(1);
+            self.scalar32(S::BfeI, step, &[LOOP.into(), Operand::Const(8 << 16)]);
+            self.scalar32(S::AddCarryOut, LOOP_INDEX, &[LOOP_INDEX.into(), step.into()]);
+        }
+        let repeat = Position::control(self.address_of(inst));
+        let cond = Cond::NonZero(lanes, Width::W64);
+        Ok(self.either(cond, self.number(repeat), self.number(at.second_part())))
+    }
+
+    /// LOOP_BREAK and LOOP_CONTINUE: lanes that pass leave the iteration. If none is left in it,
+    /// not even in a branch, it ends.
+    fn leave_iteration(&mut self, inst: &Inst, at: Position, to: Uni) -> Result<Then, Refused> {
+        let lanes = self.passing(inst, ACTIVE);
+        self.change(S::Or, to, lanes);
+        if lanes == ACTIVE {
+            self.scalar64(S::Mov, ACTIVE, &[Operand::Const(0)]);
+        } else {
+            self.change(S::AndNot, ACTIVE, lanes);
+        }
+        let left = self.combined(S::AndNot, ENTERED, BROKEN);
+        self.change(S::AndNot, left, CONTINUED);
+        let behind = self.number(at.next_control(inst.size()));
+        Ok(self.either(Cond::Zero(left, Width::W64), self.number(at.second_part()), behind))
+    }
+
+    /// CALL: if a lane passes, unless there are too many calls.
+    fn call(&mut self, inst: &Inst, at: Position) -> Result<Then, Refused> {
+        all_zero(inst, &[F::PopCount])?;
+        self.pushed(Frame::Call)?;
+        let mut lanes = self.passing(inst, ACTIVE);
+        let more = inst.get(F::Count);
+        if more != 0 {
+            let fits = self.b.uni_temp(1);
+            let calls = self.b.uni_temp(1);
+            self.scalar32(S::AddCarryOut, calls, &[CALL_DEPTH.into(), Operand::Const(more.into())]);
+            let most = Operand::Const(MOST_CALLS);
+            let compare = IrOp::ScalarCmp(wavemill_ir::CmpPred::Le, wavemill_ir::IntType::U32);
+            self.push(compare, fits, &[calls.into(), most], Attrs::default());
+            let allowed = self.b.uni_temp(2);
+            self.scalar64(S::Select, allowed, &[lanes.into(), Operand::Const(0), fits.into()]);
+            lanes = allowed;
+        }
+        let taken = self.number(at.second_part());
+        let behind = self.number(at.next_control(inst.size()));
+        Ok(self.either(Cond::NonZero(lanes, Width::W64), taken, behind))
+    }
+
+    /// RETURN: to the position in the frame on top, with its depth of the stack.
+    fn return_to_caller(&mut self) -> Result<Then, Refused> {
+        let frame = self.popped(Frame::Call.size().into())?;
+        let saved = self.saved(frame);
+        let to = self.b.uni_temp(2);
+        self.scalar32(S::Mov, to, &[saved.into()]);
+        let calls = Operand::Const(SAVED_CALLS | 8 << 16);
+        self.scalar32(S::BfeU, CALL_DEPTH, &[saved.plus(1).into(), calls]);
+        let rest = Operand::Const(0xffff_ffff & !(0xff << SAVED_CALLS));
+        self.scalar32(S::And, to.plus(1), &[saved.plus(1).into(), rest]);
+        Ok(Then::End(Terminator::Indirect(to)))
     }
 }

@@ -1,43 +1,187 @@
 //! Fetches from buffers (HD 6900 ISA 8.3).
+//!
+//! The resource of a buffer is in cells: its address, its number of bytes, and the format for
+//! fetches that take it from there. An element is at `index * stride + OFFSET`. Elements outside of
+//! the buffer are zeros.
 
-use wavemill_ir::{Attrs, IntOp, MemType, Op as IrOp, Operand, Space};
+use wavemill_ir::{
+    Attrs, BufferAddr, CellRange, CmpPred, DataFormat, IntOp, IntType, MemType, Op as IrOp, Operand,
+    Row as IrRow, ScalarOp, TexelAccess, TexelCells, TexelFormat, TexelNumber, Uni, Width,
+};
 use wavemill_isa::cayman::{FieldId as F, Inst};
 
 use super::lifter::{Lifter, Refused, UNSUPPORTED, all_zero};
-use super::registers;
+use super::registers::{self, CONTROL_INDEX};
 
 /// The fields that select the value of each channel.
 const ELEMENTS: [F; 4] = [F::DstSelX, F::DstSelY, F::DstSelZ, F::DstSelW];
-/// Codes of constants, and of unchanged channels.
+/// Codes of constants, of a reserved value, and of unchanged channels.
 const ZERO: u32 = 4;
 const ONE: u32 = 5;
+const RESERVED: u32 = 6;
 const MASKED: u32 = 7;
-/// No index is added to the instruction's index.
-const NO_INDEX_OFFSET: u32 = 2;
+/// NUM_FORMAT_ALL.
+const NORM: u32 = 0;
+const INT: u32 = 1;
+const SCALED: u32 = 2;
+/// The address of a buffer access is an offset of each lane.
+pub(super) const RAW: BufferAddr = BufferAddr { offen: true, idxen: false };
 
-/// The memory type of a fetch that needs no conversion, and its number of elements.
-fn memory_type(inst: &Inst) -> Result<(MemType, u16), Refused> {
-    // NUM_FORMAT_INT. Floats of 32 bits are unchanged under every number format.
-    let integers = inst.get(F::NumFormatAll) == 1;
+/// How a fetch gets the components of an element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Element {
+    /// They are in memory as they are in the register.
+    Bits(MemType),
+    /// They are converted.
+    Texel(TexelAccess),
+}
+
+impl Element {
+    const fn components(self) -> u16 {
+        match self {
+            Element::Bits(ty) => match ty {
+                MemType::Dwords(count) => count as u16,
+                _ => 1,
+            },
+            Element::Texel(access) => access.count as u16,
+        }
+    }
+}
+
+/// The data format of a code of DATA_FORMAT, and whether its components are floats. The order of
+/// the bits of packed formats is that of Mesa's formats.
+const fn data_format(code: u32) -> Option<(DataFormat, bool)> {
+    Some(match code {
+        1 => (DataFormat::D8, false),
+        2 => (DataFormat::D4_4, false),
+        5 => (DataFormat::D16, false),
+        6 => (DataFormat::D16, true),
+        7 => (DataFormat::D8_8, false),
+        8 => (DataFormat::D5_6_5, false),
+        9 => (DataFormat::D6_5_5, false),
+        10 => (DataFormat::D1_5_5_5, false),
+        11 => (DataFormat::D4_4_4_4, false),
+        12 => (DataFormat::D5_5_5_1, false),
+        13 => (DataFormat::D32, false),
+        14 => (DataFormat::D32, true),
+        15 => (DataFormat::D16_16, false),
+        16 => (DataFormat::D16_16, true),
+        17 => (DataFormat::D8_24, false),
+        19 => (DataFormat::D24_8, false),
+        21 => (DataFormat::D10_11_11, false),
+        22 => (DataFormat::D10_11_11, true),
+        23 => (DataFormat::D11_11_10, false),
+        24 => (DataFormat::D11_11_10, true),
+        25 => (DataFormat::D2_10_10_10, false),
+        26 => (DataFormat::D8_8_8_8, false),
+        27 => (DataFormat::D10_10_10_2, false),
+        28 => (DataFormat::X24_8_32, true),
+        29 => (DataFormat::D32_32, false),
+        30 => (DataFormat::D32_32, true),
+        31 => (DataFormat::D16_16_16_16, false),
+        32 => (DataFormat::D16_16_16_16, true),
+        34 => (DataFormat::D32_32_32_32, false),
+        35 => (DataFormat::D32_32_32_32, true),
+        43 => (DataFormat::D5_9_9_9, true),
+        47 => (DataFormat::D32_32_32, false),
+        48 => (DataFormat::D32_32_32, true),
+        _ => return None,
+    })
+}
+
+/// The components of an element, and the bits of 1 in its number format.
+fn element(inst: &Inst) -> Result<(Element, u64), Refused> {
+    const ONE_FLOAT: u64 = 0x3f80_0000;
+    let texel = |format, count| Element::Texel(TexelAccess { format, count, cells: TexelCells::Dwords });
+    if inst.bit(F::UseConstFields) {
+        return Ok((texel(None, 4), ONE_FLOAT));
+    }
+    let (data, is_float) = data_format(inst.get(F::DataFormat)).ok_or(UNSUPPORTED)?;
     let signed = inst.bit(F::FormatCompAll);
-    Ok(match inst.get(F::DataFormat) {
-        1 if integers && !signed => (MemType::U8, 1),
-        1 if integers => (MemType::I8, 1),
-        5 if integers && !signed => (MemType::U16, 1),
-        5 if integers => (MemType::I16, 1),
-        13 if integers => (MemType::Dwords(1), 1),
-        14 => (MemType::Dwords(1), 1),
-        29 if integers => (MemType::Dwords(2), 2),
-        30 => (MemType::Dwords(2), 2),
-        47 if integers => (MemType::Dwords(3), 3),
-        48 => (MemType::Dwords(3), 3),
-        34 if integers => (MemType::Dwords(4), 4),
-        35 => (MemType::Dwords(4), 4),
+    let number = match (inst.get(F::NumFormatAll), signed) {
+        // The number format of floats has no meaning.
+        _ if is_float => TexelNumber::Float,
+        (NORM, false) => TexelNumber::Unorm,
+        // The mapping of integers onto [-1, 1] that has no zero.
+        (NORM, true) if inst.bit(F::SrfModeAll) => return Err(UNSUPPORTED),
+        (NORM, true) => TexelNumber::Snorm,
+        (INT, false) => TexelNumber::Uint,
+        (INT, true) => TexelNumber::Sint,
+        (SCALED, false) => TexelNumber::Uscaled,
+        (SCALED, true) => TexelNumber::Sscaled,
+        _ => return Err(UNSUPPORTED),
+    };
+    let one = if number.is_integer() { 1 } else { ONE_FLOAT };
+    let count = data.channels().len() as u8;
+    let is_copied = is_float || number.is_integer();
+    Ok(match (data, number) {
+        (DataFormat::D32 | DataFormat::D32_32 | DataFormat::D32_32_32 | DataFormat::D32_32_32_32, _) => {
+            // Texels do not convert dwords.
+            if !is_copied {
+                return Err(UNSUPPORTED);
+            }
+            (Element::Bits(MemType::Dwords(count)), one)
+        }
+        (DataFormat::D8, TexelNumber::Uint) => (Element::Bits(MemType::U8), one),
+        (DataFormat::D8, TexelNumber::Sint) => (Element::Bits(MemType::I8), one),
+        (DataFormat::D16, TexelNumber::Uint) => (Element::Bits(MemType::U16), one),
+        (DataFormat::D16, TexelNumber::Sint) => (Element::Bits(MemType::I16), one),
+        _ => {
+            let format = TexelFormat::new(data, number).ok_or(UNSUPPORTED)?;
+            (texel(Some(format), count), one)
+        }
+    })
+}
+
+/// The selectors of IntOp::Perm that ENDIAN_SWAP needs for a dword.
+fn swapped_bytes(inst: &Inst) -> Result<Option<u64>, Refused> {
+    Ok(match inst.get(F::EndianSwap) {
+        0 => None,
+        // 8 in 16, 8 in 32.
+        1 => Some(0x0203_0001),
+        2 => Some(0x0001_0203),
         _ => return Err(UNSUPPORTED),
     })
 }
 
+/// A buffer or a random access target: the first resource of its kind and the first size of an
+/// element, how many there are, and its number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Resource {
+    pub(super) cells: [Uni; 2],
+    pub(super) count: u16,
+    pub(super) number: u16,
+}
+
 impl Lifter<'_, '_> {
+    /// The four cells of a resource, and the cell with the bytes from one element to the next. An
+    /// index register may be added to its number; if there is no such resource, it is the first one.
+    pub(super) fn resource(&mut self, resource: Resource, index: u32) -> Result<(Uni, Uni), Refused> {
+        let Resource { cells: [first, size], count, number } = resource;
+        let (own, own_size) = (first.plus(4 * number), size.plus(number));
+        let register = match index {
+            0 => return Ok((own, own_size)),
+            1 | 2 => CONTROL_INDEX[index as usize - 1],
+            _ => return Err(UNSUPPORTED),
+        };
+        let (cells, bytes, offset) = (self.b.uni_temp(4), self.b.uni_temp(1), self.b.uni_temp(1));
+        let (sum, exists) = (self.b.uni_temp(1), self.b.uni_temp(1));
+        let constant = |value: u16| Operand::Const(value.into());
+        self.scalar32(ScalarOp::AddCarryOut, sum, &[register.into(), constant(number)]);
+        let below = IrOp::ScalarCmp(CmpPred::Lt, IntType::U32);
+        self.push(below, exists, &[sum.into(), constant(count)], Attrs::default());
+        self.scalar32(ScalarOp::Select, sum, &[sum.into(), constant(0), exists.into()]);
+        self.scalar32(ScalarOp::Shl, offset, &[sum.into(), constant(2)]);
+        let resources = IrOp::MoveRelSource(Width::W64, CellRange { first, end: first.plus(4 * count) });
+        for half in [0, 2] {
+            let sources = [first.plus(half).into(), offset.into()];
+            self.push(resources, cells.plus(half), &sources, Attrs::default());
+        }
+        let sizes = IrOp::MoveRelSource(Width::W32, CellRange { first: size, end: size.plus(count) });
+        self.push(sizes, bytes, &[size.into(), sum.into()], Attrs::default());
+        Ok((cells, bytes))
+    }
+
     /// Loads element `index` of a buffer, starting at an offset, into channels of a register.
     pub(super) fn vertex_fetch(&mut self, inst: &Inst) -> Result<(), Refused> {
         all_zero(
@@ -48,50 +192,80 @@ impl Lifter<'_, '_> {
                 F::StructuredRead,
                 F::LdsReq,
                 F::DstRel,
-                F::UseConstFields,
-                F::EndianSwap,
                 F::ConstBufNoStride,
                 F::AltConst,
-                F::BufferIndexMode,
             ],
         )?;
         let number = inst.get(F::BufferId) as u16;
-        if inst.get(F::FetchType) != NO_INDEX_OFFSET || number >= registers::BUFFERS {
+        // No launch adds an offset to the indices of vertices and instances: FETCH_TYPE 0 and 1.
+        if inst.get(F::FetchType) > 2 || number >= registers::BUFFERS {
             return Err(UNSUPPORTED);
         }
-        let (memory, count) = memory_type(inst)?;
-        let elements = ELEMENTS.map(|id| inst.get(id));
-        // An element that the format lacks, and the reserved code.
-        if elements
-            .iter()
-            .any(|element| !(matches!(*element, ZERO | ONE | MASKED) || *element < count.into()))
-        {
+        let (element, one) = element(inst)?;
+        let swap = swapped_bytes(inst)?;
+        if swap.is_some() && !matches!(element, Element::Bits(MemType::Dwords(_))) {
             return Err(UNSUPPORTED);
         }
+        let selected = ELEMENTS.map(|id| inst.get(id));
+        if selected.contains(&RESERVED) {
+            return Err(UNSUPPORTED);
+        }
+        let count = element.components();
         let index = registers::gpr(inst.get(F::SrcGpr) as u16, inst.get(F::SrcSelX) as u16);
-        let (base, stride) = (registers::buffer(number), registers::stride(number));
-        let address = self.address(index.into(), stride.into(), base.into());
+        let cells = [registers::buffer(0), registers::stride(0)];
+        let resource = Resource { cells, count: registers::BUFFERS, number };
+        let (buffer, stride) = self.resource(resource, inst.get(F::BufferIndexMode))?;
+        let stride = stride.into();
+        let offset = self.element_offset(index.into(), stride, inst.get(F::Offset));
         let register = |channel: usize| registers::gpr(inst.get(F::DstGpr) as u16, channel as u16);
         // If each element goes to its own channel and no other, they are loaded there directly.
-        let in_place = elements.iter().enumerate().all(|(channel, element)| match *element {
+        let in_place = selected.iter().enumerate().all(|(channel, element)| match *element {
             MASKED => channel as u16 >= count,
-            element => element as usize == channel,
+            element => element as usize == channel && (channel as u16) < count,
         });
         let loaded = if in_place { register(0) } else { self.b.row_temp(count) };
-        let attrs = Attrs { imm: inst.get(F::Offset) as i32, ..Attrs::default() };
-        self.push(IrOp::Load(Space::Global, memory), loaded, &[address], attrs);
+        let op = match element {
+            Element::Bits(ty) => IrOp::BufferLoad(ty, RAW),
+            Element::Texel(access) => IrOp::BufferLoadTexel(access, RAW),
+        };
+        self.push(op, loaded, &[offset, buffer.into()], Attrs::default());
+        if let Some(selectors) = swap {
+            for dword in (0..count).map(|n| loaded.plus(n)) {
+                let sources = [dword.into(), dword.into(), Operand::Const(selectors)];
+                self.push(IrOp::Int(IntOp::Perm), dword, &sources, Attrs::default());
+            }
+        }
         if in_place {
             return Ok(());
         }
-        for (channel, element) in elements.into_iter().enumerate() {
+        for (channel, element) in selected.into_iter().enumerate() {
             let value = match element {
                 MASKED => continue,
                 ZERO => Operand::Const(0),
                 ONE => Operand::Const(0x3f80_0000),
-                element => loaded.plus(element as u16).into(),
+                element if (element as u16) < count => loaded.plus(element as u16).into(),
+                // The format lacks the component.
+                3 => Operand::Const(one),
+                _ => Operand::Const(0),
             };
-            self.push(IrOp::Int(IntOp::Mov), register(channel), &[value], Attrs::default());
+            self.copy(register(channel), value);
         }
         Ok(())
+    }
+
+    /// The offset `index * stride + offset`; if it leaves 32 bits, the last one, which no buffer
+    /// contains.
+    pub(super) fn element_offset(&mut self, index: Operand, stride: Operand, offset: u32) -> Operand {
+        let row: IrRow = self.b.row_temp(1);
+        let attrs = Attrs { clamp: true, ..Attrs::default() };
+        let sources = [index, stride, Operand::Const(offset.into())];
+        self.push(IrOp::Int(IntOp::MadU32), row, &sources, attrs);
+        row.into()
+    }
+
+    /// Loads or stores through a resource in four cells.
+    pub(super) fn buffer_store(&mut self, ty: MemType, offset: Operand, resource: Uni, data: Operand) {
+        let sources = [offset, resource.into(), Operand::None, data];
+        self.push(IrOp::BufferStore(ty, RAW), Operand::None, &sources, Attrs::default());
     }
 }

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use wavemill_ir::{Attrs, Block, BlockBuilder, FaultKind, FpEnv, Op, Operand, Round, Terminator};
+use wavemill_ir::{Attrs, Block, BlockBuilder, FaultKind, FpEnv, Op, Operand, Round, Terminator, Uni};
 use wavemill_isa::cayman::{DecodeError, FieldId, GroupError, Inst, decode_control};
 
-use super::queue::Queues;
+use super::clause::ClauseState;
 use super::{Cayman, Position};
 use crate::family::Fetch;
 
@@ -15,6 +15,10 @@ pub(super) struct Refused(pub(super) FaultKind);
 
 /// It exists, and its meaning is not implemented.
 pub(super) const UNSUPPORTED: Refused = Refused(FaultKind::Unsupported);
+/// A push finds no room on the stack.
+pub(super) const STACK_OVERFLOW: Refused = Refused(FaultKind::StackOverflow);
+/// A pop finds no frame.
+pub(super) const STACK_UNDERFLOW: Refused = Refused(FaultKind::StackUnderflow);
 /// There is no such instruction.
 pub(super) const ILLEGAL: Refused = Refused(FaultKind::IllegalInstruction);
 
@@ -38,7 +42,7 @@ impl From<GroupError> for Refused {
 
 /// The continuation after an instruction.
 pub(super) enum Then {
-    /// The instruction at a position, in the same block.
+    /// The instruction at a position, in the same block. The stack has the lifter's depth there.
     Next(Position),
     /// Nothing: the block ends.
     End(Terminator),
@@ -46,14 +50,35 @@ pub(super) enum Then {
 
 /// A block under construction.
 pub(super) struct Lifter<'a, 'f> {
-    pub(super) program: u64,
+    pub(super) family: &'a Cayman,
+    /// The modes of single floats.
     pub(super) fp: FpEnv,
+    /// The modes of doubles.
+    pub(super) fp64: FpEnv,
+    /// The modes outside of the reach of `SET_MODE`.
+    context: u32,
     pub(super) b: BlockBuilder,
-    /// The queues of LDS before the next group of the clause; `None` if the block begins inside a
-    /// clause.
-    pub(super) queues: Option<Queues>,
+    /// Subentries on the stack.
+    pub(super) depth: u8,
+    /// The state before the next group of the clause; `None` if the block begins inside a clause.
+    pub(super) clause: Option<ClauseState>,
+    /// Constants that the current group has loaded: address, offset, and cell.
+    pub(super) loaded: Vec<(Uni, u32, Uni)>,
     pub(super) fetch: &'a mut Fetch<'f>,
     ranges: Vec<Range<u64>>,
+}
+
+/// Bytes of a control flow word, except for those that are extended.
+const CONTROL_WORD: usize = 8;
+
+/// The modes of floats in the low four bits: those of a source of `SET_MODE` (HD 6900 ISA 8.2).
+fn environment(modes: u32) -> FpEnv {
+    FpEnv {
+        round: Round::from_bits(modes),
+        denorm_in: modes >> 2 & 1 != 0,
+        denorm_out: modes >> 3 & 1 != 0,
+        ..FpEnv::DEFAULT
+    }
 }
 
 /// Lifts at most `max_guest` instructions.
@@ -64,24 +89,25 @@ pub(super) fn lift(
     fetch: &mut Fetch<'_>,
     max_guest: usize,
 ) -> Block {
-    let fp = FpEnv {
-        round: Round::from_bits(context),
-        denorm_in: context >> 2 & 1 != 0,
-        denorm_out: context >> 3 & 1 != 0,
-        ..FpEnv::DEFAULT
-    };
     let mut lifter = Lifter {
-        program: family.program,
-        fp,
+        family,
+        fp: FpEnv::DEFAULT,
+        fp64: FpEnv::DEFAULT,
+        context,
         b: BlockBuilder::new(position),
-        queues: None,
+        depth: Position::depth(position),
+        clause: None,
+        loaded: Vec::new(),
         fetch,
         ranges: Vec::new(),
     };
+    lifter.set_modes(None);
     let mut at = Position::from_number(position);
+    let mut size = CONTROL_WORD;
     while lifter.b.guest_len() < max_guest {
-        lifter.b.begin_guest(at.number());
-        let mut then = lifter.instruction(at);
+        lifter.b.begin_guest(at.number_at(lifter.depth));
+        let depth = lifter.depth;
+        let mut then = lifter.instruction(at, &mut size);
         if lifter.b.guest_insts().iter().any(|operation| operation.problem().is_some()) {
             then = Err(UNSUPPORTED);
         }
@@ -93,31 +119,59 @@ pub(super) fn lift(
             Ok(Then::End(end)) => end,
             Err(Refused(kind)) => {
                 lifter.b.drop_guest();
+                lifter.depth = depth;
                 Terminator::Fault(kind)
             }
         };
-        return lifter.finish(at.next_control(), end);
+        return lifter.finish(at.next_control(size), end);
     }
-    lifter.finish(at, Terminator::Jump(at.number()))
+    let end = lifter.jump(at);
+    lifter.finish(at, end)
 }
 
 impl Lifter<'_, '_> {
     fn finish(self, next: Position, terminator: Terminator) -> Block {
-        self.b.finish_ranges(self.ranges, next.number(), terminator)
+        let next = next.number_at(self.depth);
+        self.b.finish_ranges(self.ranges, next, terminator)
+    }
+
+    /// The end of a block that continues at a position, with the stack as deep as it is now.
+    pub(super) fn jump(&self, to: Position) -> Terminator {
+        Terminator::Jump(to.number_at(self.depth))
+    }
+
+    /// Sets the modes of floats: those of `SET_MODE`, or those of the context.
+    pub(super) fn set_modes(&mut self, modes: Option<u32>) {
+        let modes = modes.unwrap_or(self.context);
+        self.fp = environment(modes);
+        self.fp64 = environment(modes >> 4);
     }
 
     /// Lifts the instruction at a position.
-    fn instruction(&mut self, at: Position) -> Result<Then, Refused> {
-        let mut bytes = [0; 16];
-        let count = self.read(at.control, &mut bytes);
-        let control = decode_control(&bytes[..count])?;
+    fn instruction(&mut self, at: Position, size: &mut usize) -> Result<Then, Refused> {
+        *size = CONTROL_WORD;
+        let control = self.control_word(at.control)?;
+        *size = control.size();
         match at.word {
             None => {
                 self.cover(at.control, control.size());
                 self.control(&control, at)
             }
+            Some(_) if at.is_second_part() => self.second_part(&control, at),
             Some(word) => self.in_clause(&control, at, word),
         }
+    }
+
+    /// The control flow word at an address.
+    pub(super) fn control_word(&mut self, address: u64) -> Result<Inst, Refused> {
+        let mut bytes = [0; 16];
+        let count = self.read(address, &mut bytes);
+        Ok(decode_control(&bytes[..count])?)
+    }
+
+    /// The guest address that ADDR of a control flow word leads to.
+    pub(super) fn address_of(&self, control: &Inst) -> u64 {
+        self.family.program.wrapping_add(8 * u64::from(control.get(FieldId::Addr)))
     }
 
     /// Copies code at an address and returns the number of bytes there.

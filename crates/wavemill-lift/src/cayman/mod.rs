@@ -7,11 +7,19 @@
 mod alu;
 mod clause;
 mod control;
+mod data_share;
 mod fetch;
+mod gds;
+mod group;
+mod lds;
 mod lifter;
+mod masks;
 mod position;
 mod queue;
+mod rat;
 pub mod registers;
+mod source;
+mod stack;
 
 use wavemill_ir::{Block, Names, Uni};
 
@@ -19,10 +27,10 @@ pub use position::Position;
 
 use crate::family::{Fetch, Lift};
 
-/// The bits of a context: the modes of single floats, as in the first source of `SET_MODE` (HD 6900
-/// ISA 8.2). Bits 1:0 are the rounding, bit 2 keeps denormals of sources, bit 3 denormals of
-/// results.
-pub const MODE_KEY: u32 = 0xf;
+/// The bits of a context: the modes of floats. Bits 3:0 are those of single floats, bits 7:4 those
+/// of doubles, each as in a source of `SET_MODE` (HD 6900 ISA 8.2). The low two bits are the
+/// rounding, the third bit keeps denormals of sources, the fourth denormals of results.
+pub const MODE_KEY: u32 = 0xff;
 
 /// Number of instructions after which a block is cut.
 const MAX_GUEST: usize = 512;
@@ -32,6 +40,13 @@ const MAX_GUEST: usize = 512;
 pub struct Cayman {
     /// The start of the program: the guest address that addresses of clauses count from.
     pub program: u64,
+    /// Registers of each lane that the program declares, 1 to 128: those that relative addresses
+    /// reach, without clause temporaries (HD 6900 ISA 4.6.3).
+    pub gprs: u16,
+    /// Clause temporaries, the last ones of 128 registers. A wave needs rows for them.
+    pub temporaries: u16,
+    /// STACK_SIZE: entries of the control flow stack, of four subentries each (HD 6900 ISA 3.6.5).
+    pub stack: u16,
 }
 
 impl Lift for Cayman {

@@ -4,29 +4,47 @@
 //! number of entries at each group is known at lift time: entries are rows, and the preceding
 //! groups determine which row is the head.
 
-use wavemill_isa::cayman::{Group, Op, Source};
+use wavemill_ir::Row;
+use wavemill_isa::cayman::{Flag, Group, Source};
 
 use super::lifter::{Refused, UNSUPPORTED};
-use super::registers::QUEUE;
+use super::registers::{self, QUEUE};
 
-/// Number of entries pushed to queue A, and number of entries popped.
+/// Number of entries pushed to queues A and B, and number of entries popped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Queues {
-    pub(super) pushed: u16,
-    pub(super) popped: u16,
+    pushed: [u16; 2],
+    popped: [u16; 2],
 }
 
 impl Queues {
+    /// The head of queue A (0) or B (1); `None` if the queue is empty.
+    pub(super) fn head(&self, queue: u8) -> Option<Row> {
+        let number = usize::from(queue & 1);
+        let has_entry = self.popped[number] < self.pushed[number];
+        has_entry.then(|| registers::queue(queue.into(), self.popped[number]))
+    }
+
+    /// The entry that the next value of a queue becomes.
+    pub(super) fn tail(&self, queue: u8) -> Row {
+        registers::queue(queue.into(), self.pushed[usize::from(queue & 1)])
+    }
+
     /// The queues after a group.
     pub(super) fn behind(mut self, group: &Group) -> Result<Queues, Refused> {
         let slots = || group.slots.iter().flatten();
         let pops = |source: Source| matches!(source, Source::Queue(_, true));
-        if slots().any(|slot| slot.sources().any(|(.., source)| pops(source))) {
-            // The group pops one entry at its end, however often it reads it (HD 6900 ISA 7.3).
-            self.popped += 1;
+        let group_pops = slots().any(|slot| slot.sources().any(|(.., source)| pops(source)));
+        for (queue, flag) in [Flag::PushesA, Flag::PushesB].into_iter().enumerate() {
+            // The group pops one entry of both queues at its end, however often it reads them.
+            if group_pops && self.popped[queue] < self.pushed[queue] {
+                self.popped[queue] += 1;
+            }
+            self.pushed[queue] += slots().filter(|slot| slot.row().has(flag)).count() as u16;
+            if self.pushed[queue] - self.popped[queue] > QUEUE {
+                return Err(UNSUPPORTED);
+            }
         }
-        self.pushed += slots().filter(|slot| slot.op() == Op::LdsReadRet).count() as u16;
-        let right = self.popped <= self.pushed && self.pushed - self.popped <= QUEUE;
-        if right { Ok(self) } else { Err(UNSUPPORTED) }
+        Ok(self)
     }
 }

@@ -3,7 +3,7 @@
 use wavemill_ir::Terminator;
 use wavemill_lift::cayman::Position;
 
-use super::machine::{CODE, MODE, Machine, code, lift};
+use super::machine::{CODE, FAMILY, MODE, Machine, code, lift};
 
 #[test]
 fn the_end_ends_the_wave() {
@@ -43,9 +43,26 @@ fn blocks_cover_several_ranges() {
 #[test]
 fn registers_have_names() {
     let bytes = code("ALU 0, @clause, KC0[CB1:0-16]\nCF_END\nclause: ADD_INT * T3.W, KC0[0].X, PV.Y\n");
-    let text = lift(&bytes, CODE, MODE, false)
-        .text(wavemill_lift::Lift::names(&wavemill_lift::cayman::Cayman { program: CODE }));
-    for part in ["cb1_lo", "PV.W = add", "PV.Y", "T3.W = mov PV.W"] {
+    let text = lift(&bytes, CODE, MODE, false).text(wavemill_lift::Lift::names(&FAMILY));
+    for part in ["cb1_lo", "T3.W = add", "PV.Y"] {
         assert!(text.contains(part), "{part} in\n{text}");
+    }
+}
+
+/// Registers that the program does not declare are not written, but clause temporaries are.
+#[test]
+fn clause_temporaries_are_registers() {
+    let bytes = code("ALU 0, @clause\nCF_END\nclause: ADD_INT * T127.Y, T1.X, T1.Y\n");
+    for (temporaries, is_written) in [(0, false), (1, true), (4, true)] {
+        let family = wavemill_lift::cayman::Cayman { temporaries, ..FAMILY };
+        let mut fetch = |at: u64, into: &mut [u8; 16]| {
+            let rest = &bytes[(at - CODE) as usize..];
+            let count = rest.len().min(16);
+            into[..count].copy_from_slice(&rest[..count]);
+            count
+        };
+        let block = wavemill_lift::Lift::block(&family, CODE, MODE, &mut fetch);
+        let row = wavemill_lift::cayman::registers::gpr(127, 1);
+        assert_eq!(block.insts.iter().any(|inst| inst.dst[0] == row.into()), is_written, "{block:?}");
     }
 }

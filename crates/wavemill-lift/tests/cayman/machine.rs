@@ -6,6 +6,7 @@ use std::sync::Arc;
 use wavemill_asm::{Options, assemble};
 use wavemill_interpreter::{Interpreter, Tier};
 use wavemill_ir::{Block, FaultKind, Uni, verify};
+use wavemill_isa::cayman::{FieldId, Inst, Op};
 use wavemill_lift::Lift;
 use wavemill_lift::cayman::{Cayman, registers};
 use wavemill_machine::{
@@ -21,6 +22,9 @@ pub(crate) const MODE: u32 = 0xc;
 /// Registers of the wave.
 pub(crate) const GPRS: u16 = 16;
 
+/// The program, with a stack of 16 entries.
+pub(crate) const FAMILY: Cayman = Cayman { program: CODE, gprs: GPRS, temporaries: 0, stack: 16 };
+
 /// The machine code of a source.
 pub(crate) fn code(source: &str) -> Vec<u8> {
     let options = Options { target: Some("cayman".parse().expect("a target")), ..Options::default() };
@@ -32,7 +36,8 @@ pub(crate) fn code(source: &str) -> Vec<u8> {
     }
 }
 
-/// Lifts the block, or the instruction, at a position of code at [`CODE`], and checks that it is well formed.
+/// Lifts the block, or the instruction, at a position of code at [`CODE`], and checks that it is
+/// well formed.
 pub(crate) fn lift(code: &[u8], position: u64, context: u32, single: bool) -> Block {
     let mut fetch = |at: u64, into: &mut [u8; 16]| {
         let rest = at.checked_sub(CODE).and_then(|offset| code.get(offset as usize..)).unwrap_or_default();
@@ -40,7 +45,7 @@ pub(crate) fn lift(code: &[u8], position: u64, context: u32, single: bool) -> Bl
         into[..count].copy_from_slice(&rest[..count]);
         count
     };
-    let family = Cayman { program: CODE };
+    let family = FAMILY;
     let block = match single {
         true => family.instruction(position, context, &mut fetch),
         false => family.block(position, context, &mut fetch),
@@ -87,6 +92,8 @@ impl Outcome {
 }
 
 /// A word whose fault shows the registers: `HALT` has no row.
+pub(crate) const HALT_WORD: u64 = 0x87c0_0000_0000_0000;
+/// The same as text.
 pub(crate) const STOP: &str = ".quad 0x87c0000000000000\n";
 
 struct Program<'a> {
@@ -100,7 +107,7 @@ impl BlockSource for Program<'_> {
     }
 
     fn context_key(&self) -> u32 {
-        Cayman { program: CODE }.context_key()
+        FAMILY.context_key()
     }
 }
 
@@ -115,18 +122,29 @@ impl WaveInit for Init<'_> {
     }
 
     fn init(&self, _: [u32; 3], _: u32, _: u32, registers: &mut Registers) {
+        // Resources without a bound, unless the test sets one.
+        let buffers = (0..self::registers::BUFFERS).map(self::registers::buffer);
+        let targets = (0..self::registers::TARGETS).map(self::registers::random_access_target);
+        for resource in buffers.chain(targets) {
+            registers.set_uni(self::registers::bytes_of(resource), u32::MAX);
+        }
         (self.set)(registers, self.addresses);
     }
 }
 
 impl Machine {
-    /// Runs a program from its first word on every tier, in blocks and one instruction at a time: all must agree.
+    /// Runs a source from its first word on every tier, in blocks and one instruction at a time:
+    /// all must agree.
     pub(crate) fn run(&self, source: &str, set: impl Fn(&mut Registers, &[u64]) + Sync) -> Outcome {
-        let code = code(source);
+        self.run_code(&code(source), set)
+    }
+
+    /// The same with machine code.
+    pub(crate) fn run_code(&self, code: &[u8], set: impl Fn(&mut Registers, &[u64]) + Sync) -> Outcome {
         let mut outcomes = Vec::new();
         for tier in Tier::ALL.into_iter().filter(|tier| tier.is_available()) {
             for single in [false, true] {
-                outcomes.push(self.run_on(tier, &code, single, &set));
+                outcomes.push(self.run_on(tier, code, single, &set));
             }
         }
         for other in &outcomes {
@@ -204,4 +222,12 @@ pub(crate) fn set_active(registers: &mut Registers, lanes: u64) {
 /// A program of one ALU clause with these lines, `words` words in all, which then stops.
 pub(crate) fn clause(words: usize, windows: &str, lines: &str) -> String {
     format!("ALU {}, @clause{windows}\n{STOP}clause:\n{lines}\n", words - 1)
+}
+
+/// Machine code of one ALU clause of these words, which then stops.
+pub(crate) fn clause_code(words: &[u64]) -> Vec<u8> {
+    let count = words.len() as u32 - 1;
+    let call = Inst::new(Op::Alu).with(FieldId::Addr, 2).and_then(|call| call.with(FieldId::Count, count));
+    let call = call.expect("a clause of at most 128 words").word() as u64;
+    [call, HALT_WORD].iter().chain(words).flat_map(|word| word.to_le_bytes()).collect()
 }

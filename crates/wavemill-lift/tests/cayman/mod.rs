@@ -1,8 +1,15 @@
 //! Cayman: programs are assembled, lifted and run. Expected values follow from the manual by hand.
 
+mod accesses;
 mod clauses;
+mod compiled;
+mod control;
 mod faults;
 mod groups;
 mod machine;
 mod memory;
+mod operations;
+mod program;
 mod random_words;
+mod reference;
+mod slots;

@@ -1,7 +1,7 @@
 //! All words lift to a well-formed block or to a fault, without a panic.
 
 use wavemill_ir::{FaultKind, Terminator};
-use wavemill_isa::cayman::{FieldId, Inst, Op};
+use wavemill_isa::cayman::{FieldId, Inst, Op, Slots};
 use wavemill_isa::gcn::Fidelity;
 use wavemill_lift::cayman::Position;
 use wavemill_oracle::SplitMix64;
@@ -21,10 +21,53 @@ fn program(inst: &Inst) -> Vec<u8> {
         _ => Op::Tex,
     });
     let call = call.with(FieldId::Addr, 2).expect("it fits");
+    let slots = slots(inst);
+    let words = slots.len().max(1) as u32;
+    let call = call.with(FieldId::Count, words - 1).expect("it fits");
     let mut all = call.encode().0[..8].to_vec();
     all.extend([0; 8]);
-    all.extend(&bytes[..size]);
+    if slots.is_empty() {
+        all.extend(&bytes[..size]);
+    }
+    slots.iter().for_each(|slot| all.extend(&slot.encode().0[..8]));
     all
+}
+
+/// The slots of a group with an ALU instruction: as many as it takes, and the one whose result it
+/// continues. Empty for other instructions.
+fn slots(inst: &Inst) -> Vec<Inst> {
+    let row = inst.row();
+    if !inst.format().is_alu() {
+        return Vec::new();
+    }
+    let own = inst.get(FieldId::DstChan) as u8;
+    let channels = match row.slots {
+        Slots::All => vec![0, 1, 2, 3],
+        Slots::Three => vec![0, 1, 2],
+        Slots::Pair => vec![own & 2, own | 1],
+        Slots::Xy => vec![0, 1],
+        Slots::Zw => vec![2, 3],
+        _ => vec![own],
+    };
+    let mut slots: Vec<(u8, Inst)> = channels.into_iter().map(|channel| (channel, *inst)).collect();
+    if let Some(channel) = row.chain.and_then(|chain| chain.producer(own)) {
+        let producers = [Op::Mul, Op::BcntInt, Op::Mbcnt32hiInt, Op::SadAccumUint];
+        let producer = producers.into_iter().find(|producer| inst.op().continues(*producer));
+        slots.push((channel, Inst::new(producer.expect("a producer"))));
+    }
+    let last = slots.len() - 1;
+    let field = |inst: Inst, id, value: u32| inst.with(id, value).unwrap_or(inst);
+    let placed = |(index, (channel, slot)): (usize, (u8, Inst))| {
+        let slot = field(slot, FieldId::DstChan, channel.into());
+        if index == last {
+            field(slot, FieldId::Last, 1)
+        } else if index < last && last > 0 {
+            field(slot, FieldId::Last, 0)
+        } else {
+            slot
+        }
+    };
+    slots.into_iter().enumerate().map(placed).collect()
 }
 
 #[test]

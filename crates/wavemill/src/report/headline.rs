@@ -58,6 +58,12 @@ impl FaultReport {
             FaultCause::Instruction(FaultKind::Halted) => {
                 f.write_str("the wave halts itself, and no debugger can resume it")
             }
+            FaultCause::Instruction(FaultKind::StackOverflow) => f.write_str(
+                "control flow stack overflow: the program pushes more frames than the launch's stack size allows",
+            ),
+            FaultCause::Instruction(FaultKind::StackUnderflow) => f.write_str(
+                "control flow stack underflow: the program pops or reads a frame that it has not pushed",
+            ),
             FaultCause::Trap(2) => {
                 f.write_str("trap 2: the program aborted (assertion, abort or unreachable code)")
             }

@@ -29,18 +29,20 @@ impl Inst {
     }
 }
 
-/// Whether an instruction continues the result of another, which must have been made for that (HD
-/// 6900 ISA 8.2).
-fn continues(op: Op, producer: Op) -> bool {
-    match op {
-        Op::Dot | Op::DotIeee => matches!(producer, Op::Mul | Op::MulIeee | Op::Dot | Op::DotIeee),
-        Op::BcntAccumPrevInt => matches!(producer, Op::BcntInt | Op::BcntAccumPrevInt),
-        Op::Mbcnt32loAccumPrevInt => producer == Op::Mbcnt32hiInt,
-        Op::SadAccumPrevUint => {
-            matches!(producer, Op::SadAccumUint | Op::SadAccumHiUint | Op::SadAccumPrevUint)
+impl Op {
+    /// Whether the instruction, which has a chain, continues the result of another, which must have
+    /// been made for that (HD 6900 ISA 8.2).
+    pub fn continues(self, producer: Op) -> bool {
+        match self {
+            Op::Dot | Op::DotIeee => matches!(producer, Op::Mul | Op::MulIeee | Op::Dot | Op::DotIeee),
+            Op::BcntAccumPrevInt => matches!(producer, Op::BcntInt | Op::BcntAccumPrevInt),
+            Op::Mbcnt32loAccumPrevInt => producer == Op::Mbcnt32hiInt,
+            Op::SadAccumPrevUint => {
+                matches!(producer, Op::SadAccumUint | Op::SadAccumHiUint | Op::SadAccumPrevUint)
+            }
+            Op::MulPrev | Op::MulIeeePrev => matches!(producer, Op::Mul | Op::MulIeee),
+            _ => producer.row().result == Some(Elem::F32),
         }
-        Op::MulPrev | Op::MulIeeePrev => matches!(producer, Op::Mul | Op::MulIeee),
-        _ => producer.row().result == Some(Elem::F32),
     }
 }
 
@@ -104,7 +106,7 @@ impl Group {
             };
             let producer = self.slots[usize::from(channel & 3)];
             let found = producer.map(|producer| producer.op());
-            if !found.is_some_and(|producer| continues(slot.op(), producer)) {
+            if !found.is_some_and(|producer| slot.op().continues(producer)) {
                 broken.push(BrokenRule::slot(Rule::Producer { channel, found }, slot.channel()));
             } else if producer.is_some_and(|producer| !producer.is_unmodified()) {
                 broken.push(BrokenRule::slot(Rule::ProducerModifier { channel }, slot.channel()));

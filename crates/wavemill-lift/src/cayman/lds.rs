@@ -1,0 +1,49 @@
+//! Accesses to LDS (HD 6900 ISA 7.3, 8.6): loaded and old values go to the queues.
+
+use wavemill_ir::{Attrs, IntOp, Op as IrOp, Operand};
+use wavemill_isa::cayman::{FieldId as F, Flag, Group};
+
+use super::alu::Slot;
+use super::data_share::{DWORD, Share, access};
+use super::lifter::{Lifter, Refused, UNSUPPORTED};
+use super::queue::Queues;
+
+impl Lifter<'_, '_> {
+    /// An access to LDS. Results go to the queues, behind their last entries.
+    pub(super) fn lds_access(&mut self, slot: &Slot, queues: Queues) -> Result<(), Refused> {
+        let access = access(slot.inst.op()).ok_or(UNSUPPORTED)?;
+        let results = [queues.tail(0), queues.tail(1)];
+        let returns = slot.inst.row().has(Flag::PushesA);
+        let offset = slot.inst.get(F::IdxOffset);
+        self.share_access(Share::LDS, access, slot.sources, offset, results, returns);
+        Ok(())
+    }
+
+    /// A direct read of LDS, whose address has a stride from lane to lane (HD 6900 ISA 7.3.1).
+    pub(super) fn direct_read(&mut self, group: &Group, bus: u8) -> Result<Operand, Refused> {
+        let read = group.direct_read().ok_or(UNSUPPORTED)?;
+        let [offset, stride, relative] = match bus {
+            0 => [F::OffsetA, F::StrideA, F::ThreadRelA],
+            _ => [F::OffsetB, F::StrideB, F::ThreadRelB],
+        }
+        .map(|field| read.field(field).unwrap_or(0));
+        // The manual does not say what THREAD_REL does.
+        if relative != 0 {
+            return Err(UNSUPPORTED);
+        }
+        let address = self.b.row_temp(1);
+        if stride == 0 {
+            self.copy(address, Operand::Const(0));
+        } else {
+            let all = Operand::Const(u32::MAX.into());
+            let counts = [(IntOp::MaskCountLo, Operand::Const(0)), (IntOp::MaskCountHi, address.into())];
+            for (count, sum) in counts {
+                self.push(IrOp::Int(count), address, &[all, sum], Attrs::default());
+            }
+            let bytes = Operand::Const(u64::from(4 * stride));
+            self.push(IrOp::Int(IntOp::MulU24), address, &[address.into(), bytes], Attrs::default());
+        }
+        self.share_load(Share::LDS, DWORD, address, address.into(), 4 * offset as i32);
+        Ok(address.into())
+    }
+}

@@ -1,0 +1,170 @@
+//! Accesses to random access targets (HD 6900 ISA 6.4, 8.1: MEM_RAT).
+//!
+//! The resource of a target is in cells, as that of a buffer. INDEX_GPR.X is the index: of dwords,
+//! of shorts and bytes where these are stored, else of units whose size is in a cell. RW_GPR has
+//! the data: X is the datum, Y the dword of the return buffer that an old value goes to, Z the
+//! comparand. Memory is accessed at once, so nothing waits for an acknowledgement.
+
+use wavemill_ir::{AtomicOp, Attrs, MemType, Op as IrOp, Operand, TexelAccess, TexelCells, Width};
+use wavemill_isa::cayman::{FieldId as F, Inst, Op};
+
+use super::fetch::{RAW, Resource};
+use super::lifter::{Lifter, Refused, UNSUPPORTED, all_zero};
+use super::registers;
+
+/// What an instruction does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Access {
+    Nothing,
+    /// Stores an element in the format of the target.
+    StoreTyped,
+    /// Stores one to four dwords, as COMP_MASK says.
+    StoreDwords,
+    Store(MemType),
+    /// Stores the bits of X under the mask in W.
+    MaskOr,
+    Atomic(AtomicOp),
+    /// Gets the old value and changes nothing.
+    Read,
+}
+
+/// The access of an instruction, and whether it returns the old value.
+const fn access(op: Op) -> Option<(Access, bool)> {
+    use Access::{Atomic, MaskOr, Nothing, Read, Store, StoreDwords, StoreTyped};
+    Some(match op {
+        Op::MemRatNop | Op::MemRatCachelessNop => (Nothing, false),
+        Op::MemRatStoreTyped | Op::MemRatCachelessStoreTyped => (StoreTyped, false),
+        Op::MemRatStoreDword | Op::MemRatCachelessStoreDword => (StoreDwords, false),
+        Op::MemRatStoreShort | Op::MemRatCachelessStoreShort => (Store(MemType::U16), false),
+        Op::MemRatStoreByte | Op::MemRatCachelessStoreByte => (Store(MemType::U8), false),
+        Op::MemRatMskor => (MaskOr, false),
+        Op::MemRatCmpxchgInt => (Atomic(AtomicOp::CmpSwap), false),
+        Op::MemRatAdd => (Atomic(AtomicOp::Add), false),
+        Op::MemRatSub => (Atomic(AtomicOp::Sub), false),
+        Op::MemRatRsub => (Atomic(AtomicOp::Rsub), false),
+        Op::MemRatMinInt => (Atomic(AtomicOp::MinI), false),
+        Op::MemRatMinUint => (Atomic(AtomicOp::MinU), false),
+        Op::MemRatMaxInt => (Atomic(AtomicOp::MaxI), false),
+        Op::MemRatMaxUint => (Atomic(AtomicOp::MaxU), false),
+        Op::MemRatAnd => (Atomic(AtomicOp::And), false),
+        Op::MemRatOr => (Atomic(AtomicOp::Or), false),
+        Op::MemRatXor => (Atomic(AtomicOp::Xor), false),
+        Op::MemRatIncUint => (Atomic(AtomicOp::IncWrap), false),
+        Op::MemRatDecUint => (Atomic(AtomicOp::DecWrap), false),
+        Op::MemRatNopRtn | Op::MemRatCachelessNopRtn => (Read, true),
+        Op::MemRatXchgRtn => (Atomic(AtomicOp::Swap), true),
+        Op::MemRatCmpxchgIntRtn => (Atomic(AtomicOp::CmpSwap), true),
+        Op::MemRatAddRtn => (Atomic(AtomicOp::Add), true),
+        Op::MemRatSubRtn => (Atomic(AtomicOp::Sub), true),
+        Op::MemRatRsubRtn => (Atomic(AtomicOp::Rsub), true),
+        Op::MemRatMinIntRtn => (Atomic(AtomicOp::MinI), true),
+        Op::MemRatMinUintRtn => (Atomic(AtomicOp::MinU), true),
+        Op::MemRatMaxIntRtn => (Atomic(AtomicOp::MaxI), true),
+        Op::MemRatMaxUintRtn => (Atomic(AtomicOp::MaxU), true),
+        Op::MemRatAndRtn => (Atomic(AtomicOp::And), true),
+        Op::MemRatOrRtn => (Atomic(AtomicOp::Or), true),
+        Op::MemRatXorRtn => (Atomic(AtomicOp::Xor), true),
+        Op::MemRatIncUintRtn => (Atomic(AtomicOp::IncWrap), true),
+        Op::MemRatDecUintRtn => (Atomic(AtomicOp::DecWrap), true),
+        _ => return None,
+    })
+}
+
+impl Lifter<'_, '_> {
+    /// An access to a random access target.
+    pub(super) fn target_access(&mut self, inst: &Inst) -> Result<(), Refused> {
+        let (access, returns) = access(inst.op()).ok_or(UNSUPPORTED)?;
+        // A burst, a relative register, or an element of several dwords.
+        all_zero(inst, &[F::RwRel, F::ElemSize, F::BurstCount])?;
+        let number = inst.get(F::RatId) as u16;
+        // WRITE_IND and WRITE_IND_ACK have an index.
+        if access == Access::Nothing {
+            return Ok(());
+        }
+        if !matches!(inst.get(F::Type), 1 | 3) || number >= registers::TARGETS {
+            return Err(UNSUPPORTED);
+        }
+        let cells = [registers::random_access_target(0), registers::target_unit(0)];
+        let resource = Resource { cells, count: registers::TARGETS, number };
+        let (target, unit) = self.resource(resource, inst.get(F::RatIndexMode))?;
+        let index = registers::gpr(inst.get(F::IndexGpr) as u16, 0).into();
+        let channel = |n| registers::gpr(inst.get(F::RwGpr) as u16, n);
+        let datum = Operand::from(channel(0));
+        let unit = unit.into();
+        let bytes = |count: u32| Operand::Const(count.into());
+        match access {
+            Access::Nothing => {}
+            Access::StoreDwords => {
+                // The manual has only 1; LLVM also writes 3 and 15.
+                let dwords = match inst.get(F::CompMask) {
+                    1 => 1,
+                    3 => 2,
+                    7 => 3,
+                    15 => 4,
+                    _ => return Err(UNSUPPORTED),
+                };
+                let offset = self.element_offset(index, bytes(4), 0);
+                self.buffer_store(MemType::Dwords(dwords), offset, target, datum);
+            }
+            Access::Store(ty) => {
+                let offset = self.element_offset(index, bytes(ty.bytes()), 0);
+                self.buffer_store(ty, offset, target, datum);
+            }
+            Access::StoreTyped => {
+                let offset = self.element_offset(index, unit, 0);
+                let access = TexelAccess { format: None, count: 4, cells: TexelCells::Dwords };
+                let sources = [offset, target.into(), Operand::None, datum];
+                self.push(IrOp::BufferStoreTexel(access, RAW), Operand::None, &sources, Attrs::default());
+            }
+            Access::MaskOr => {
+                let offset = self.element_offset(index, bytes(4), 0);
+                let data = [channel(3).into(), datum];
+                self.target_atomic(AtomicOp::MaskOr, Operand::None, offset, target.into(), data);
+            }
+            Access::Read => {
+                let offset = self.element_offset(index, unit, 0);
+                let old = self.b.row_temp(1);
+                let load = IrOp::BufferLoad(MemType::Dwords(1), RAW);
+                self.push(load, old, &[offset, target.into()], Attrs::default());
+                self.return_value(channel(1).into(), old.into());
+            }
+            Access::Atomic(op) => {
+                let offset = self.element_offset(index, unit, 0);
+                let second = if op.has_second_datum() { channel(2).into() } else { Operand::None };
+                let old = if returns { Operand::from(self.b.row_temp(1)) } else { Operand::None };
+                self.target_atomic(op, old, offset, target.into(), [datum, second]);
+                if returns {
+                    self.return_value(channel(1).into(), old);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An atomic operation. The second datum is in the row behind the first.
+    fn target_atomic(
+        &mut self,
+        op: AtomicOp,
+        old: Operand,
+        offset: Operand,
+        target: Operand,
+        [first, second]: [Operand; 2],
+    ) {
+        let data = if second == Operand::None {
+            first
+        } else {
+            let pair = self.b.row_temp(2);
+            self.copy(pair, first);
+            self.copy(pair.plus(1), second);
+            pair.into()
+        };
+        let atomic = IrOp::BufferAtomic(op, Width::W32, RAW);
+        self.push(atomic, old, &[offset, target, Operand::None, data], Attrs::default());
+    }
+
+    /// Stores old values to dwords of the return buffer.
+    fn return_value(&mut self, index: Operand, value: Operand) {
+        let offset = self.element_offset(index, Operand::Const(4), 0);
+        self.buffer_store(MemType::Dwords(1), offset, registers::RETURN_BUFFER, value);
+    }
+}

@@ -1,0 +1,229 @@
+//! Sources of ALU slots: registers, constants, and values of the wave (HD 6900 ISA 4.6, 9.2).
+
+use wavemill_ir::{
+    Attrs, CellRange, CmpPred, IntType, Op as IrOp, Operand, Row as IrRow, RowRange, ScalarOp as S, SrcMods,
+    Status, Uni, Width,
+};
+use wavemill_isa::cayman::{Elem, FieldId as F, Inst, Source, WINDOW_FIELDS};
+
+use super::alu::Slot;
+use super::clause::InClause;
+use super::lifter::{Lifter, Refused, UNSUPPORTED, all_zero};
+use super::masks::ACTIVE;
+use super::registers::{self, BANKS, CLAUSE_GLOBAL, CONTROL_INDEX, INDEX, LOOP_INDEX};
+
+/// INDEX_MODE of ALU_WORD0: the index register.
+const INDEX_REGISTER: u32 = 0;
+/// INDEX_MODE of ALU_WORD0: the loop index.
+const INDEX_LOOP: u32 = 4;
+/// What a relative constant outside of the locked lines reads as. The manual prints seven digits.
+const NOT_A_NUMBER: u64 = 0x7fff_ffff;
+/// KCACHE_MODE: one line, two lines, and two lines that the loop index moves.
+const LOCK_1: u32 = 1;
+const LOCK_2: u32 = 2;
+const LOCK_LOOP_INDEX: u32 = 3;
+/// From this bank on, an index register does not change the bank (HD 6900 ISA 9.1,
+/// KCACHE_BANK_INDEX_MODE).
+const FIXED_BANKS: u16 = 14;
+/// Constants of a line, and bytes of a line and of a constant.
+const LINE: u32 = 16;
+const LINE_BYTES: u32 = 256;
+const CONSTANT_BYTES: u32 = 16;
+
+impl Lifter<'_, '_> {
+    /// Appends the operations that read a slot's sources, where any are needed.
+    pub(super) fn slot(&mut self, clause: &InClause<'_>, inst: &Inst) -> Result<Slot, Refused> {
+        let mut slot = Slot { inst: *inst, sources: [Operand::None; 3], modifiers: [SrcMods::default(); 3] };
+        for (index, (elem, field, source)) in inst.sources().enumerate() {
+            let modifiers = SrcMods {
+                abs: field.absolute.is_some_and(|absolute| inst.bit(absolute)),
+                neg: inst.bit(field.negate),
+                ..SrcMods::default()
+            };
+            // They must be off for integers (HD 6900 ISA 4.7.2).
+            if !elem.is_float() && modifiers != SrcMods::default() {
+                return Err(UNSUPPORTED);
+            }
+            let is_relative = inst.bit(field.relative);
+            slot.sources[index] = self.source(clause, inst, source, is_relative)?;
+            slot.modifiers[index] = modifiers;
+        }
+        if !inst.row().result.is_some_and(Elem::is_float) {
+            all_zero(inst, &[F::Omod, F::Clamp])?;
+        }
+        Ok(slot)
+    }
+
+    fn source(
+        &mut self,
+        clause: &InClause<'_>,
+        inst: &Inst,
+        source: Source,
+        is_relative: bool,
+    ) -> Result<Operand, Refused> {
+        let queues = clause.state.queues;
+        Ok(match source {
+            Source::Gpr(register, channel) => {
+                let row = registers::gpr(register.into(), channel.into());
+                if !is_relative {
+                    return Ok(row.into());
+                }
+                let rows = self.indexed_rows(row)?;
+                let index = self.index_row(inst)?;
+                let value = self.b.row_temp(1);
+                let sources = [row.into(), index.into()];
+                self.push(IrOp::LaneIndexedRead(rows), value, &sources, Attrs::default());
+                value.into()
+            }
+            Source::Constant(window, number, channel) => {
+                self.constant(clause.control, inst, (window, number, channel), is_relative)?
+            }
+            // An index has no meaning for other sources.
+            _ if is_relative => return Err(UNSUPPORTED),
+            Source::PreviousVector(channel) => clause.state.previous[usize::from(channel & 3)].into(),
+            Source::Inline(constant) => Operand::Const(constant.bits().into()),
+            Source::Literal(channel) => {
+                Operand::Const(clause.group.literals[usize::from(channel & 3)].into())
+            }
+            Source::Queue(queue, _) => queues.head(queue).ok_or(UNSUPPORTED)?.into(),
+            Source::Other(select, _) => match source.direct_read() {
+                Some(bus) => self.direct_read(clause.group, bus)?,
+                None => self.value_of_wave(select)?,
+            },
+        })
+    }
+
+    /// The rows of a channel that a relative address can reach from one of them. Clause temporaries
+    /// and registers that the program does not declare have no index (HD 6900 ISA 4.6.3).
+    pub(super) fn indexed_rows(&self, base: IrRow) -> Result<RowRange, Refused> {
+        let end = IrRow(4 * self.family.gprs.clamp(1, registers::GPRS));
+        let rows = RowRange { first: IrRow(0), end, stride: 4 };
+        if rows.contains(base) { Ok(rows) } else { Err(UNSUPPORTED) }
+    }
+
+    /// The row with the index of each lane.
+    pub(super) fn index_row(&mut self, inst: &Inst) -> Result<IrRow, Refused> {
+        match inst.get(F::IndexMode) {
+            INDEX_REGISTER => Ok(INDEX),
+            INDEX_LOOP => {
+                let row = self.b.row_temp(1);
+                self.copy(row, LOOP_INDEX.into());
+                Ok(row)
+            }
+            // Registers that the waves of a SIMD share do not exist yet.
+            _ => Err(UNSUPPORTED),
+        }
+    }
+
+    /// A constant of a window, of which the clause has locked lines (HD 6900 ISA 4.6.4). Lines have
+    /// 16 constants of four dwords each.
+    fn constant(
+        &mut self,
+        control: &Inst,
+        inst: &Inst,
+        (window, number, channel): (u8, u8, u8),
+        is_relative: bool,
+    ) -> Result<Operand, Refused> {
+        let fields = WINDOW_FIELDS.get(usize::from(window)).ok_or(UNSUPPORTED)?;
+        let mode = control.get(fields.mode);
+        let locked = match mode {
+            LOCK_1 => LINE,
+            LOCK_2 | LOCK_LOOP_INDEX => 2 * LINE,
+            // Nothing may be read without a lock.
+            _ => return Err(UNSUPPORTED),
+        };
+        if u32::from(number) >= locked || is_relative && inst.get(F::IndexMode) != INDEX_LOOP {
+            return Err(UNSUPPORTED);
+        }
+        let base = self.bank(control, fields.bank, fields.index)?;
+        let first = LINE_BYTES * control.get(fields.line) + 4 * u32::from(channel);
+        let value = self.b.uni_temp(1);
+        if !is_relative && mode != LOCK_LOOP_INDEX {
+            let imm = first + CONSTANT_BYTES * u32::from(number);
+            let known = self.loaded.iter().find(|(bank, offset, _)| (*bank, *offset) == (base, imm));
+            if let Some((.., value)) = known {
+                return Ok((*value).into());
+            }
+            self.loaded.push((base, imm, value));
+            let attrs = Attrs { imm: imm as i32, ..Attrs::default() };
+            self.push(IrOp::ScalarLoad(1), value, &[base.into()], attrs);
+            return Ok(value.into());
+        }
+        let constant = |value: u32| Operand::Const(value.into());
+        let offset = self.b.uni_temp(1);
+        let in_range = self.b.uni_temp(1);
+        self.scalar32(S::Mov, offset, &[constant(number.into())]);
+        if is_relative {
+            self.scalar32(S::AddCarryOut, offset, &[offset.into(), LOOP_INDEX.into()]);
+            let below = IrOp::ScalarCmp(CmpPred::Lt, IntType::U32);
+            self.push(below, in_range, &[offset.into(), constant(locked)], Attrs::default());
+            self.scalar32(S::Select, offset, &[offset.into(), constant(0), in_range.into()]);
+        }
+        self.scalar32(S::Mul, offset, &[offset.into(), constant(CONSTANT_BYTES)]);
+        if mode == LOCK_LOOP_INDEX {
+            // The loop index counts constants, and moves the lines by whole lines.
+            let line = self.b.uni_temp(1);
+            self.scalar32(S::Sar, line, &[LOOP_INDEX.into(), constant(4)]);
+            self.scalar32(S::Mul, line, &[line.into(), constant(LINE_BYTES)]);
+            self.scalar32(S::AddCarryOut, offset, &[offset.into(), line.into()]);
+        }
+        self.scalar32(S::AddCarryOut, offset, &[offset.into(), constant(first)]);
+        self.push(IrOp::ScalarLoad(1), value, &[base.into(), offset.into()], Attrs::default());
+        if is_relative {
+            let sources = [value.into(), Operand::Const(NOT_A_NUMBER), in_range.into()];
+            self.scalar32(S::Select, value, &sources);
+        }
+        Ok(value.into())
+    }
+
+    /// Two cells with the address of a constant bank.
+    fn bank(&mut self, control: &Inst, bank: F, index: F) -> Result<Uni, Refused> {
+        let bank = control.get(bank) as u16;
+        let register = match control.get(index) {
+            1 | 2 if bank >= FIXED_BANKS => return Ok(registers::bank(bank)),
+            0 => return Ok(registers::bank(bank)),
+            1 => CONTROL_INDEX[0],
+            2 => CONTROL_INDEX[1],
+            _ => return Err(UNSUPPORTED),
+        };
+        let cells = CellRange { first: registers::bank(0), end: registers::bank(0).plus(2 * BANKS) };
+        let index = self.b.uni_temp(1);
+        self.scalar32(S::Shl, index, &[register.into(), Operand::Const(1)]);
+        let base = self.b.uni_temp(2);
+        let sources = [registers::bank(bank).into(), index.into()];
+        self.push(IrOp::MoveRelSource(Width::W64, cells), base, &sources, Attrs::default());
+        Ok(base)
+    }
+
+    /// A value of the wave or of the machine that has a code of its own (HD 6900 ISA 9.2,
+    /// SRC0_SEL).
+    fn value_of_wave(&mut self, select: u16) -> Result<Operand, Refused> {
+        Ok(match select {
+            225 => CLAUSE_GLOBAL.into(),
+            // TIME_HI, TIME_LO.
+            227 | 228 => {
+                let clock = self.b.uni_temp(2);
+                self.push(IrOp::ReadStatus(Status::Clock), clock, &[], Attrs::default());
+                clock.plus(228 - select).into()
+            }
+            // MASK_HI, MASK_LO: the slot may run for fewer lanes than the clause.
+            229 | 230 => {
+                let half = self.b.uni_temp(1);
+                self.scalar32(S::Mov, half, &[ACTIVE.plus(230 - select).into()]);
+                half.into()
+            }
+            231 => registers::WAVE.into(),
+            // SIMD_ID, SE_ID, HW_ALU_ODD: all waves run on the same part.
+            232 | 233 | 237 => Operand::Const(0),
+            234 => registers::GROUP.into(),
+            235 => registers::WAVE_IN_GROUP.into(),
+            236 => registers::WAVES_OF_GROUP.into(),
+            238 => LOOP_INDEX.into(),
+            // The low and the high dword of 1.0, then of 0.5.
+            244 | 246 => Operand::Const(0),
+            245 => Operand::Const(1f64.to_bits() >> 32),
+            247 => Operand::Const(0.5f64.to_bits() >> 32),
+            _ => return Err(UNSUPPORTED),
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! The global data share: the accesses of LDS, with sources and results in registers (HD 6900 ISA
+//! 8.5).
+
+use wavemill_isa::cayman::{FieldId as F, Format, Inst, Op};
+use wavemill_lift::cayman::registers;
+use wavemill_oracle::SplitMix64;
+
+use super::super::machine::{HALT_WORD, Machine, set_gpr};
+use super::lds::{MODELS, Memory, Model, apply};
+use super::{bytes, bytes_of, dword, with};
+
+/// Bytes of the share that the wave may access. They begin at [`BASE`].
+const SIZE: usize = 0x9000;
+const BASE: u32 = 0x400;
+/// Dwords that are filled and compared.
+const DWORDS: usize = 128;
+
+/// An access with address and data in channels of a register, and results in X and Y of another.
+fn access(op: Op, from: u32, to: u32, offset: u32) -> Inst {
+    let fields = [
+        (F::SrcGpr, from),
+        (F::SrcSelX, 0),
+        (F::SrcSelY, 1),
+        (F::SrcSelZ, 2),
+        (F::DstGpr, to),
+        (F::DstSelX, 0),
+        (F::DstSelY, 1),
+        (F::DstSelZ, 7),
+        (F::DstSelW, 5),
+        (F::GdsOffset, offset),
+    ];
+    with(Inst::new(op), &fields)
+}
+
+#[test]
+fn accesses_follow_the_models_of_lds() {
+    let is_access = |op: &&Op| op.row().format == Format::Gds && **op != Op::GdsAtomicOrderedAllocRet;
+    for &op in Op::ALL.iter().filter(is_access) {
+        let code = op.row().sub_code;
+        let model = MODELS.iter().find(|(lds, _)| lds.row().sub_code == code);
+        let (_, model) = *model.unwrap_or_else(|| panic!("{} has no counterpart", op.row().name));
+        let mut random = SplitMix64::new(code.into());
+        for offset in [0, random.below(64) as u32] {
+            let filled: Vec<u32> = (0..DWORDS).map(|_| random.below(5) as u32).collect();
+            let address = |random: &mut SplitMix64| random.below(4 * DWORDS as u64) as u32;
+            let lanes: Vec<[u32; 3]> = (0..64)
+                .map(|_| {
+                    let second = match model {
+                        Model::ReadTwo | Model::ReadWrite => address(&mut random),
+                        _ => random.below(5) as u32,
+                    };
+                    [address(&mut random), second, random.next_u64() as u32]
+                })
+                .collect();
+            let clause = [
+                access(Op::GdsWrite, 3, 0, 0),
+                access(Op::GdsWrite, 5, 0, 0),
+                access(op, 0, 4, offset),
+                access(Op::GdsReadRet, 3, 8, 0),
+                access(Op::GdsReadRet, 5, 9, 0),
+            ];
+            let call = with(Inst::new(Op::Gds), &[(F::Addr, 2), (F::Count, clause.len() as u32 - 1)]);
+            let mut program = bytes(&[call]);
+            program.extend(HALT_WORD.to_le_bytes());
+            program.extend(bytes(&clause));
+            let outcome = Machine::default().run_code(&program, |registers, _| {
+                for n in 0..3 {
+                    set_gpr(registers, 0, n, |lane| lanes[lane as usize][usize::from(n)]);
+                }
+                (0..4).for_each(|channel| set_gpr(registers, 4, channel, |_| 7));
+                for (register, first) in [(3, 0), (5, 64)] {
+                    set_gpr(registers, register, 0, |lane| 4 * (lane + first));
+                    set_gpr(registers, register, 1, |lane| filled[(lane + first) as usize]);
+                }
+                registers.set_uni(registers::GLOBAL_SHARE, BASE << 16 | SIZE as u32);
+            });
+            let mut memory = Memory(bytes_of(&filled));
+            memory.0.resize(SIZE, 0);
+            let returned = apply(model, &mut memory, &lanes, offset as usize);
+            let returns = op.row().result.is_some();
+            for lane in 0..64 {
+                let context = format!("{}, offset {offset}, lane {lane}: {:x?}", op.row().name, lanes[lane]);
+                let result = [0, 1, 2, 3].map(|channel| outcome.gpr(4, channel)[lane]);
+                let value = |queue: usize| returned[queue].get(lane).copied().unwrap_or(0);
+                let want = if returns { [value(0), value(1), 7, 0x3f80_0000] } else { [7; 4] };
+                assert_eq!(result, want, "{context}");
+                for (half, register) in [8, 9].into_iter().enumerate() {
+                    let want = dword(&memory.0, 256 * half + 4 * lane);
+                    assert_eq!(outcome.gpr(register, 0)[lane], want, "half {half} after {context}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! Doubles, in pairs of slots and in four slots, under all modes of doubles.
+
+use wavemill_isa::cayman::{FieldId as F, Inst, Op};
+use wavemill_oracle::SplitMix64;
+use wavemill_reference::{
+    Env, F32, F64, add, clamp, float_to_float, fma, fract, frexp_exp, frexp_mant, ldexp, mul, rcp, rsq, sqrt,
+};
+
+use super::{Modifiers, RESULT, environment, reading, run, slot, with};
+
+/// The instructions of these tests.
+pub(super) const TESTED: &[Op] = &[
+    Op::Add64,
+    Op::Mul64,
+    Op::Mul64R700,
+    Op::Fma64,
+    Op::Min64,
+    Op::Max64,
+    Op::Fract64,
+    Op::Frexp64,
+    Op::Ldexp64,
+    Op::Cndne64,
+    Op::Sete64,
+    Op::Setne64,
+    Op::Setgt64,
+    Op::Setge64,
+    Op::PredSete64,
+    Op::PredSetgt64,
+    Op::PredSetge64,
+    Op::Flt32ToFlt64,
+    Op::Flt32ToFlt64R700,
+    Op::Flt64ToFlt32,
+    Op::Flt64ToFlt32R700,
+    Op::Recip64,
+    Op::RecipClamped64,
+    Op::Recipsqrt64,
+    Op::RecipsqrtClamped64,
+    Op::Sqrt64,
+];
+
+const SIGN: u64 = 1 << 63;
+const NAN64: u64 = 0xfff8 << 48;
+
+const DOUBLES: &[u64] = &[
+    0,
+    SIGN,
+    0x3ff0_0000_0000_0000,
+    0xbff0_0000_0000_0000,
+    0x3fe0_0000_0000_0000,
+    0x3ff8_0000_0000_0000,
+    0xbff8_0000_0000_0000,
+    0x4008_0000_0000_0000,
+    0x4018_0000_0000_0000,
+    0x3ff0_0000_0000_0001,
+    0x3fef_ffff_ffff_ffff,
+    1,
+    SIGN | 1,
+    0x000f_ffff_ffff_ffff,
+    0x0010_0000_0000_0000,
+    0x8010_0000_0000_0000,
+    0x7fef_ffff_ffff_ffff,
+    0xffef_ffff_ffff_ffff,
+    0x7ff0_0000_0000_0000,
+    0xfff0_0000_0000_0000,
+    0x7ff8_0000_0000_0000,
+    0xfff8_0000_0000_0001,
+    0x7ff0_0000_0000_0001,
+    0xfff4_5678_9abc_def0,
+    // The ends of f32.
+    0x47ef_ffff_e000_0000,
+    0x47ef_ffff_f000_0000,
+    0x3810_0000_0000_0000,
+    0x380f_ffff_ffff_ffff,
+    0x36a0_0000_0000_0000,
+    0x3ff0_0000_1000_0000,
+];
+
+fn double(random: &mut SplitMix64) -> u64 {
+    match random.below(3) {
+        0 => DOUBLES[random.below(DOUBLES.len() as u64) as usize],
+        1 => random.next_u64() & !(0x7f0 << 52) | 0x3f0 << 52,
+        _ => random.next_u64(),
+    }
+}
+
+/// Modifiers of a double.
+impl Modifiers {
+    fn double(&self, n: usize, bits: u64) -> u64 {
+        let high = self.source(n, (bits >> 32) as u32);
+        u64::from(high) << 32 | bits & 0xffff_ffff
+    }
+
+    fn double_result(&self, bits: u64, env: Env) -> u64 {
+        let factor = [1.0f64, 2.0, 4.0, 0.5][self.omod_code()];
+        let scaled = match self.omod_code() {
+            0 => bits,
+            _ => mul(F64, [bits, factor.to_bits()], env),
+        };
+        if self.clamps() { clamp(F64, scaled, env) } else { scaled }
+    }
+}
+
+/// Two pairs of doubles in each of three registers, a pair for each lane.
+type Inputs = [[[u64; 64]; 2]; 3];
+
+fn inputs(random: &mut SplitMix64) -> Inputs {
+    std::array::from_fn(|_| std::array::from_fn(|_| std::array::from_fn(|_| double(random))))
+}
+
+/// The registers: X and Y have the low and the high dword of the first pair, Z and W those of the
+/// second.
+fn registers(inputs: &Inputs) -> Vec<[[u32; 64]; 4]> {
+    let dword =
+        |pair: &[u64; 64], high: bool| pair.map(|bits| if high { (bits >> 32) as u32 } else { bits as u32 });
+    let channels = |pairs: &[[u64; 64]; 2]| {
+        [dword(&pairs[0], false), dword(&pairs[0], true), dword(&pairs[1], false), dword(&pairs[1], true)]
+    };
+    inputs.iter().map(channels).collect()
+}
+
+/// A slot that reads the low or the high dwords of a pair.
+fn reads(op: Op, channel: u32, pair: u32, high: bool) -> Inst {
+    let read = |inst: Inst, n| reading(inst, n, n as u32, 2 * pair + u32::from(high));
+    (0..op.row().sources.len()).fold(slot(op, channel), read)
+}
+
+/// Both pairs of slots of an instruction.
+fn pairs(op: Op, modifiers: &Modifiers) -> Vec<Inst> {
+    let pair =
+        |pair: u32| [modifiers.on(reads(op, 2 * pair, pair, true)), reads(op, 2 * pair + 1, pair, false)];
+    [pair(0), pair(1)].concat()
+}
+
+fn check(op: Op, reference: fn([u64; 3], Env) -> u64) {
+    let mut random = SplitMix64::new(op as u64);
+    for _ in 0..48 {
+        let (modifiers, inputs) = (Modifiers::random(op, &mut random), inputs(&mut random));
+        // The mode of singles has no influence.
+        let context = random.below(256) as u32;
+        let env = environment(context >> 4);
+        let outcome = run(&pairs(op, &modifiers), &registers(&inputs), context);
+        for pair in 0..2 {
+            let [low, high] = [0, 1].map(|n| outcome.gpr(RESULT as usize, 2 * pair + n));
+            for lane in 0..64 {
+                let given = [0, 1, 2].map(|n| inputs[n][pair][lane]);
+                let sources = [0, 1, 2].map(|n| modifiers.double(n, given[n]));
+                let want = modifiers.double_result(reference(sources, env), env);
+                let found = u64::from(high[lane]) << 32 | u64::from(low[lane]);
+                assert_eq!(found, want, "{op:?} of {given:x?} with {modifiers:?}: {found:#x}, not {want:#x}");
+            }
+        }
+    }
+}
+
+/// A double for the host's comparisons: a denormal is a zero unless the mode keeps it.
+fn host(bits: u64, env: Env) -> f64 {
+    f64::from_bits(F64.flushed(bits, env.keeps_inputs))
+}
+
+fn choose<T>(condition: bool, yes: T, no: T) -> T {
+    if condition { yes } else { no }
+}
+
+#[test]
+fn sums_fractions_and_powers() {
+    check(Op::Add64, |[a, b, _], env| add(F64, [a, b], env));
+    check(Op::Fract64, |[a, ..], env| fract(F64, a, env));
+    check(Op::Cndne64, |[a, b, c], env| choose(host(a, env) != 0.0, b, c));
+}
+
+/// The worked examples of the pages.
+#[test]
+fn examples_of_the_manual() {
+    let example = |op: Op, sources: [[u64; 2]; 2]| {
+        let inputs: Inputs = std::array::from_fn(|n| {
+            sources.get(n).map_or([[0; 64]; 2], |pairs| pairs.map(|bits| [bits; 64]))
+        });
+        let outcome = run(&pairs(op, &Modifiers::none()), &registers(&inputs), 0);
+        [0, 1, 2, 3].map(|channel| outcome.value(RESULT as usize, channel))
+    };
+    let sums =
+        [[0x4008_0000_0000_0000, 0x4018_0000_0000_0000], [0x4018_0000_0000_0000, 0x4028_0000_0000_0000]];
+    assert_eq!(example(Op::Add64, sums), [0, 0x4022_0000, 0, 0x4032_0000]);
+    let fractions = [[0x4021_a0f4_f077_bca7, 0x402a_39f1_a0ac_1721], [0, 0]];
+    assert_eq!(example(Op::Fract64, fractions), [0x077b_ca70, 0x3fea_0f4f, 0x560b_9080, 0x3fbc_f8d0]);
+    // The page prints the exponents in the high dwords.
+    let powers = [[0x47f0_0000_6fc6_a731, 0xc7ef_fffe_e072_b19f], [0x2c6 << 32, 0x15e << 32]];
+    assert_eq!(example(Op::Ldexp64, powers), [0x6fc6_a731, 0x7450_0000, 0xe072_b19f, 0xddcf_fffe]);
+    let six =
+        [[0x4018_0000_0000_0000, 0x4008_0000_0000_0000], [0x4008_0000_0000_0000, 0x4018_0000_0000_0000]];
+    assert_eq!(example(Op::PredSetgt64, six), [0, 0, !0, !0]);
+    let ones = [[0x3ff0_0000_0000_0000, 0x4000_0000_0000_0000], [0, 0]];
+    assert_eq!(example(Op::Flt64ToFlt32, ones), [0x3f80_0000, 0, 0x4000_0000, 0]);
+    // The source is the high dword of the first slot of a pair.
+    let singles = [[0x3f00_0000 << 32, 0x3f80_0000 << 32], [0, 0]];
+    assert_eq!(example(Op::Flt32ToFlt64, singles), [0, 0x3fe0_0000, 0, 0x3ff0_0000]);
+}
+
+#[test]
+fn exponents() {
+    check(Op::Ldexp64, |[a, b, _], env| {
+        ldexp(F64, a, i64::from((b >> 32) as u32 as i32).clamp(-5000, 5000), env)
+    });
+}
+
+#[test]
+fn extremes() {
+    check(Op::Max64, |[a, b, _], env| extremum(a, b, true, env));
+    check(Op::Min64, |[a, b, _], env| extremum(a, b, false, env));
+}
+
+/// The larger or the smaller one; the second one if one is a NaN.
+fn extremum(a: u64, b: u64, max: bool, env: Env) -> u64 {
+    let (x, y) = (host(a, env), host(b, env));
+    match () {
+        () if x.is_nan() || y.is_nan() => b,
+        () if x == 0.0 && y == 0.0 => choose(max, a & b, a | b) & SIGN,
+        () => {
+            let kept = F64.flushed(choose(choose(max, x >= y, x < y), a, b), env.keeps_inputs);
+            F64.flushed(kept, env.keeps_outputs)
+        }
+    }
+}
+
+#[test]
+fn comparisons() {
+    check(Op::Sete64, |[a, b, _], env| choose(host(a, env) == host(b, env), !0, 0));
+    check(Op::Setne64, |[a, b, _], env| choose(host(a, env) != host(b, env), !0, 0));
+    check(Op::Setgt64, |[a, b, _], env| choose(host(a, env) > host(b, env), !0, 0));
+    check(Op::Setge64, |[a, b, _], env| choose(host(a, env) >= host(b, env), !0, 0));
+    check(Op::PredSete64, |[a, b, _], env| choose(host(a, env) == host(b, env), 0, !0));
+    check(Op::PredSetgt64, |[a, b, _], env| choose(host(a, env) > host(b, env), 0, !0));
+    check(Op::PredSetge64, |[a, b, _], env| choose(host(a, env) >= host(b, env), 0, !0));
+}
+
+/// A NaN keeps its bits; a denormal becomes a zero (table 8.2).
+#[test]
+fn conversions_to_doubles() {
+    for op in [Op::Flt32ToFlt64, Op::Flt32ToFlt64R700] {
+        check(op, |[a, ..], _| {
+            let single = (a >> 32) as u32;
+            let sign = u64::from(single >> 31) << 63;
+            match single & 0x7fff_ffff {
+                0..0x0080_0000 => sign,
+                0x7f80_0001.. => sign | 0x7ff << 52 | u64::from(single & 0x7f_ffff) << 29,
+                _ => f64::from(f32::from_bits(single)).to_bits(),
+            }
+        });
+    }
+}
+
+/// A NaN becomes the quiet one of its sign; a denormal becomes a zero (table 8.3).
+#[test]
+fn conversions_to_singles() {
+    let mut random = SplitMix64::new(5);
+    for round in 0..48 {
+        let op = if round % 2 == 0 { Op::Flt64ToFlt32 } else { Op::Flt64ToFlt32R700 };
+        let (modifiers, inputs) = (Modifiers::random(op, &mut random), inputs(&mut random));
+        let env = environment(round % 16);
+        let outcome = run(&pairs(op, &modifiers), &registers(&inputs), round % 16);
+        for pair in 0..2 {
+            assert_eq!(outcome.value(RESULT as usize, 2 * pair + 1), 0);
+            let found = outcome.gpr(RESULT as usize, 2 * pair);
+            for lane in 0..64 {
+                let source = modifiers.double(0, inputs[0][pair][lane]);
+                let nan = if source & SIGN == 0 { 0x7fc0_0000 } else { 0xffc0_0000 };
+                let number = float_to_float(F64, F32, source, Env { keeps_inputs: false, ..env }) as u32;
+                let converted = if f64::from_bits(source).is_nan() { nan } else { number };
+                assert_eq!(
+                    found[lane],
+                    modifiers.result(converted, env),
+                    "{source:#x}, {modifiers:?}, {round:#x}"
+                );
+            }
+        }
+    }
+}
+
+/// Slots X, Y and Z have the high dwords, W the low ones. Both pairs have the result.
+#[test]
+fn products() {
+    for op in [Op::Mul64, Op::Mul64R700, Op::Fma64] {
+        let mut random = SplitMix64::new(6);
+        for _ in 0..48 {
+            let (modifiers, inputs) = (Modifiers::random(op, &mut random), inputs(&mut random));
+            let slots: Vec<Inst> =
+                (0..4).map(|channel| modifiers.on(reads(op, channel, 0, channel < 3))).collect();
+            let context = random.below(256) as u32;
+            let env = environment(context >> 4);
+            let outcome = run(&slots, &registers(&inputs), context);
+            let found = [0, 1, 2, 3].map(|channel| outcome.gpr(RESULT as usize, channel));
+            for lane in 0..64 {
+                let sources = [0, 1, 2].map(|n| modifiers.double(n, inputs[n][0][lane]));
+                let product = match op {
+                    Op::Fma64 => fma(F64, sources, env),
+                    _ => mul(F64, [sources[0], sources[1]], env),
+                };
+                let want = modifiers.double_result(product, env);
+                let dwords = [want as u32, (want >> 32) as u32, want as u32, (want >> 32) as u32];
+                assert_eq!(found.map(|lanes| lanes[lane]), dwords, "{op:?} of {sources:x?}, {modifiers:?}");
+            }
+        }
+    }
+}
+
+/// Y has the exponent, Z and W the fraction (table 8.5).
+#[test]
+fn fractions_with_exponents() {
+    let mut random = SplitMix64::new(8);
+    for round in 0..16 {
+        let inputs = inputs(&mut random);
+        let mut slots: Vec<Inst> =
+            (0..4).map(|channel| reads(Op::Frexp64, channel, 0, channel == 0)).collect();
+        if round % 2 == 1 {
+            slots[0] = with(slots[0], F::Src0Neg, 1);
+        }
+        // Nearest even, denormals flushed.
+        let env = environment(0);
+        let outcome = run(&slots, &registers(&inputs), 0xc);
+        let found = [0, 1, 2, 3].map(|channel| outcome.gpr(RESULT as usize, channel));
+        for lane in 0..64 {
+            let bits = inputs[0][0][lane] ^ if round % 2 == 1 { SIGN } else { 0 };
+            let value = host(bits, env);
+            let (exponent, fraction) = match () {
+                // The page copies NaNs; here they become quiet.
+                () if value.is_nan() => (!0, bits | 1 << 51),
+                () if value.is_infinite() => (!0, NAN64),
+                () => (frexp_exp(F64, bits, env) as u32, frexp_mant(F64, bits, env)),
+            };
+            let want = [0, exponent, fraction as u32, (fraction >> 32) as u32];
+            assert_eq!(found.map(|lanes| lanes[lane]), want, "{bits:#x}");
+        }
+    }
+}
+
+/// Three or four slots, each with both dwords. Y and W have the high dword of the result; the low
+/// one is 0.
+#[test]
+fn functions() {
+    // To nearest even with denormals, whatever the mode says.
+    let env = Env::DEFAULT;
+    let limited = |bits: u64| if bits & !SIGN == 0x7ff0 << 48 { bits - 1 } else { bits };
+    let cases: [(Op, &dyn Fn(u64) -> u64); 5] = [
+        (Op::Recip64, &|a| rcp(F64, a, env)),
+        (Op::RecipClamped64, &|a| limited(rcp(F64, a, env))),
+        (Op::Recipsqrt64, &|a| rsq(F64, a, env)),
+        (Op::RecipsqrtClamped64, &|a| limited(rsq(F64, a, env))),
+        (Op::Sqrt64, &|a| sqrt(F64, a, env)),
+    ];
+    for (op, reference) in cases {
+        let mut random = SplitMix64::new(9);
+        for round in 0..32 {
+            let (modifiers, inputs) = (Modifiers::random(op, &mut random), inputs(&mut random));
+            let slots: Vec<Inst> = (0..3 + round % 2)
+                .map(|channel| {
+                    let high = reading(slot(op, channel), 0, 0, 1);
+                    modifiers.on(reading(high, 1, 0, 0))
+                })
+                .collect();
+            let outcome = run(&slots, &registers(&inputs), 0xc);
+            for channel in 0..slots.len() {
+                let found = outcome.gpr(RESULT as usize, channel);
+                for lane in 0..64 {
+                    let source = modifiers.double(0, inputs[0][0][lane]);
+                    let want = modifiers.double_result(reference(source), environment(0));
+                    let want = if channel % 2 == 1 { (want >> 32) as u32 } else { 0 };
+                    assert_eq!(found[lane], want, "{op:?} of {source:#x}, {modifiers:?}, channel {channel}");
+                }
+            }
+        }
+    }
+}
