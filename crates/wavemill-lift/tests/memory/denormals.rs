@@ -181,7 +181,8 @@ fn in_memory_they_follow_the_target() {
         [
             home_words(target, Op::GlobalStoreDwordx2, &[&at[..], &[(F::Vdata, OLD)]].concat()),
             // The resource: the unchanged address, 64 bytes.
-            vec![0xbe88_010a, 0xbe8a_00c0, 0xbe8b_0080], // s_mov_b64 s[8:9], s[10:11]; s_mov_b32 s10, 64; s11, 0
+            // s_mov_b64 s[8:9], s[10:11]; s_mov_b32 s10, 64; s_mov_b32 s11, 0x27000
+            vec![0xbe88_010a, 0xbe8a_00c0, 0xbe8b_00ff, 0x0002_7000],
             home_words(target, Op::BufferAtomicAddF32, &atomic),
             vec![0xbe8a_0108], // s_mov_b64 s[10:11], s[8:9]
             home_words(target, Op::GlobalLoadDwordx2, &[&at[..], &[(F::Vdst, AFTER)]].concat()),
