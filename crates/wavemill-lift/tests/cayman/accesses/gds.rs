@@ -78,8 +78,8 @@ fn accesses_follow_the_models_of_lds() {
             memory.0.resize(SIZE, 0);
             let returned = apply(model, &mut memory, &lanes, offset as usize);
             let returns = op.row().result.is_some();
-            for lane in 0..64 {
-                let context = format!("{}, offset {offset}, lane {lane}: {:x?}", op.row().name, lanes[lane]);
+            for (lane, sources) in lanes.iter().enumerate() {
+                let context = format!("{}, offset {offset}, lane {lane}: {:x?}", op.row().name, sources);
                 let result = [0, 1, 2, 3].map(|channel| outcome.gpr(4, channel)[lane]);
                 let value = |queue: usize| returned[queue].get(lane).copied().unwrap_or(0);
                 let want = if returns { [value(0), value(1), 7, 0x3f80_0000] } else { [7; 4] };

@@ -140,10 +140,10 @@ fn stores() {
             let outcome = run(with(Inst::new(op), &[(F::CompMask, mask)]), &before, &lanes, bound, 4, 0);
             let mut after = bytes_of(&before);
             for (index, data) in lanes.index.iter().zip(&lanes.data) {
-                for n in 0..count {
+                for (n, datum) in data.iter().enumerate().take(count) {
                     let at = *index as usize * size + 4 * n;
                     if at + size <= bound {
-                        after[at..at + size].copy_from_slice(&data[n].to_le_bytes()[..size]);
+                        after[at..at + size].copy_from_slice(&datum.to_le_bytes()[..size]);
                     }
                 }
             }

@@ -139,7 +139,7 @@ fn check(op: Op, reference: fn([u64; 3], Env) -> u64) {
         let context = random.below(256) as u32;
         let env = environment(context >> 4);
         let outcome = run(&pairs(op, &modifiers), &registers(&inputs), context);
-        for pair in 0..2 {
+        for (pair, _) in inputs[0].iter().enumerate() {
             let [low, high] = [0, 1].map(|n| outcome.gpr(RESULT as usize, 2 * pair + n));
             for lane in 0..64 {
                 let given = [0, 1, 2].map(|n| inputs[n][pair][lane]);
@@ -258,11 +258,11 @@ fn conversions_to_singles() {
         let (modifiers, inputs) = (Modifiers::random(op, &mut random), inputs(&mut random));
         let env = environment(round % 16);
         let outcome = run(&pairs(op, &modifiers), &registers(&inputs), round % 16);
-        for pair in 0..2 {
+        for (pair, sources) in inputs[0].iter().enumerate() {
             assert_eq!(outcome.value(RESULT as usize, 2 * pair + 1), 0);
             let found = outcome.gpr(RESULT as usize, 2 * pair);
             for lane in 0..64 {
-                let source = modifiers.double(0, inputs[0][pair][lane]);
+                let source = modifiers.double(0, sources[lane]);
                 let nan = if source & SIGN == 0 { 0x7fc0_0000 } else { 0xffc0_0000 };
                 let number = float_to_float(F64, F32, source, Env { keeps_inputs: false, ..env }) as u32;
                 let converted = if f64::from_bits(source).is_nan() { nan } else { number };

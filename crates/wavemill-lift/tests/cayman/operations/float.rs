@@ -86,16 +86,15 @@ fn moves() {
         let env = environment(context);
         let lanes: [u32; 64] = std::array::from_fn(|_| source(wavemill_isa::cayman::Elem::F32, &mut random));
         let found = run(&[chosen.on(slot(Op::Mov, 1))], &[[lanes, [0; 64], [0; 64], [0; 64]]], context);
-        for lane in 0..64 {
-            let source = chosen.source(0, lanes[lane]);
+        for (lane, bits) in lanes.into_iter().enumerate() {
+            let source = chosen.source(0, bits);
             let changed = chosen.changes_result();
             let bits = if changed { mul(F32, [source.into(), ONE.into()], env) as u32 } else { source };
             let want = chosen.result(bits, env);
             assert_eq!(
                 found.gpr(RESULT as usize, 1)[lane],
                 want,
-                "{:#x} with {chosen:?}, {context:#x}",
-                lanes[lane]
+                "{source:#x} with {chosen:?}, {context:#x}"
             );
         }
     }
