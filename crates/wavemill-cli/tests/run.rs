@@ -242,20 +242,22 @@ fn endless_runs_exit_with_124() {
 #[test]
 fn unsupported_instructions_exit_with_5() {
     let folder = Folder::new("unsupported");
-    folder.object("gfx906", "vector_add");
+    folder.object("gfx90a", "vector_add");
     let path = folder.0.join("vector_add.co");
     let mut bytes = std::fs::read(&path).unwrap();
     let object = CodeObject::parse(&bytes).unwrap();
     let entry = object.kernels()[0].entry_address;
     let segment = object.segments().iter().find(|segment| segment.holds(entry, 8)).unwrap();
     let at = (entry - segment.address + segment.file_offset) as usize;
-    // v_swap_b32 v0, s0: the instruction does not accept a scalar register.
-    bytes[at..at + 4].copy_from_slice(&[0x00, 0xa2, 0x00, 0x7e]);
+    // A matrix product under VGPR indexing, which no manual describes:
+    // s_set_gpr_idx_on s2, gpr_idx(); v_mfma_f32_4x4x1f32 v[4:7], v0, v1, v[4:7]
+    let program = [0xbf11_0002u32, 0xd3c2_0004, 0x0412_0300].map(u32::to_le_bytes);
+    bytes[at..at + 12].copy_from_slice(program.as_flattened());
     std::fs::write(&path, &bytes).unwrap();
     let line = ["run", "vector_add.co", "--grid", "1", "--block", "64", "a[64]", "b[64]", "c[64]", "n=64"];
     let message = err(&expect(&folder, 5, &line));
     assert!(message.contains("unsupported instruction"), "{message}");
-    assert!(message.contains("v_swap_b32 v0, s0"), "{message}");
+    assert!(message.contains("v_mfma_f32_4x4x1f32 v[4:7], v0, v1, v[4:7]"), "{message}");
 }
 
 #[test]

@@ -247,7 +247,7 @@ fn odd_kernels(cases: &mut Cases) {
     folder.file("names.s", include_str!("schemas/names.s"));
     cases.run(&folder, 0, "asm names.s -o names.co --unresolved-symbols ignore-all");
     cases.writes("info.schema.json", &folder, 0, "info --json names.co");
-    cases.run(&folder, 5, "run odd.co --kernel cannot --grid 1 --block 64");
+    cases.run(&folder, 4, "run odd.co --kernel cannot --grid 1 --block 64");
     cases.run(&folder, 4, "run odd.co --kernel past --grid 1 --block 64 x:u32[4]");
     cases.run(&folder, 4, "run odd.co --kernel away --grid 1 --block 64 --trace");
     cases.run(&folder, 4, "run odd.co --kernel hole --grid 1 --block 64");

@@ -300,7 +300,7 @@ fn accesses_have_addresses_of_active_lanes() {
 
     // A buffer resource of 20 bytes: the last dword of lane 2 and all of lane 3 are out of range.
     let mut resource = setup(0b1111);
-    let words = [buffer as u32, (buffer >> 32) as u32, 20, 0];
+    let words = [buffer as u32, (buffer >> 32) as u32, 20, 4 << 15];
     resource.cells.extend((8..).map(Uni).zip(words));
     let addr = BufferAddr { offen: true, idxen: false };
     let load = Inst {

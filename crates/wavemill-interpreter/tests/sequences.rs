@@ -382,7 +382,7 @@ fn with_buffer(memory: &GuestMemory) -> (u64, Setup) {
     memory.write(buffer, &(0..MEMORY).map(byte).collect::<Vec<u8>>()).unwrap();
     let mut setup = Setup::one_wave((1 << ELEMENTS.len()) - 1);
     setup.rows.push((Row(0), std::array::from_fn(|lane| ELEMENTS.get(lane).copied().unwrap_or(0))));
-    let resource = [buffer as u32, (buffer >> 32) as u32, BOUND as u32, 0];
+    let resource = [buffer as u32, (buffer >> 32) as u32, BOUND as u32, 4 << 15];
     setup.cells.extend((4..).map(Uni).zip(resource));
     (buffer, setup)
 }

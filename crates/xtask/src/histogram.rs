@@ -98,7 +98,8 @@ fn has_meaning(inst: &Inst) -> bool {
         out[..rest.len()].copy_from_slice(rest);
         rest.len()
     });
-    block.terminator != Terminator::Fault(FaultKind::Unsupported)
+    let faults = [FaultKind::Unsupported, FaultKind::IllegalInstruction].map(Terminator::Fault);
+    !faults.contains(&block.terminator)
         && operation_costs(&block, Tier::Portable).iter().all(|cost| !cost.unsupported)
 }
 

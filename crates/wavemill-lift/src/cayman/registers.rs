@@ -94,7 +94,8 @@ pub const fn bank(number: u16) -> Uni {
 
 /// A buffer: the first of four cells. Two have its address, the third its number of bytes. The
 /// fourth has the format for fetches that take it from there, as dword 3 of a buffer resource of
-/// Vega (Vega ISA 8.1.8): selects, number format, data format.
+/// Vega (Vega ISA 8.1.8): selects, number format, data format. Data format 0 means that there is no
+/// buffer: loads return 0 and stores do nothing.
 #[must_use]
 pub const fn buffer(number: u16) -> Uni {
     Uni(FIRST_BUFFER + 4 * (number % BUFFERS))

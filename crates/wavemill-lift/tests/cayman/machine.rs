@@ -3,7 +3,6 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use wavemill_asm::{Options, assemble};
 use wavemill_interpreter::{Interpreter, Tier};
 use wavemill_ir::{Block, FaultKind, Uni, verify};
 use wavemill_isa::cayman::{FieldId, Inst, Op};
@@ -13,7 +12,6 @@ use wavemill_machine::{
     BlockSource, FaultCause, Grid, GuestMemory, RegisterCounts, Registers, RunError, RunOptions, WaveInit,
     WaveSnapshot, run,
 };
-use wavemill_object::write::Contents;
 
 /// Guest address of the program.
 pub(crate) const CODE: u64 = 0x1_0000;
@@ -25,15 +23,18 @@ pub(crate) const GPRS: u16 = 16;
 /// The program, with a stack of 16 entries.
 pub(crate) const FAMILY: Cayman = Cayman { program: CODE, gprs: GPRS, temporaries: 0, stack: 16 };
 
-/// The machine code of a source.
+/// The programs of tests: machine code, and the text in the syntax of LLVM's r600 backend.
+const PROGRAMS: &str = include_str!("programs.words");
+
+/// The machine code of a program of [`PROGRAMS`].
 pub(crate) fn code(source: &str) -> Vec<u8> {
-    let options = Options { target: Some("cayman".parse().expect("a target")), ..Options::default() };
-    let module = assemble(source, &options).unwrap_or_else(|reports| panic!("{source}\n{reports:?}"));
-    let text = module.sections.iter().find(|section| section.name == ".text").expect("code");
-    match &text.contents {
-        Contents::Bytes(bytes) => bytes.clone(),
-        _ => panic!("no bytes"),
-    }
+    let shown = format!("{source:?}");
+    let mut programs = PROGRAMS.lines().filter_map(|line| line.split_once(' '));
+    let (digits, _) = programs
+        .find(|(_, text)| *text == shown)
+        .unwrap_or_else(|| panic!("programs.words has no program {shown}"));
+    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).expect("two digits");
+    (0..digits.len()).step_by(2).map(byte).collect()
 }
 
 /// Lifts the block, or the instruction, at a position of code at [`CODE`], and checks that it is
@@ -122,11 +123,12 @@ impl WaveInit for Init<'_> {
     }
 
     fn init(&self, _: [u32; 3], _: u32, _: u32, registers: &mut Registers) {
-        // Resources without a bound, unless the test sets one.
+        // Resources without a bound, and with data format 32, unless the test sets others.
         let buffers = (0..self::registers::BUFFERS).map(self::registers::buffer);
         let targets = (0..self::registers::TARGETS).map(self::registers::random_access_target);
         for resource in buffers.chain(targets) {
             registers.set_uni(self::registers::bytes_of(resource), u32::MAX);
+            registers.set_uni(resource.plus(3), 4 << 15);
         }
         (self.set)(registers, self.addresses);
     }
