@@ -33,7 +33,7 @@ pub fn print(inst: &Inst) -> String {
     print_with(inst, None)
 }
 
-/// As [`print`], with the label that the word addresses.
+/// As [`print()`], with the label that the word addresses.
 pub fn print_with(inst: &Inst, target: Option<&TargetLabel>) -> String {
     let mut printer = Printer::new(inst);
     printer.out.push_str(mnemonic(inst.op()));
