@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use wavemill_asm::InstructionSet;
 use wavemill_isa::Target;
 use wavemill_machine::{GuestMemory, MemoryObserver};
+use wavemill_object::r600::{R600Object, is_r600};
 use wavemill_object::{CodeObject, Container, Feature, Limits, Processor, container::ContainerKind};
 
 use crate::abi;
@@ -26,7 +27,8 @@ pub struct Device(pub(crate) Arc<DeviceInner>);
 /// The instruction set of a processor. Code for a generic processor runs on its first member.
 fn instruction_set(id: &TargetId) -> Result<Target> {
     let generic = || InstructionSet::of(id).map(InstructionSet::target);
-    Target::from_name(id.processor.name()).or_else(generic).ok_or_else(|| Error::unsupported(id.to_string()))
+    let target = Target::from_name(&id.processor.name()).or_else(generic);
+    target.ok_or_else(|| Error::unsupported(id.to_string()))
 }
 
 /// Whether registers are protected by ECC on the device. If the target leaves this open, they are
@@ -110,7 +112,7 @@ impl DeviceBuilder {
     /// target's pointers cannot hold the addresses.
     pub fn build(self) -> Result<Device> {
         let target = instruction_set(self.choice.target())?;
-        let abi = abi::of(target)?;
+        let abi = abi::of(target);
         let mut id = self.choice.target().clone();
         if id.processor.name() != target.name() {
             id.processor = Processor::from_name(target.name());
@@ -230,6 +232,9 @@ impl Device {
     /// # Errors
     /// As [`Device::targets_in`].
     pub fn targets_within(file: &[u8], limits: &Limits) -> Result<Vec<TargetId>> {
+        if is_r600(file) {
+            return Ok(vec![TargetId::new(R600Object::parse(file)?.processor)]);
+        }
         let container = Container::parse(file)?;
         if let ContainerKind::CodeObject = container.kind() {
             return Ok(vec![CodeObject::parse(file)?.target().clone()]);

@@ -5,7 +5,6 @@ use std::fmt;
 use std::ops::Range;
 
 use wavemill_ir::Uni;
-use wavemill_isa::gcn::decode;
 use wavemill_machine::{
     Access, Changes, Instruction, Interests, MemoryAccess, MemoryKind, MemoryMap, Observer, Piece, Registers,
     Reporter, Watcher, WaveId,
@@ -112,14 +111,10 @@ struct Lines<'a> {
 
 impl Names<'_> {
     fn line(&self, pc: u64) -> Line {
-        let (bytes, n) = self.device.code.fetch(self.map, pc);
-        let mut text = String::new();
-        if let Ok(inst) = decode(self.device.target, &bytes[..n]) {
-            // Writing to a string does not fail.
-            let _ = wavemill_asm::gcn::print(&mut text, &inst);
-        }
+        let text = self.device.code.text(self.map, pc).unwrap_or_default();
         let region = self.device.code.region(pc);
-        let function = region.as_ref().and_then(|region| region.function(pc));
+        let address = self.device.code.address(pc);
+        let function = region.as_ref().and_then(|region| region.function(address));
         Line { function: function.map(|(name, offset)| (name.to_owned(), offset)), text }
     }
 }
