@@ -252,13 +252,6 @@ pub(crate) fn parse_choice_to_run(text: &str) -> Result<TargetChoice, String> {
 }
 
 /// Parses a target id, or a product, whose instructions are known, for clap.
-pub(crate) fn parse_target_with_instructions(text: &str) -> Result<TargetId, String> {
-    let id = parse_target(text)?;
-    instruction_set(&id)?;
-    Ok(id)
-}
-
-/// Parses a target or product that the text commands know: those with instructions, and Cayman.
 pub(crate) fn parse_target_with_text(text: &str) -> Result<TargetId, String> {
     parse_choice_to_run(text).map(|choice| choice.target().clone())
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock, RwLockWriteGuard};
 
-use wavemill_ir::{Block, FaultKind, Names, Terminator, Uni};
+use wavemill_ir::{Block, FaultKind, Terminator, Uni};
 use wavemill_isa::gcn::{self, decode};
 use wavemill_isa::{Family, Target};
 use wavemill_lift::Lift;
@@ -152,11 +152,6 @@ impl Code {
     /// The guest address of the code that a PC names.
     pub(crate) fn address(&self, pc: u64) -> u64 {
         self.lifter.address(pc)
-    }
-
-    /// The names of cells and rows.
-    pub(crate) fn names(&self) -> &'static dyn Names {
-        self.lifter.names()
     }
 
     pub(crate) fn add(&self, region: Region) {

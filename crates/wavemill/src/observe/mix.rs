@@ -202,7 +202,7 @@ impl Executable {
     fn mnemonic(&self) -> Option<&'static str> {
         match self {
             Executable::Gcn(inst) => Some(inst.mnemonic()),
-            Executable::Words(words) => words.first().map(|word| word.row().name),
+            Executable::Words(words) => words.first().map(|word| wavemill_asm::cayman::mnemonic(word.op())),
         }
     }
 }
@@ -313,10 +313,11 @@ impl Executed {
     fn word(&mut self, word: &ClauseInst, entered: u64, lanes: u64) {
         let row = word.row();
         *self.mix.slot_of_clauses(word) += entered;
-        let (name, format) = (row.name, row.format.name());
+        let mnemonic = wavemill_asm::cayman::mnemonic(row.op);
         let is_vector = !is_control(row.format);
-        self.count(RowCount { name, mnemonic: name, format, is_vector, count: entered, lanes });
-        self.level(name, row.fidelity, row.facets, entered);
+        let (name, format) = (row.name, row.format.name());
+        self.count(RowCount { name, mnemonic, format, is_vector, count: entered, lanes });
+        self.level(mnemonic, row.fidelity, row.facets, entered);
     }
 
     /// Adds executions of a row.
@@ -373,6 +374,7 @@ impl Executed {
 mod tests {
     use wavemill_ir::FaultKind;
     use wavemill_ir::Terminator;
+    use wavemill_isa::gcn::decode;
     use wavemill_lift::gcn::{Context, lift_block};
 
     use super::*;
@@ -404,7 +406,10 @@ mod tests {
         let last = block.guest.len() as u32 - 1;
         let lanes = vec![(0, 64 * entered), (last, 0)];
         let count = BlockCount { pc: block.start, context: context.mode, entered, lanes };
-        all.add(&block, &costs, &count, code);
+        all.add(&block, &costs, &count, |at| {
+            let (bytes, n) = code(at);
+            decode(context.target, &bytes[..n]).ok().map(Executable::Gcn)
+        });
         all.finish()
     }
 
@@ -439,7 +444,7 @@ mod tests {
             ("v_add_f32", Format::Vop2, 3, Some(64.0)),
             ("v_sqrt_f32", Format::Vop1, 3, Some(64.0)),
         ];
-        assert_eq!(rows, wanted);
+        assert_eq!(rows, wanted.map(|(name, format, count, lanes)| (name, format.name(), count, lanes)));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use wavemill_ir::Uni;
+use wavemill_isa::Family;
 use wavemill_machine::{
     Access, Changes, Instruction, Interests, MemoryAccess, MemoryKind, MemoryMap, Observer, Piece, Registers,
     Reporter, Watcher, WaveId,
@@ -43,6 +44,8 @@ pub struct TraceStep<'a> {
     pub text: &'a str,
     /// EXEC before it.
     pub exec: u64,
+    /// The instruction family, which decides what the registers are.
+    pub family: Family,
     /// Registers that it changed.
     pub changes: Changes<'a>,
     /// Registers after it.
@@ -152,6 +155,7 @@ impl Watcher for Lines<'_> {
             function: line.function.as_ref().map(|(name, offset)| (name.as_str(), *offset)),
             text: &line.text,
             exec: old(Uni::ACTIVE) | old(Uni::ACTIVE.plus(1)) << 32,
+            family: self.names.device.target.family(),
             changes: *changes,
             registers,
             accesses: &self.accesses,
