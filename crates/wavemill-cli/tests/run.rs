@@ -1,6 +1,7 @@
 //! `wavemill run` from the command line to the results.
 
 mod arguments;
+mod cayman;
 mod exports;
 pub(crate) mod images;
 mod names;

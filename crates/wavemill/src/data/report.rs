@@ -221,13 +221,22 @@ struct Clause<'a> {
     address: u64,
     number: u32,
     slot: Option<char>,
+    constants: &'a Option<String>,
 }
 
 impl<'a> Clause<'a> {
     fn of(place: &'a ClausePlace) -> Self {
-        let ClausePlace { control, control_text, kind, clause, number, slot } = place;
+        let ClausePlace { control, control_text, kind, clause, number, slot, constants } = place;
         let kind = kind.map(ClauseKind::name);
-        Clause { control: *control, control_text, kind, address: *clause, number: *number, slot: *slot }
+        Clause {
+            control: *control,
+            control_text,
+            kind,
+            address: *clause,
+            number: *number,
+            slot: *slot,
+            constants,
+        }
     }
 }
 

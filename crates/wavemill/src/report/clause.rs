@@ -3,10 +3,10 @@
 use std::fmt;
 
 use wavemill_ir::{FaultKind, Row};
-use wavemill_isa::cayman::{Address, FieldId, Format, Inst};
+use wavemill_isa::cayman::{Address, FieldId, Format, Inst, Source};
 use wavemill_isa::gcn::Fidelity;
 use wavemill_lift::cayman::{Position, registers};
-use wavemill_machine::{Fault, FaultCause, MemoryMap};
+use wavemill_machine::{Access, Fault, FaultCause, MemoryMap};
 
 use crate::code::{ClauseInstruction, Code, Content};
 
@@ -53,10 +53,12 @@ pub struct ClausePlace {
     /// Address of the clause, in units of 8 bytes; that of the control flow word if there is no
     /// clause.
     pub clause: u64,
-    /// Number of the group or the fetch in the clause, from 0 on.
+    /// Number of the group or the fetch in the clause, from 1 on; 0 for a control flow word.
     pub number: u32,
     /// Channel of the slot that caused the fault, if one slot did.
     pub slot: Option<char>,
+    /// What is wrong with the constants that a group reads, if that may be the cause.
+    pub constants: Option<String>,
 }
 
 impl ClausePlace {
@@ -74,13 +76,15 @@ impl ClausePlace {
             _ => ClauseKind::Fetch,
         });
         let control = Position::control(Position::from_number(fault.pc).control).number();
+        let constants = constants(code, map, inst, fault);
         Some(ClausePlace {
             control: inst.control / UNIT,
             control_text: code.text(map, control).filter(|_| kind.is_some()),
             kind,
             clause: inst.clause.map_or(inst.control, |clause| clause.start) / UNIT,
-            number: inst.clause.map_or(0, |clause| clause.number),
-            slot: slot(inst, fault),
+            number: inst.clause.map_or(0, |clause| clause.number + 1),
+            slot: slot(inst, fault).or(constants.as_ref().map(|(slot, _)| *slot)),
+            constants: constants.map(|(_, text)| text),
         })
     }
 }
@@ -102,6 +106,58 @@ fn slot(inst: &ClauseInstruction, fault: &Fault) -> Option<char> {
     .or_else(|| {
         let mut all = slots().map(|(_, name)| name);
         all.next().filter(|_| all.next().is_none())
+    })
+}
+
+/// The fields of a control flow word that lock constants, for each window.
+const WINDOWS: [[FieldId; 3]; 4] = {
+    use FieldId as F;
+    [
+        [F::KcacheMode0, F::KcacheBank0, F::KcacheBankIndexMode0],
+        [F::KcacheMode1, F::KcacheBank1, F::KcacheBankIndexMode1],
+        [F::KcacheMode2, F::KcacheBank2, F::KcacheBankIndexMode2],
+        [F::KcacheMode3, F::KcacheBank3, F::KcacheBankIndexMode3],
+    ]
+};
+
+/// What is wrong with the constants that a group reads: its control flow word does not lock them, or
+/// the launch has no such constant buffer. With the channel of the slot.
+fn constants(
+    code: &Code,
+    map: &MemoryMap,
+    inst: &ClauseInstruction,
+    fault: &Fault,
+) -> Option<(char, String)> {
+    /// Constants of a line.
+    const LINE: u8 = 16;
+    let is_illegal = matches!(fault.cause, FaultCause::Instruction(FaultKind::IllegalInstruction));
+    let is_load = matches!(&fault.cause, FaultCause::Memory { access: Access::Load, .. });
+    if !is_illegal && !is_load {
+        return None;
+    }
+    let control = Position::control(Position::from_number(fault.pc).control).number();
+    let control = *code.in_clause(map, control)?.words().first()?;
+    let Content::Group(group) = &inst.content else { return None };
+    let slots = group.slots.iter().zip(CHANNELS).filter_map(|(slot, name)| Some((slot.as_ref()?, name)));
+    let sources = slots.flat_map(|(slot, name)| slot.sources().map(move |(.., source)| (name, source)));
+    sources.into_iter().find_map(|(name, source)| {
+        let Source::Constant(window, number, _) = source else { return None };
+        let [mode, bank, index] = WINDOWS.get(usize::from(window))?.map(|field| control.get(field));
+        let locked = match mode {
+            0 => 0,
+            1 => LINE,
+            _ => 2 * LINE,
+        };
+        if number >= locked {
+            let text = format!(
+                "kc{window}[{number}] is not locked: the control flow word locks {locked} constants of \
+                 window {window}"
+            );
+            return is_illegal.then_some((name, text));
+        }
+        let is_absent = index == 0 && fault.snapshot.pair(registers::bank(bank as u16)) == 0;
+        let text = format!("kc{window} is in constant buffer {bank}, which the launch does not have");
+        (is_load && is_absent).then_some((name, text))
     })
 }
 

@@ -140,6 +140,9 @@ impl FaultReport {
         }
         if let Some(clause) = &self.clause {
             writeln!(f, "  clause       {clause}")?;
+            if let Some(constants) = &clause.constants {
+                writeln!(f, "  constants    {constants}")?;
+            }
         }
         self.source(f, length)?;
         // Otherwise the code marks both.
