@@ -51,8 +51,7 @@ const DENSE: u64 = 1 << 44;
 const INTERNAL_BASE: u64 = 1 << 47;
 /// The addresses of [`GuestMemory::with_short_pointers`]: all pointers have 32 bits. Allocations
 /// begin at multiples of [`Space::spacing`] bytes while there are enough addresses.
-const SHORT: Space =
-    Space { first: 1 << 20, last: 1 << 32, spacing: 1 << 24, dense: 1 << 31, reuses: true };
+const SHORT: Space = Space { first: 1 << 20, last: 1 << 32, spacing: 1 << 24, dense: 1 << 31, reuses: true };
 /// The addresses of other memory in the sandbox.
 const LONG: Space =
     Space { first: SANDBOX_BASE, last: INTERNAL_BASE, spacing: SPACING, dense: DENSE, reuses: false };
@@ -359,10 +358,9 @@ impl GuestMemory {
         let start = match at {
             Some(start) if behind(start).is_some_and(|end| fits(&end)) => start,
             _ if internal || !self.space.reuses => return Err(fail()),
-            _ => self.free_space(size, place).ok_or_else(|| MemoryError::OutOfAddresses {
-                name: name.to_owned(),
-                size,
-            })?,
+            _ => self
+                .free_space(size, place)
+                .ok_or_else(|| MemoryError::OutOfAddresses { name: name.to_owned(), size })?,
         };
         let end = behind(start).filter(fits).ok_or_else(fail)?;
         // An address among others that is used again does not move the next one.
@@ -621,7 +619,10 @@ mod tests {
         let between = m.allocate("between", b - a - 3 * GUARD_GAP, 1).unwrap();
         assert!((a..b).contains(&between));
         let behind = m.allocate("behind", 1 << 30, 1);
-        behind.as_ref().map_or((), |at| assert!(*at > b && at + (1 << 30) < SHORT.last));
+        // Hosts may not have a gigabyte.
+        if let Ok(at) = behind {
+            assert!(at > b && at + (1 << 30) < SHORT.last);
+        }
         m.free(b).unwrap();
         assert!(matches!(m.snapshot().nearest(b), Nearest::Freed { .. }));
         assert_eq!(m.allocate("again", 100, 1).unwrap() >> 12, b >> 12);

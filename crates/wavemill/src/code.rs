@@ -16,8 +16,8 @@ use wavemill_lift::cayman::Cayman;
 use wavemill_lift::gcn::{Gcn, MatrixRule};
 use wavemill_machine::{BlockSource, MemoryMap};
 
-use clauses::{Clauses, Programs};
 pub(crate) use clauses::{ClauseInstruction, Content};
+use clauses::{Clauses, Programs};
 
 /// A range of guest memory that holds code.
 #[derive(Clone, Debug)]

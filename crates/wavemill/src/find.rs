@@ -120,7 +120,8 @@ impl<'a> Finder<'a> {
         if code.fit(&target).is_none() {
             return Err(FindError::OtherTarget { code, target });
         }
-        let programs = object.parts.iter().filter(|part| part.config.is_some()).map(|part| part.name.as_str());
+        let programs =
+            object.parts.iter().filter(|part| part.config.is_some()).map(|part| part.name.as_str());
         // clang's copy of a kernel for calls from other kernels has other arguments.
         let names: Vec<&str> = programs.filter(|name| !name.starts_with(CALLED_COPY)).collect();
         let named = self.kernel.as_deref().map_or(Match::None, |name| {

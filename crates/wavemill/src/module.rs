@@ -458,12 +458,7 @@ impl Kernel {
 
     /// The explicit parameters as the metadata describes them.
     pub(crate) fn declared_parameters(&self) -> Vec<Parameter> {
-        self.metadata()
-            .iter()
-            .flat_map(|m| &m.args)
-            .filter(|a| !a.is_hidden())
-            .map(Parameter::of)
-            .collect()
+        self.metadata().iter().flat_map(|m| &m.args).filter(|a| !a.is_hidden()).map(Parameter::of).collect()
     }
 
     /// Parameter types from the demangled name, if it has any.

@@ -41,7 +41,7 @@ pub(crate) fn asm(
     out: Option<&Path>,
 ) -> Result<(), Failure> {
     if output == Output::Json {
-        let options = Options { symbols, whole: false, max_errors: 1 << 20, ..Options::default() };
+        let options = Options { symbols, whole: false, max_errors: 1 << 20 };
         return json_lines(source, &options);
     }
     let assembled = whole(name, source, symbols)?;

@@ -58,14 +58,28 @@ fn pointers_have_32_bits() {
 fn faults_name_clause_group_and_slot() {
     let folder = folder("cayman_run_faults");
     let mut all = String::new();
-    for (source, code) in [("far.s", 4), ("illegal.s", 4), ("kcache.s", 4), ("lds.s", 4), ("lines.s", 4), ("stack.s", 4)] {
-        let line = ["run", source, "--target", "cayman", "--grid", "1", "--block", "64", "--strict", "counts:u32[2]"];
+    for (source, code) in
+        [("far.s", 4), ("illegal.s", 4), ("kcache.s", 4), ("lds.s", 4), ("lines.s", 4), ("stack.s", 4)]
+    {
+        let line = [
+            "run",
+            source,
+            "--target",
+            "cayman",
+            "--grid",
+            "1",
+            "--block",
+            "64",
+            "--strict",
+            "counts:u32[2]",
+        ];
         let message = err(&expect(&folder, code, &line));
         all += &format!("{source}\n{message}\n");
     }
     let line = ["run", "endless.s", "--target", "cayman", "--grid", "1", "--block", "64"];
     all += &err(&expect(&folder, 124, &[&line[..], &["--max-instructions", "1000"]].concat()));
-    let line = ["run", "lds.s", "--target", "cayman", "--grid", "1", "--block", "64", "--strict", "--registers"];
+    let line =
+        ["run", "lds.s", "--target", "cayman", "--grid", "1", "--block", "64", "--strict", "--registers"];
     all += &err(&expect(&folder, 4, &line));
     insta::assert_snapshot!(all);
 }

@@ -14,13 +14,13 @@ use wavemill_isa::{Family, Target};
 use wavemill_machine::image::Sampler;
 use wavemill_machine::{RegisterCounts, WaveInit};
 
+use crate::Result;
 use crate::argument::Arg;
 use crate::buffer::Buffer;
 use crate::module::Kernel;
 use crate::report::Segment;
 use crate::services::ServiceAddresses;
 use crate::traps::TrapSetup;
-use crate::Result;
 
 pub use amdhsa::MisreadOffset;
 

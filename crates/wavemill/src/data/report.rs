@@ -7,9 +7,9 @@ use wavemill_isa::Family;
 use wavemill_lift::cayman;
 
 use crate::fault::{
-    ArgumentSegment, BufferRange, ClauseKind, ClausePlace, FaultCause, FaultReport, FaultSpace, ImageExtent, InlinedCall, Jump,
-    Neighbour, Neighbours, SegmentAccess, SourceLocation, StackOverflow, StallReport, Unfinished,
-    UnfinishedWave,
+    ArgumentSegment, BufferRange, ClauseKind, ClausePlace, FaultCause, FaultReport, FaultSpace, ImageExtent,
+    InlinedCall, Jump, Neighbour, Neighbours, SegmentAccess, SourceLocation, StackOverflow, StallReport,
+    Unfinished, UnfinishedWave,
 };
 use crate::observe::access_name;
 use crate::registers::WaveRegisters;

@@ -45,7 +45,8 @@ pub(super) fn load(device: &Device, bytes: &[u8]) -> Result<Module> {
     let mut functions = Vec::new();
     let mut kernels = Vec::new();
     for part in object.parts {
-        let range = start.saturating_add(part.range.start as u64)..start.saturating_add(part.range.end as u64);
+        let range =
+            start.saturating_add(part.range.start as u64)..start.saturating_add(part.range.end as u64);
         functions.push((range.start, range.end, part.name.clone()));
         let Some(config) = part.config else { continue };
         let program = Cayman {

@@ -60,10 +60,9 @@ impl InstructionMix {
     fn slot_of_clauses(&mut self, word: &ClauseInst) -> &mut u64 {
         match word.format() {
             ClauseFormat::Lds => &mut self.lds,
-            ClauseFormat::Op2
-            | ClauseFormat::Op2Mova
-            | ClauseFormat::Op2ExecuteMask
-            | ClauseFormat::Op3 => &mut self.valu,
+            ClauseFormat::Op2 | ClauseFormat::Op2Mova | ClauseFormat::Op2ExecuteMask | ClauseFormat::Op3 => {
+                &mut self.valu
+            }
             format if is_control(format) => &mut self.control,
             _ => &mut self.vmem,
         }

@@ -185,7 +185,9 @@ pub(super) fn rows(inst: &ClauseInstruction) -> Vec<Row> {
     let all = |register: u32| (0..4).map(move |channel| registers::gpr(register as u16, channel));
     let mut rows = Vec::new();
     for word in inst.words() {
-        for (field, channel) in [(F::Src0Sel, F::Src0Chan), (F::Src1Sel, F::Src1Chan), (F::Src2Sel, F::Src2Chan)] {
+        for (field, channel) in
+            [(F::Src0Sel, F::Src0Chan), (F::Src1Sel, F::Src1Chan), (F::Src2Sel, F::Src2Chan)]
+        {
             let register = word.field(field).filter(|select| *select < u32::from(registers::GPRS));
             let channel = word.field(channel).unwrap_or(0);
             rows.extend(register.map(|register| registers::gpr(register as u16, channel as u16)));
@@ -216,7 +218,8 @@ pub(super) fn window(code: &Code, map: &MemoryMap, pc: u64) -> Vec<(u64, String,
         Some(((inst.address, inst.text(), is_here), size as u64, inst.clause))
     };
     let mut lines = Vec::new();
-    let Some(word) = here.word.filter(|_| line(here, true).is_some_and(|(.., clause)| clause.is_some())) else {
+    let Some(word) = here.word.filter(|_| line(here, true).is_some_and(|(.., clause)| clause.is_some()))
+    else {
         // Control flow words have 8 or 16 bytes, so none is decoded backwards.
         let mut at = Position::control(here.control);
         for number in 0..=WINDOW {

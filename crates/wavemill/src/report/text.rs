@@ -385,7 +385,8 @@ impl FaultReport {
         };
         writeln!(f, "    {what} of {} {list}", if lanes.len() == 1 { "lane" } else { "lanes" })?;
         let [first, second] = &s.rows;
-        for (values, row) in first.iter().zip((0..).map(Row)).chain(second.iter().zip((0..).map(Row::second))) {
+        for (values, row) in first.iter().zip((0..).map(Row)).chain(second.iter().zip((0..).map(Row::second)))
+        {
             let named = self.operands.contains(&row);
             if !named && values.iter().all(|v| *v == 0) {
                 continue;

@@ -33,7 +33,8 @@ fn alignment(bytes: usize) -> usize {
 fn bytes(kernel: &Kernel, index: usize, argument: &Arg, lds: &mut u32) -> Result<Vec<u8>> {
     let refuse = |problem| Error::Argument { kernel: kernel.name().to_owned(), problem };
     let kind = |found| {
-        let expected = "a buffer, a value or local memory: LLVM's r600 has no arguments for images".to_owned();
+        let expected =
+            "a buffer, a value or local memory: LLVM's r600 has no arguments for images".to_owned();
         Err(refuse(ArgumentError::Kind { index, name: None, expected, found }))
     };
     match argument {
