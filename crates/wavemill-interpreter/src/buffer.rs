@@ -15,7 +15,7 @@ use super::address::{ALIGNED, LanePtr, global, is_absent, is_row, refuse, row};
 use super::atomic::{Data, Location, Locations, misaligned};
 use super::body::{lane_mask, scalar32};
 use super::control::leave;
-use super::hostop::{Ctx, Exit, FLAGS, Handler, HostOp};
+use super::hostop::{Ctx, Exit, FLAGS, Handler, HostOp, PLAIN};
 use super::mem::{
     copy_narrow, data, dwords, for_lanes, for_last_lanes, have_one_location, memory_type, read_narrow, ty,
     with_type, write_narrow,
@@ -149,9 +149,14 @@ impl Resource {
 unsafe fn words(ctx: *mut Ctx, op: *mut HostOp) -> ([u32; 4], u32) {
     // SAFETY: the contract of handlers: the source is four uniform cells.
     unsafe {
-        let cells = (*ctx).base.add(((*op).src[1] & !FLAGS) as usize) as *const u32;
+        let offset = (*op).src[1];
+        let cells = (*ctx).base.add((offset & !FLAGS) as usize) as *const u32;
         let uniform = if is_absent(op, 2) { 0 } else { scalar32(ctx, op, 2) };
-        ([0, 1, 2, 3].map(|n| cells.add(n).read()), uniform)
+        let mut words = [0, 1, 2, 3].map(|n| cells.add(n).read());
+        if offset & PLAIN != 0 {
+            words[3] = DATA_FORMAT;
+        }
+        (words, uniform)
     }
 }
 

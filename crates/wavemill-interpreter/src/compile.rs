@@ -17,7 +17,7 @@ use wavemill_ir::{
 use super::body::Shape;
 use super::cost::{OperationCost, goes_lane_by_lane};
 use super::float::{FloatInfo, Outcome, Source};
-use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own, SiteCache, Texel, UNIFORM};
+use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own, PLAIN, SiteCache, Texel, UNIFORM};
 use super::indexed::LaneRows;
 use super::probe::Site;
 use super::{
@@ -353,6 +353,9 @@ impl<'a> Compiler<'a> {
         let mut op = self.host(run);
         for i in 0..op.src.len() {
             self.source(&mut op, i, inst.src[i]);
+        }
+        if inst.op.buffer_address().is_some_and(|address| address.plain) {
+            op.src[1] |= PLAIN;
         }
         op.dst = self.dest(inst.dst[0]);
         op.dst2 = self.dest(inst.dst[1]);

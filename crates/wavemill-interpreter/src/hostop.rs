@@ -33,8 +33,10 @@ pub(super) const CONST: u32 = 1 << 31;
 pub(super) const UNIFORM: u32 = 1 << 30;
 /// Operand offset flag: no operand.
 pub(super) const ABSENT: u32 = 1 << 29;
+/// Operand offset flag of a buffer resource: its last dword is not looked at.
+pub(super) const PLAIN: u32 = 1 << 28;
 /// All flags.
-pub(super) const FLAGS: u32 = CONST | UNIFORM | ABSENT;
+pub(super) const FLAGS: u32 = CONST | UNIFORM | ABSENT | PLAIN;
 
 /// The allocation that a memory operation touched last.
 #[derive(Clone, Copy, Debug)]

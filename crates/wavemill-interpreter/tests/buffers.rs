@@ -106,7 +106,7 @@ impl Trial {
         let first = 4 * random.below(32) as u32;
         Trial {
             fields,
-            addr: BufferAddr { offen: random.below(2) == 0, idxen: random.below(2) == 0 },
+            addr: BufferAddr { offen: random.below(2) == 0, idxen: random.below(2) == 0, plain: false },
             index: std::array::from_fn(|l| if rising { l as u32 } else { random.below(70) as u32 }),
             offset: std::array::from_fn(|l| {
                 if rising {
@@ -302,8 +302,8 @@ fn spills_are_rows() {
             let mut setup = Setup::one_wave(exec);
             with_resource(&mut setup, fields, 512);
             setup.rows = vec![(Row(0), value), (Row(1), [16; 64])];
-            let none = BufferAddr { offen: false, idxen: false };
-            let offen = BufferAddr { offen: true, idxen: false };
+            let none = BufferAddr { offen: false, idxen: false, plain: false };
+            let offen = BufferAddr { offen: true, idxen: false, plain: false };
             let at = |imm| Attrs { imm, ..Attrs::default() };
             let dword = MemType::Dwords(1);
             let insts: [Inst; 3] = [
@@ -337,7 +337,7 @@ fn an_access_in_range_but_outside_memory_faults_on(runner: Runner) {
     let mut setup = Setup::one_wave(0b1111);
     with_resource(&mut setup, fields, 0);
     setup.rows.push((Row(0), std::array::from_fn(|l| 30 * l as u32)));
-    let offen = BufferAddr { offen: true, idxen: false };
+    let offen = BufferAddr { offen: true, idxen: false, plain: false };
     let load = inst(Op::BufferLoad(MemType::Dwords(1), offen), v(1), &[v(0), s(4), s(8)], Attrs::default());
     let fault = fault_of(&[load], &setup, &memory, runner);
     let FaultCause::Memory { access: Access::Load, lanes, .. } = fault.cause else {
@@ -361,7 +361,7 @@ fn offsets_wrap() {
             let mut setup = Setup::one_wave(!0);
             with_resource(&mut setup, Fields { base, records: SIZE as u32, ..Fields::default() }, 0);
             setup.rows.push((Row(0), offsets));
-            let addr = BufferAddr { offen: true, idxen: false };
+            let addr = BufferAddr { offen: true, idxen: false, plain: false };
             let attrs = Attrs { imm: 512, ..Attrs::default() };
             let load = inst(Op::BufferLoad(MemType::Dwords(1), addr), v(1), &[v(0), s(4), s(8)], attrs);
             let after = registers_after(&[load], &setup, &memory, runner);
@@ -390,7 +390,7 @@ fn private_memory_of_others_is_out_of_reach() {
             with_resource(&mut setup, fields, 0);
             let offsets = std::array::from_fn(|lane| if uniform || lane == 9 { offset } else { 0 });
             setup.rows.push((Row(0), offsets));
-            let addr = BufferAddr { offen: true, idxen: false };
+            let addr = BufferAddr { offen: true, idxen: false, plain: false };
             let sources = [v(0), s(4), s(8), v(0)];
             let op = Op::BufferStore(MemType::Dwords(1), addr);
             fault_of(&[inst(op, Operand::None, &sources, Attrs::default())], &setup, &memory, runner).cause
@@ -441,7 +441,7 @@ fn accesses_out_of_range_count() {
             assert_eq!(found.all_lds(), 0);
             found.buffer
         };
-        let addr = BufferAddr { offen: true, idxen: false };
+        let addr = BufferAddr { offen: true, idxen: false, plain: false };
         let add = Op::BufferAtomic(AtomicOp::Add, Width::W32, addr);
         // The last lane's dword ends at byte 272.
         for op in [Op::BufferLoad(MemType::Dwords(1), addr), Op::BufferStore(MemType::Dwords(1), addr), add] {

@@ -302,7 +302,7 @@ fn accesses_have_addresses_of_active_lanes() {
     let mut resource = setup(0b1111);
     let words = [buffer as u32, (buffer >> 32) as u32, 20, 4 << 15];
     resource.cells.extend((8..).map(Uni).zip(words));
-    let addr = BufferAddr { offen: true, idxen: false };
+    let addr = BufferAddr { offen: true, idxen: false, plain: false };
     let load = Inst {
         dst: [v(8), Operand::None],
         ..access(Op::BufferLoad(MemType::Dwords(2), addr), &[v(1), s(8), Operand::None], 4)
@@ -331,7 +331,7 @@ fn accesses_by_index_and_to_private_memory_have_addresses() {
     let mut setup = setup(0b1111);
     setup.rows.push((Row(10), std::array::from_fn(|lane| lane as u32)));
     setup.rows.push((Row(11), std::array::from_fn(|lane| 4 * (lane as u32 % 2))));
-    let both = BufferAddr { offen: true, idxen: true };
+    let both = BufferAddr { offen: true, idxen: true, plain: false };
     let store = |ty, imm| access(Op::BufferStore(ty, both), &[v(10), s(8), Operand::None, v(5)], imm);
 
     // Three records of 16 bytes: there is no index 3.
@@ -354,7 +354,7 @@ fn accesses_by_index_and_to_private_memory_have_addresses() {
     let found = accesses(store_texel(DataFormat::D8_8, 3), &linear);
     assert_eq!(found, [(MemoryKind::Buffer, Access::Store, 2, 0b1111, pieces)]);
     let raw = with_resource(setup.clone(), [low, high, 11, 4 << 15]);
-    let by_offset = BufferAddr { offen: true, idxen: false };
+    let by_offset = BufferAddr { offen: true, idxen: false, plain: false };
     let load = Op::BufferLoadTexel(texel(DataFormat::D32_32), by_offset);
     let load = Inst { dst: [v(4), Operand::None], ..access(load, &[v(11), s(8), Operand::None], 0) };
     let pieces = vec![piece(0, 8, 0), piece(2, 8, 0)];
@@ -370,7 +370,7 @@ fn accesses_by_index_and_to_private_memory_have_addresses() {
     let two = Setup { exec: 0b10, ..swizzled };
     let found = accesses(store(MemType::U16, 3), &two);
     assert_eq!(found, [(MemoryKind::Buffer, Access::Store, 2, 0b10, pieces)]);
-    let by_index = BufferAddr { offen: false, idxen: true };
+    let by_index = BufferAddr { offen: false, idxen: true, plain: false };
     let op = Op::BufferAtomic(AtomicOp::Add, Width::W32, by_index);
     let atomic = access(op, &[v(10), s(8), Operand::None, v(5)], 4);
     let pieces = vec![piece(0, 4, 4), piece(1, 4, 20), piece(2, 4, 36)];
@@ -381,7 +381,7 @@ fn accesses_by_index_and_to_private_memory_have_addresses() {
     let mut private = with_resource(setup, words);
     private.private = Some((scratch, 64 * u64::from(SCRATCH)));
     private.exec = 1 | 1 << 63;
-    let addr = BufferAddr { offen: false, idxen: false };
+    let addr = BufferAddr { offen: false, idxen: false, plain: false };
     let load = |ty, imm| Inst {
         dst: [v(8), Operand::None],
         ..access(Op::BufferLoad(ty, addr), &[Operand::None, s(8), Operand::None], imm)

@@ -34,7 +34,7 @@ fn setup(start: u64, first: u64, step: u64, exec: u64) -> Setup {
     setup
 }
 
-const OFFEN: BufferAddr = BufferAddr { offen: true, idxen: false };
+const OFFEN: BufferAddr = BufferAddr { offen: true, idxen: false, plain: false };
 
 fn writes() -> Vec<(Access, Inst)> {
     let dword = MemType::Dwords(1);

@@ -399,7 +399,7 @@ fn dword_at(index: u32, n: u64) -> Option<u64> {
     (at + 4 <= BOUND).then_some(at)
 }
 
-const RAW: BufferAddr = BufferAddr { offen: true, idxen: false };
+const RAW: BufferAddr = BufferAddr { offen: true, idxen: false, plain: false };
 
 /// VFETCH of one to four dwords: those outside of the buffer are 0.
 #[test]

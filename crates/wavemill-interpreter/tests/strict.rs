@@ -187,7 +187,7 @@ fn buffer_resources() {
             ],
             ..lanes_from(0)
         };
-        let by_offset = BufferAddr { offen: true, idxen: false };
+        let by_offset = BufferAddr { offen: true, idxen: false, plain: false };
         let src = [v(1), s(4), Operand::None];
         let wide = [inst(Op::BufferLoad(MemType::Dwords(2), by_offset), v(4), &src, Attrs::default())];
         assert_eq!(refused(&fault(&wide, &setup(0, 260), &memory, runner, buffers)), None);
@@ -242,7 +242,7 @@ fn buffer_resources() {
         let range = FaultSpace::Buffer(BufferRange::Bytes(256));
         assert_eq!(found, Some((Access::Load, range, 8, vec![(63, 252)])), "{runner}");
         // Records: lane i has index 4 i.
-        let by_index = BufferAddr { offen: false, idxen: true };
+        let by_index = BufferAddr { offen: false, idxen: true, plain: false };
         let src = [v(1), s(4), Operand::None, v(2)];
         let one =
             [inst(Op::BufferStore(MemType::Dwords(1), by_index), Operand::None, &src, Attrs::default())];

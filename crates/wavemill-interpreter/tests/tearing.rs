@@ -311,7 +311,7 @@ fn check(writer: Access, reader: Access) {
     }
 }
 
-const OFFEN: BufferAddr = BufferAddr { offen: true, idxen: false };
+const OFFEN: BufferAddr = BufferAddr { offen: true, idxen: false, plain: false };
 
 /// The same on all lanes, on some of one allocation, and on lanes of several.
 fn forms(access: Access) -> impl Iterator<Item = Access> {

@@ -136,7 +136,7 @@ fn access(data: DataFormat, count: u8) -> TexelAccess {
     TexelAccess { format, count, cells: TexelCells::Dwords }
 }
 
-const OFFEN: BufferAddr = BufferAddr { offen: true, idxen: false };
+const OFFEN: BufferAddr = BufferAddr { offen: true, idxen: false, plain: false };
 
 /// A format of the resource that does not exist accesses no memory, whatever the address is.
 #[test]

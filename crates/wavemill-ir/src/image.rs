@@ -35,6 +35,22 @@ pub enum ImageLevel {
         /// The derivatives of the first lane of a quad count for the quad.
         coarse: bool,
     },
+    /// Derivatives of each lane in the address, plus a number of each lane.
+    BiasedGradients,
+}
+
+impl ImageLevel {
+    /// Whether the address has a number that is added to the level.
+    #[must_use]
+    pub const fn has_bias(self) -> bool {
+        matches!(self, ImageLevel::Bias | ImageLevel::BiasedGradients)
+    }
+
+    /// Whether the address has derivatives.
+    #[must_use]
+    pub const fn has_gradients(self) -> bool {
+        matches!(self, ImageLevel::Gradients { .. } | ImageLevel::BiasedGradients)
+    }
 }
 
 /// The texels whose channel a gather returns.
@@ -98,8 +114,12 @@ pub struct ImageOp {
     pub short: bool,
     /// The address has the number of an array slice.
     pub array: bool,
-    /// Coordinates count texels, whatever the sampler says.
-    pub unnormalised: bool,
+    /// Coordinates that count texels, whatever the sampler says: bit 0 is the first one.
+    pub unnormalised: u8,
+    /// The cells that coordinates and derivatives have in the address, 2 or 3, whatever the resource
+    /// has; the last one is the slice or the face if it has any. A sample takes the cell of the mip
+    /// level. 0: as many cells as the resource needs, and `array` says whether there is a slice.
+    pub coordinates: u8,
 }
 
 impl ImageOp {
@@ -115,7 +135,8 @@ impl ImageOp {
             half: false,
             short: false,
             array: false,
-            unnormalised: false,
+            unnormalised: 0,
+            coordinates: 0,
         }
     }
 
@@ -144,12 +165,24 @@ impl ImageOp {
     /// The most cells of the address: those of the resource that needs most.
     #[must_use]
     pub const fn address_cells(&self) -> u16 {
+        let coordinates = self.coordinates as u16;
         let Some(level) = self.level() else {
-            return if matches!(self.kind, ImageKind::Size) { 1 } else { 4 };
+            return match (self.kind, coordinates) {
+                (ImageKind::Size, _) => 1,
+                (_, 0) => 4,
+                _ => coordinates + self.has_mip() as u16,
+            };
         };
-        let gradients = if matches!(level, ImageLevel::Gradients { .. }) { 6 } else { 0 };
-        let bias = matches!(level, ImageLevel::Bias) as u16;
-        self.offset as u16 + bias + self.compare as u16 + gradients + 4
+        let rest = match coordinates {
+            0 => 4,
+            n => n + matches!(level, ImageLevel::Given) as u16 + self.clamp as u16,
+        };
+        let gradients = match (level.has_gradients(), coordinates) {
+            (false, _) => 0,
+            (true, 0) => 6,
+            (true, n) => 2 * n,
+        };
+        self.offset as u16 + level.has_bias() as u16 + self.compare as u16 + gradients + rest
     }
 
     /// Elements of the data or of the result.
@@ -207,7 +240,8 @@ impl ImageOp {
             }
             _ => true,
         };
-        kind && sampled && self.channels < 16
+        let coordinates = matches!(self.coordinates, 0 | 2 | 3) && self.unnormalised < 8;
+        kind && sampled && coordinates && self.channels < 16
     }
 }
 
@@ -220,6 +254,7 @@ impl fmt::Display for ImageKind {
             ImageLevel::Zero => ".zero",
             ImageLevel::Gradients { coarse: false } => ".gradients",
             ImageLevel::Gradients { coarse: true } => ".coarse",
+            ImageLevel::BiasedGradients => ".gradients.bias",
         };
         let data = |data: &ImageData, mip: bool| {
             let data = match data {
@@ -268,14 +303,23 @@ impl fmt::Display for ImageOp {
                 if self.channels & 15 == 0 { "none".to_owned() } else { names.map(|n| n.1).collect() }
             )?;
         }
-        let rest = [
-            (self.array, "array"),
-            (self.unnormalised, "texels"),
-            (self.short, "short"),
-            (self.half, "half"),
-        ];
-        for (_, name) in rest.into_iter().filter(|(set, _)| *set) {
-            write!(f, ".{name}")?;
+        if self.array {
+            f.write_str(".array")?;
+        }
+        if self.coordinates != 0 {
+            write!(f, ".of{}", self.coordinates)?;
+        }
+        if self.unnormalised != 0 {
+            f.write_str(".texels")?;
+        }
+        if !matches!(self.unnormalised, 0 | 7) {
+            let axes = "xyz".chars().enumerate().filter(|(n, _)| self.unnormalised >> n & 1 != 0);
+            write!(f, ".{}", axes.map(|n| n.1).collect::<String>())?;
+        }
+        for (set, name) in [(self.short, "short"), (self.half, "half")] {
+            if set {
+                write!(f, ".{name}")?;
+            }
         }
         Ok(())
     }

@@ -43,11 +43,15 @@ impl fmt::Display for OpName {
             MemType::Dwords(n) => format!("b{}", 32 * u32::from(n)),
             other => format!("{other:?}").to_ascii_lowercase(),
         };
-        let address = |a: BufferAddr| match (a.idxen, a.offen) {
-            (false, false) => "",
-            (false, true) => ".off",
-            (true, false) => ".idx",
-            (true, true) => ".idx.off",
+        let address = |a: BufferAddr| match (a.idxen, a.offen, a.plain) {
+            (false, false, false) => "",
+            (false, true, false) => ".off",
+            (true, false, false) => ".idx",
+            (true, true, false) => ".idx.off",
+            (false, false, true) => ".plain",
+            (false, true, true) => ".off.plain",
+            (true, false, true) => ".idx.plain",
+            (true, true, true) => ".idx.off.plain",
         };
         let texel = |t: TexelAccess| {
             let cells = match t.cells {

@@ -227,7 +227,7 @@ mod tests {
             let (from, to) = (NumberFormat::F32, NumberFormat::Fp4);
             Op::FormatCvt(FormatCvt { from, to, count, interleaved, stochastic: false })
         };
-        let addr = BufferAddr { offen: true, idxen: false };
+        let addr = BufferAddr { offen: true, idxen: false, plain: false };
         let store = |n| Op::Store(Space::Global, MemType::Dwords(n));
         for scalar in [one, cell] {
             for (op, src, wrong) in [

@@ -167,8 +167,8 @@ impl<'w> State<'w> {
         let word = |n| self.cell(inst.src[1], n);
         let uniform = u64::from(self.cell(inst.src[2], 0));
         let base = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
-        let adds_lane = word(3) >> 23 & 1 != 0;
-        let unbound = !adds_lane && word(3) >> 15 & 15 == 0;
+        let adds_lane = !addr.plain && word(3) >> 23 & 1 != 0;
+        let unbound = !addr.plain && !adds_lane && word(3) >> 15 & 15 == 0;
         let records = if unbound { 0 } else { u64::from(word(2)) };
         let mut stride = u64::from(word(1) >> 16 & 0x3fff);
         let range = match (adds_lane, addr.idxen && stride != 0) {
@@ -183,7 +183,7 @@ impl<'w> State<'w> {
         Resource {
             base: base.wrapping_add(uniform),
             stride,
-            interleaved: swizzled.then(|| 8 << (word(3) >> 21 & 3)),
+            interleaved: swizzled.then(|| 8 << (if addr.plain { 0 } else { word(3) >> 21 & 3 })),
             adds_lane,
             range,
             private: adds_lane && self.private.is_anyones(base),

@@ -36,6 +36,7 @@ fn operation(random: &mut SplitMix64) -> ImageOp {
             ImageLevel::Zero,
             ImageLevel::Gradients { coarse: true },
             ImageLevel::Gradients { coarse: false },
+            ImageLevel::BiasedGradients,
         ]);
         let data =
             random.pick(&[ImageData::Converted, ImageData::Converted, ImageData::Raw, ImageData::RawSigned]);
@@ -63,7 +64,8 @@ fn operation(random: &mut SplitMix64) -> ImageOp {
             half: flag(random),
             short: flag(random),
             array: flag(random),
-            unnormalised: flag(random),
+            unnormalised: random.pick(&[0, 0, 7, 3, 5]),
+            coordinates: random.pick(&[0, 0, 0, 2, 3]),
             ..ImageOp::new(kind, random.below(16) as u8)
         };
         if op.is_defined() {

@@ -104,14 +104,14 @@ fn malformed() -> Vec<Block> {
         inst(Op::Load(Space::Lds, MemType::Dwords(200)), Row::temp(0), &[row]),
         inst(Op::Load(Space::Lds, MemType::Dwords(0)), Row(1), &[row]),
         inst(
-            Op::BufferStore(MemType::Dwords(2), BufferAddr { offen: true, idxen: true }),
+            Op::BufferStore(MemType::Dwords(2), BufferAddr { offen: true, idxen: true, plain: false }),
             NONE,
             &[Row(u16::MAX).into(), cell, NONE, row],
         ),
         inst(
             Op::BufferLoadTexel(
                 TexelAccess { format: None, count: 2, cells: TexelCells::UpperHalf },
-                BufferAddr { offen: false, idxen: false },
+                BufferAddr { offen: false, idxen: false, plain: false },
             ),
             Row(1),
             &[NONE, cell],
@@ -119,7 +119,7 @@ fn malformed() -> Vec<Block> {
         inst(
             Op::BufferStoreTexel(
                 TexelAccess { format: None, count: 9, cells: TexelCells::Dwords },
-                BufferAddr { offen: false, idxen: false },
+                BufferAddr { offen: false, idxen: false, plain: false },
             ),
             NONE,
             &[NONE, cell, NONE, row],

@@ -222,6 +222,9 @@ pub struct BufferAddr {
     pub offen: bool,
     /// The address uses an index.
     pub idxen: bool,
+    /// The resource is a base and a number of bytes: its last dword is not looked at, so there is a
+    /// buffer whatever it says. Texels have the format of the operation.
+    pub plain: bool,
 }
 
 impl BufferAddr {

@@ -546,7 +546,9 @@ impl Op {
             | Op::Store(_, MemType::Dwords(n))
             | Op::BufferLoad(MemType::Dwords(n), _)
             | Op::BufferStore(MemType::Dwords(n), _) => matches!(n, 1..=4),
-            Op::BufferLoadTexel(texel, _) | Op::BufferStoreTexel(texel, _) => texel.is_defined(),
+            Op::BufferLoadTexel(texel, address) | Op::BufferStoreTexel(texel, address) => {
+                texel.is_defined() && (texel.format.is_some() || !address.plain)
+            }
             Op::Transpose(bits) => matches!(bits, 4 | 6 | 8 | 16),
             Op::IntSelect(_, ty) => matches!(ty, IntType::I32 | IntType::U32),
             Op::FloatSelect(_, ty) => matches!(ty, FloatType::F32 | FloatType::F64),
@@ -556,6 +558,19 @@ impl Op {
             Op::Matrix(matrix) => matrix.is_defined(),
             Op::Image(image) => image.is_defined(),
             _ => true,
+        }
+    }
+
+    /// The address form of an access through a buffer resource.
+    #[must_use]
+    pub const fn buffer_address(self) -> Option<BufferAddr> {
+        match self {
+            Op::BufferLoad(_, address)
+            | Op::BufferStore(_, address)
+            | Op::BufferLoadTexel(_, address)
+            | Op::BufferStoreTexel(_, address)
+            | Op::BufferAtomic(_, _, address) => Some(address),
+            _ => None,
         }
     }
 

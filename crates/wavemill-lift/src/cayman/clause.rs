@@ -214,12 +214,28 @@ impl Lifter<'_, '_> {
         let bytes = &bytes[..count];
         let inst = if is_share { decode_gds(bytes)? } else { decode_fetch(bytes)? };
         self.cover(address, inst.size());
-        match inst.op() {
-            _ if inst.format() == Format::Gds => self.global_share_access(&inst)?,
-            Op::VtxRead => self.vertex_fetch(&inst)?,
+        let lanes = inst.bit(F::FetchWholeQuad).then(|| self.whole_quads());
+        match inst.format() {
+            Format::Gds => self.global_share_access(&inst)?,
+            Format::Tex => self.texture_fetch(&inst)?,
+            _ if inst.op() == Op::VtxRead => self.vertex_fetch(&inst)?,
             _ => return Err(UNSUPPORTED),
         }
+        if let Some(lanes) = lanes {
+            self.copy_mask(ACTIVE, lanes);
+        }
         Ok(Then::Next(self.behind(control, at, usize::from(word) + 1, words)))
+    }
+
+    /// Makes quads active as a whole that have an active and valid lane. Gives the lanes that were
+    /// active before.
+    fn whole_quads(&mut self) -> Uni {
+        let lanes = self.b.uni_temp(2);
+        self.copy_mask(lanes, ACTIVE);
+        let quads = self.combined(S::AndNot, ACTIVE, INVALID);
+        self.fill_quads(quads);
+        self.change(S::Or, ACTIVE, quads);
+        lanes
     }
 
     /// The position of a word of a clause, or what follows the clause.

@@ -5,27 +5,25 @@
 //! the buffer are zeros.
 
 use wavemill_ir::{
-    Attrs, BufferAddr, CellRange, CmpPred, DataFormat, IntOp, IntType, MemType, Op as IrOp, Operand,
+    Attrs, BufferAddr, CellRange, DataFormat, IntOp, MemType, Op as IrOp, Operand,
     Row as IrRow, ScalarOp, TexelAccess, TexelCells, TexelFormat, TexelNumber, Uni, Width,
 };
 use wavemill_isa::cayman::{FieldId as F, Inst};
 
 use super::lifter::{Lifter, Refused, UNSUPPORTED, all_zero};
-use super::registers::{self, CONTROL_INDEX};
+use super::registers;
+use super::select::{MASKED, Register, selected_results};
+use super::table::Table;
 
-/// The fields that select the value of each channel.
-const ELEMENTS: [F; 4] = [F::DstSelX, F::DstSelY, F::DstSelZ, F::DstSelW];
-/// Codes of constants, of a reserved value, and of unchanged channels.
-const ZERO: u32 = 4;
-const ONE: u32 = 5;
-const RESERVED: u32 = 6;
-const MASKED: u32 = 7;
 /// NUM_FORMAT_ALL.
 const NORM: u32 = 0;
 const INT: u32 = 1;
 const SCALED: u32 = 2;
-/// The address of a buffer access is an offset of each lane.
-pub(super) const RAW: BufferAddr = BufferAddr { offen: true, idxen: false };
+/// The address of a buffer access is an offset of each lane, and nothing looks at the format of the
+/// buffer.
+pub(super) const RAW: BufferAddr = BufferAddr { offen: true, idxen: false, plain: true };
+/// The same, in the format of the buffer.
+pub(super) const TYPED: BufferAddr = BufferAddr { plain: false, ..RAW };
 
 /// How a fetch gets the components of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,19 +157,12 @@ impl Lifter<'_, '_> {
     pub(super) fn resource(&mut self, resource: Resource, index: u32) -> Result<(Uni, Uni), Refused> {
         let Resource { cells: [first, size], count, number } = resource;
         let (own, own_size) = (first.plus(4 * number), size.plus(number));
-        let register = match index {
-            0 => return Ok((own, own_size)),
-            1 | 2 => CONTROL_INDEX[index as usize - 1],
-            _ => return Err(UNSUPPORTED),
+        let work = [self.b.uni_temp(1), self.b.uni_temp(1)];
+        let Some(sum) = self.indexed_number(number, count, index, work)? else {
+            return Ok((own, own_size));
         };
         let (cells, bytes, offset) = (self.b.uni_temp(4), self.b.uni_temp(1), self.b.uni_temp(1));
-        let (sum, exists) = (self.b.uni_temp(1), self.b.uni_temp(1));
-        let constant = |value: u16| Operand::Const(value.into());
-        self.scalar32(ScalarOp::AddCarryOut, sum, &[register.into(), constant(number)]);
-        let below = IrOp::ScalarCmp(CmpPred::Lt, IntType::U32);
-        self.push(below, exists, &[sum.into(), constant(count)], Attrs::default());
-        self.scalar32(ScalarOp::Select, sum, &[sum.into(), constant(0), exists.into()]);
-        self.scalar32(ScalarOp::Shl, offset, &[sum.into(), constant(2)]);
+        self.scalar32(ScalarOp::Shl, offset, &[sum.into(), Operand::Const(2)]);
         let resources = IrOp::MoveRelSource(Width::W64, CellRange { first, end: first.plus(4 * count) });
         for half in [0, 2] {
             let sources = [first.plus(half).into(), offset.into()];
@@ -182,50 +173,59 @@ impl Lifter<'_, '_> {
         Ok((cells, bytes))
     }
 
+    /// The four cells of a buffer, and the cell with its stride.
+    fn buffer_of(&mut self, inst: &Inst) -> Result<(Uni, Uni), Refused> {
+        let (number, index) = (inst.get(F::BufferId) as u16, inst.get(F::BufferIndexMode));
+        if number < registers::BUFFERS {
+            let cells = [registers::buffer(0), registers::stride(0)];
+            return self.resource(Resource { cells, count: registers::BUFFERS, number }, index);
+        }
+        let work = self.table_work();
+        let entry = self.entry(work, Table::RESOURCES, number, index)?;
+        Ok((entry, entry.plus(4)))
+    }
+
     /// Loads element `index` of a buffer, starting at an offset, into channels of a register.
     pub(super) fn vertex_fetch(&mut self, inst: &Inst) -> Result<(), Refused> {
-        all_zero(
-            inst,
-            &[
-                F::FetchWholeQuad,
-                F::SrcRel,
-                F::StructuredRead,
-                F::LdsReq,
-                F::DstRel,
-                F::ConstBufNoStride,
-                F::AltConst,
-            ],
-        )?;
-        let number = inst.get(F::BufferId) as u16;
+        all_zero(inst, &[F::StructuredRead, F::LdsReq, F::AltConst])?;
         // No launch adds an offset to the indices of vertices and instances: FETCH_TYPE 0 and 1.
-        if inst.get(F::FetchType) > 2 || number >= registers::BUFFERS {
+        if inst.get(F::FetchType) > 2 {
             return Err(UNSUPPORTED);
         }
+        let selected = selected_results(inst)?;
+        let (source, register) = (Register::source(inst)?, Register::result(inst)?);
+        let index = self.channel(source, inst.get(F::SrcSelX))?;
+        let (buffer, stride) = self.buffer_of(inst)?;
+        let stride = if inst.bit(F::ConstBufNoStride) { Operand::Const(0) } else { stride.into() };
+        let offset = self.element_offset(index, stride, inst.get(F::Offset));
+        self.load_elements(inst, buffer, offset, register, selected)
+    }
+
+    /// Loads elements at these offsets in a buffer, in the format of an instruction.
+    pub(super) fn load_elements(
+        &mut self,
+        inst: &Inst,
+        buffer: Uni,
+        offset: Operand,
+        register: Register,
+        selected: [u32; 4],
+    ) -> Result<(), Refused> {
         let (element, one) = element(inst)?;
         let swap = swapped_bytes(inst)?;
         if swap.is_some() && !matches!(element, Element::Bits(MemType::Dwords(_))) {
             return Err(UNSUPPORTED);
         }
-        let selected = ELEMENTS.map(|id| inst.get(id));
-        if selected.contains(&RESERVED) {
-            return Err(UNSUPPORTED);
-        }
         let count = element.components();
-        let index = registers::gpr(inst.get(F::SrcGpr) as u16, inst.get(F::SrcSelX) as u16);
-        let cells = [registers::buffer(0), registers::stride(0)];
-        let resource = Resource { cells, count: registers::BUFFERS, number };
-        let (buffer, stride) = self.resource(resource, inst.get(F::BufferIndexMode))?;
-        let stride = stride.into();
-        let offset = self.element_offset(index.into(), stride, inst.get(F::Offset));
-        let register = |channel: usize| registers::gpr(inst.get(F::DstGpr) as u16, channel as u16);
         // If each element goes to its own channel and no other, they are loaded there directly.
         let in_place = selected.iter().enumerate().all(|(channel, element)| match *element {
             MASKED => channel as u16 >= count,
             element => element as usize == channel && (channel as u16) < count,
         });
-        let loaded = if in_place { register(0) } else { self.b.row_temp(count) };
+        let in_place = in_place && !register.is_relative;
+        let loaded = if in_place { register.row(0)? } else { self.b.row_temp(count) };
         let op = match element {
             Element::Bits(ty) => IrOp::BufferLoad(ty, RAW),
+            Element::Texel(access) if access.format.is_none() => IrOp::BufferLoadTexel(access, TYPED),
             Element::Texel(access) => IrOp::BufferLoadTexel(access, RAW),
         };
         self.push(op, loaded, &[offset, buffer.into()], Attrs::default());
@@ -238,19 +238,12 @@ impl Lifter<'_, '_> {
         if in_place {
             return Ok(());
         }
-        for (channel, element) in selected.into_iter().enumerate() {
-            let value = match element {
-                MASKED => continue,
-                ZERO => Operand::Const(0),
-                ONE => Operand::Const(0x3f80_0000),
-                element if (element as u16) < count => loaded.plus(element as u16).into(),
-                // The format lacks the component.
-                3 => Operand::Const(one),
-                _ => Operand::Const(0),
-            };
-            self.copy(register(channel), value);
-        }
-        Ok(())
+        self.write_selected(register, selected, |element| match element {
+            element if (element as u16) < count => loaded.plus(element as u16).into(),
+            // The format lacks the component.
+            3 => Operand::Const(one),
+            _ => Operand::Const(0),
+        })
     }
 
     /// The offset `index * stride + offset`; if it leaves 32 bits, the last one, which no buffer

@@ -18,8 +18,11 @@ mod position;
 mod queue;
 mod rat;
 pub mod registers;
+mod select;
 mod source;
 mod stack;
+mod table;
+mod texture;
 
 use wavemill_ir::{Block, Names, Uni};
 

@@ -8,7 +8,7 @@
 use wavemill_ir::{AtomicOp, Attrs, MemType, Op as IrOp, Operand, TexelAccess, TexelCells, Width};
 use wavemill_isa::cayman::{FieldId as F, Inst, Op};
 
-use super::fetch::{RAW, Resource};
+use super::fetch::{RAW, Resource, TYPED};
 use super::lifter::{Lifter, Refused, UNSUPPORTED, all_zero};
 use super::registers;
 
@@ -114,7 +114,7 @@ impl Lifter<'_, '_> {
                 let offset = self.element_offset(index, unit, 0);
                 let access = TexelAccess { format: None, count: 4, cells: TexelCells::Dwords };
                 let sources = [offset, target.into(), Operand::None, datum];
-                self.push(IrOp::BufferStoreTexel(access, RAW), Operand::None, &sources, Attrs::default());
+                self.push(IrOp::BufferStoreTexel(access, TYPED), Operand::None, &sources, Attrs::default());
             }
             Access::MaskOr => {
                 let offset = self.element_offset(index, bytes(4), 0);

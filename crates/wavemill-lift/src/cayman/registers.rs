@@ -1,9 +1,26 @@
 //! Maps the registers of a wave to cells and rows of the IR, and names them for texts.
 //!
-//! The manual has no layout of resources. Until there is a launch contract, cells hold the
-//! resources, and the code that starts a wave sets them. A constant bank is the guest address of
-//! its first byte; a buffer or a random access target is that address, a number of bytes and a
-//! format, with the bytes from one element to the next.
+//! The manual has no layout of resources. The contract of a launch is here: the code that starts a
+//! wave sets these cells and rows, and all others are 0.
+//!
+//! | what | where |
+//! |---|---|
+//! | [constant banks](bank) | the guest address of the first byte, in two cells |
+//! | [buffers](buffer) up to number 15, and their [strides](stride) | cells: address, bytes, format |
+//! | [random access targets](random_access_target), and their [units](target_unit) | cells, as buffers |
+//! | [`RETURN_BUFFER`] | cells, as a buffer |
+//! | [`RESOURCE_TABLE`], [`SAMPLER_TABLE`] | the guest address of a table, in two cells |
+//! | [`WRITE_TABLE`], and [`WRITE_INDEX`] | the guest address of a table; a row |
+//! | [`SEMANTIC_TABLE`] | the guest address of a table |
+//! | [`PARAMETERS`] | a cell |
+//! | [`GLOBAL_SHARE`], [`COUNTERS`], [`ORDERED_COUNT`] | cells: parts of the global data share |
+//! | [`FETCH_PROGRAM`] | a guest address in two cells |
+//! | [`BOOLEANS`], [`LOOP_CONSTANTS`], [`JUMPTABLE_CONSTANTS`] | constants of control flow |
+//! | [`INVALID`], [`WAVE`], [`GROUP`], [`WAVE_IN_GROUP`], [`WAVES_OF_GROUP`] | lanes and numbers |
+//!
+//! Cells are few, so resources that graphics needs are in tables in guest memory. A table has at
+//! least as many entries as the program names; an address of 0 says that there is no table. Then,
+//! and where an entry is zeros, nothing is bound: loads give 0, and stores do nothing.
 
 use wavemill_ir::{Names, Row, Uni};
 
@@ -11,8 +28,12 @@ use wavemill_ir::{Names, Row, Uni};
 pub const GPRS: u16 = 128;
 /// Constant banks.
 pub const BANKS: u16 = 16;
-/// Buffers that fetches can name, of the 160 that the chip has.
+/// Buffers that are cells. Fetches find the others in [`RESOURCE_TABLE`].
 pub const BUFFERS: u16 = 16;
+/// Texture resources: 160 of a stage, and 16 of its fetch program (HD 6900 ISA 9.4).
+pub const RESOURCES: u16 = 176;
+/// Samplers (HD 6900 ISA 9.4).
+pub const SAMPLERS: u16 = 18;
 /// Random access targets.
 pub const TARGETS: u16 = 12;
 
@@ -26,10 +47,54 @@ pub const RETURN_BUFFER: Uni = Uni(FIRST_UNIT + TARGETS);
 /// The part of the global data share that the wave may access: bits 31:16 are its first byte, bits
 /// 15:0 its number of bytes.
 pub const GLOBAL_SHARE: Uni = RETURN_BUFFER.plus(4);
+/// Guest address of the table of texture resources: entries of eight dwords, each an image resource
+/// of Vega (Vega ISA 8.2.5). A fetch from a buffer above number 15 takes its buffer from the entry:
+/// dwords as the cells of [`buffer`], then the [stride].
+pub const RESOURCE_TABLE: Uni = GLOBAL_SHARE.plus(1);
+/// Guest address of the table of samplers: entries of four dwords, each a sampler of Vega (Vega ISA
+/// 8.2.6).
+pub const SAMPLER_TABLE: Uni = RESOURCE_TABLE.plus(2);
+/// Guest address of the table of buffers that MEM_STREAM, MEM_RING and MEM_EXPORT write: entries of
+/// four dwords. Two have the address, the third the number of bytes, the fourth the bytes from the
+/// elements of one [index](WRITE_INDEX) to those of the next. The entries are [`stream_entry`],
+/// [`ring_entry`], and [`SCATTER_ENTRY`].
+pub const WRITE_TABLE: Uni = SAMPLER_TABLE.plus(2);
+/// Guest address of the table of semantics: a byte for each, with the number of the register that a
+/// semantic fetch writes. Without a table, all of them are register 0.
+pub const SEMANTIC_TABLE: Uni = WRITE_TABLE.plus(2);
+/// Guest address of the program that CALL_FS calls.
+pub const FETCH_PROGRAM: Uni = SEMANTIC_TABLE.plus(2);
+/// Parameters of pixels in LDS, as M0 of Vega (Vega ISA 10.3.2): bits 15:0 are the first byte. Bit
+/// 15 + n is set if quad n begins a new primitive; quad 0 always does. Each parameter has 12 dwords
+/// for each primitive of the wave: X, Y, Z and W of P0, then of P10, then of P20 (HD 6900 ISA 7.3.3).
+pub const PARAMETERS: Uni = FETCH_PROGRAM.plus(2);
+/// The part of the global data share with append and consume counters, as [`GLOBAL_SHARE`]: a dword
+/// for each.
+pub const COUNTERS: Uni = PARAMETERS.plus(1);
+/// The ordered count: bits 31:16 are the byte of its counter in the global data share, bits 10:0 the
+/// number of the wave in the order of launch.
+pub const ORDERED_COUNT: Uni = COUNTERS.plus(1);
+
+/// Entry of [`WRITE_TABLE`] of a buffer of a stream.
+#[must_use]
+pub const fn stream_entry(stream: u16, buffer: u16) -> u16 {
+    4 * (stream % 4) + buffer % 4
+}
+
+/// Entry of [`WRITE_TABLE`] of a ring.
+#[must_use]
+pub const fn ring_entry(ring: u16) -> u16 {
+    16 + ring % 4
+}
+
+/// Entry of [`WRITE_TABLE`] of the buffer that MEM_EXPORT writes and MEM_RD_SCATTER reads.
+pub const SCATTER_ENTRY: u16 = 20;
+/// Entries of [`WRITE_TABLE`].
+pub const WRITES: u16 = 21;
 
 /// The first cell of control flow. All of them are 0 when a wave starts, except for those that its
 /// launch sets: invalid lanes, boolean constants, and the numbers of the wave.
-const FIRST_CONTROL: u16 = GLOBAL_SHARE.0 + 1;
+const FIRST_CONTROL: u16 = ORDERED_COUNT.0 + 1;
 /// Lanes that are not valid: those that the launch leaves out, and those that are killed.
 pub const INVALID: Uni = Uni(FIRST_CONTROL);
 /// Lanes that were active when the innermost loop began.
@@ -94,8 +159,7 @@ pub const fn bank(number: u16) -> Uni {
 
 /// A buffer: the first of four cells. Two have its address, the third its number of bytes. The
 /// fourth has the format for fetches that take it from there, as dword 3 of a buffer resource of
-/// Vega (Vega ISA 8.1.8): selects, number format, data format. Data format 0 means that there is no
-/// buffer: loads return 0 and stores do nothing.
+/// Vega (Vega ISA 8.1.8): selects, number format, data format. Other fetches do not look at it.
 #[must_use]
 pub const fn buffer(number: u16) -> Uni {
     Uni(FIRST_BUFFER + 4 * (number % BUFFERS))
@@ -143,6 +207,14 @@ pub const fn previous_vector(channel: u16) -> Row {
 
 /// The index register, AR.X.
 pub(super) const INDEX: Row = Row::second(4);
+/// The gradients that SET_GRADIENTS has set: X, Y and Z to the right, then downwards.
+pub(super) const GRADIENTS: Row = Row::second(5);
+/// The offsets that SET_TEXTURE_OFFSETS has set: X, Y and Z in the low six bits of bytes 0, 1 and 2.
+pub(super) const TEXTURE_OFFSETS: Row = Row::second(11);
+/// The index of each lane in the buffers of [`WRITE_TABLE`]: the number of its vertex.
+pub const WRITE_INDEX: Row = Row::second(12);
+/// Jumptable constants: lane n is constant n. Elements A, B, C and D are its bytes, A the lowest.
+pub const JUMPTABLE_CONSTANTS: Row = Row::second(13);
 
 /// The most entries of a queue of LDS.
 pub const QUEUE: u16 = 16;
@@ -166,8 +238,17 @@ pub const fn queue(queue: u16, entry: u16) -> Row {
 #[derive(Clone, Copy, Debug)]
 pub struct RegisterNames;
 
-/// Names of the cells of control flow, in order, and whether a name stands for two cells.
-const CONTROL_NAMES: [(Uni, &str, bool); 19] = [
+/// Names of the cells behind resources, in order, and whether a name stands for two cells.
+const CELL_NAMES: [(Uni, &str, bool); 28] = [
+    (GLOBAL_SHARE, "global_share", false),
+    (RESOURCE_TABLE, "resource_table", true),
+    (SAMPLER_TABLE, "sampler_table", true),
+    (WRITE_TABLE, "write_table", true),
+    (SEMANTIC_TABLE, "semantic_table", true),
+    (FETCH_PROGRAM, "fetch_program", true),
+    (PARAMETERS, "parameters", false),
+    (COUNTERS, "counters", false),
+    (ORDERED_COUNT, "ordered_count", false),
     (INVALID, "invalid", true),
     (ENTERED, "entered", true),
     (BROKEN, "broken", true),
@@ -231,14 +312,16 @@ impl Names for RegisterNames {
             }
             n if n < FIRST_UNIT => format!("buffer{}_stride", n - FIRST_STRIDE),
             n if n < RETURN_BUFFER.0 => format!("rat{}_unit", n - FIRST_UNIT),
-            n if n == GLOBAL_SHARE.0 => "global_share".to_owned(),
             n if n < GLOBAL_SHARE.0 => {
                 format!("return_{}", RESOURCE_NAMES[usize::from(n - RETURN_BUFFER.0)])
             }
             n if n >= CELLS => return None,
-            n if n >= FIRST_STACK => format!("stack{}_{}", (n - FIRST_STACK) / 2, half(n)),
-            n => match CONTROL_NAMES.iter().rfind(|(first, ..)| first.0 <= n)? {
-                (_, name, true) => format!("{name}_{}", half(n)),
+            n if n >= FIRST_STACK => {
+                let n = n - FIRST_STACK;
+                format!("stack{}_{}", n / 2, half(n))
+            }
+            n => match CELL_NAMES.iter().rfind(|(first, ..)| first.0 <= n)? {
+                (first, name, true) => format!("{name}_{}", half(n - first.0)),
                 (_, name, false) => (*name).to_owned(),
             },
         })
@@ -250,6 +333,12 @@ impl Names for RegisterNames {
             (0, n) => format!("T{}.{}", n / 4, letter(n)),
             (_, n @ 0..4) => format!("PV.{}", letter(n)),
             (_, 4) => "AR.X".to_owned(),
+            (_, n @ 5..11) => {
+                format!("gradients_{}.{}", ["h", "v"][usize::from((n - 5) / 3)], letter((n - 5) % 3))
+            }
+            (_, 11) => "texture_offsets".to_owned(),
+            (_, 12) => "write_index".to_owned(),
+            (_, 13) => "jumptable_constants".to_owned(),
             (_, n @ FIRST_QUEUE..END_OF_QUEUES) => {
                 let n = n - FIRST_QUEUE;
                 format!("OQ{}[{}]", if n < QUEUE { 'A' } else { 'B' }, n % QUEUE)

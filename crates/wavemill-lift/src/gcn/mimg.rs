@@ -91,7 +91,7 @@ impl Lifter {
             half: modifiers.d16 && inst.row().has(Flag::TexelD16, inst.target()),
             short: modifiers.a16,
             array: modifiers.da,
-            unnormalised: modifiers.unorm,
+            unnormalised: if modifiers.unorm { 7 } else { 0 },
             ..op
         };
         let [data, address, resource, sampler] =

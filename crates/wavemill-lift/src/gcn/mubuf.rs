@@ -38,7 +38,7 @@ impl Lifter {
     /// data.
     pub(super) fn buffer_address(&mut self, inst: &Inst) -> (BufferAddr, [Operand; 3], Attrs) {
         let modifiers = inst.modifiers();
-        let addr = BufferAddr { offen: modifiers.offen, idxen: modifiers.idxen };
+        let addr = BufferAddr { offen: modifiers.offen, idxen: modifiers.idxen, plain: false };
         let operands = [Role::Vaddr, Role::Srsrc, Role::Soffset].map(|role| self.get(inst, role));
         (addr, operands, Self::imm(modifiers.offset))
     }

@@ -123,12 +123,11 @@ impl WaveInit for Init<'_> {
     }
 
     fn init(&self, _: [u32; 3], _: u32, _: u32, registers: &mut Registers) {
-        // Resources without a bound, and with data format 32, unless the test sets others.
+        // Resources without a bound, unless the test sets others.
         let buffers = (0..self::registers::BUFFERS).map(self::registers::buffer);
         let targets = (0..self::registers::TARGETS).map(self::registers::random_access_target);
         for resource in buffers.chain(targets) {
             registers.set_uni(self::registers::bytes_of(resource), u32::MAX);
-            registers.set_uni(resource.plus(3), 4 << 15);
         }
         (self.set)(registers, self.addresses);
     }
@@ -143,10 +142,20 @@ impl Machine {
 
     /// The same with machine code.
     pub(crate) fn run_code(&self, code: &[u8], set: impl Fn(&mut Registers, &[u64]) + Sync) -> Outcome {
+        self.run_with_tables(code, |_| Vec::new(), set)
+    }
+
+    /// The same with more buffers, whose contents follow from the addresses of [`Machine::buffers`].
+    pub(crate) fn run_with_tables(
+        &self,
+        code: &[u8],
+        tables: impl Fn(&[u64]) -> Vec<Vec<u32>>,
+        set: impl Fn(&mut Registers, &[u64]) + Sync,
+    ) -> Outcome {
         let mut outcomes = Vec::new();
         for tier in Tier::ALL.into_iter().filter(|tier| tier.is_available()) {
             for single in [false, true] {
-                outcomes.push(self.run_on(tier, code, single, &set));
+                outcomes.push(self.run_on(tier, code, single, &tables, &set));
             }
         }
         for other in &outcomes {
@@ -160,16 +169,22 @@ impl Machine {
         tier: Tier,
         code: &[u8],
         single: bool,
+        tables: &dyn Fn(&[u64]) -> Vec<Vec<u32>>,
         set: &(dyn Fn(&mut Registers, &[u64]) + Sync),
     ) -> Outcome {
         let memory = GuestMemory::default();
-        let mut addresses = Vec::new();
-        for (number, dwords) in self.buffers.iter().enumerate() {
+        let allocate = |name: String, dwords: &[u32]| {
             let size = 4 * dwords.len() as u64;
-            let address = memory.allocate(&format!("buffer {number}"), size, 256).expect("memory");
+            let address = memory.allocate(&name, size, 256).expect("memory");
             let bytes: Vec<u8> = dwords.iter().flat_map(|dword| dword.to_le_bytes()).collect();
             memory.write(address, &bytes).expect("the buffer is there");
-            addresses.push(address);
+            address
+        };
+        let buffers = self.buffers.iter().enumerate();
+        let mut addresses: Vec<u64> =
+            buffers.map(|(number, dwords)| allocate(format!("buffer {number}"), dwords)).collect();
+        for (number, dwords) in tables(&addresses).iter().enumerate() {
+            addresses.push(allocate(format!("table {number}"), dwords));
         }
         let map = memory.snapshot();
         let grid = Grid {
@@ -208,6 +223,14 @@ impl Machine {
         let buffers = addresses.iter().zip(&self.buffers).map(read).collect();
         Outcome { fault, buffers }
     }
+}
+
+/// The machine code of a program in Wavemill's own text.
+pub(crate) fn assembled(source: &str) -> Vec<u8> {
+    let assembled = wavemill_asm::cayman::assemble(source.as_bytes(), &Default::default());
+    assert!(assembled.reports.is_empty(), "{:?}\n{source}", assembled.reports);
+    let [program] = &assembled.programs[..] else { panic!("one program in\n{source}") };
+    program.bytes.clone()
 }
 
 /// Sets a channel of a register in all lanes.

@@ -13,3 +13,4 @@ mod program;
 mod random_words;
 mod reference;
 mod slots;
+mod textures;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "a lane is the same index into several arrays")]
 
-mod reference;
+pub(crate) mod reference;
 
 use wavemill_ir::{Row, Uni};
 use wavemill_isa::Target;
@@ -90,7 +90,7 @@ fn result(outcome: &Outcome, lane: usize) -> [u32; 4] {
     [0, 1, 2, 3].map(|n| outcome.wave.vgprs[DATA as usize + n][lane])
 }
 
-fn random(seed: u64, bytes: usize) -> Vec<u8> {
+pub(crate) fn random(seed: u64, bytes: usize) -> Vec<u8> {
     let mut source = SplitMix64::new(seed);
     (0..bytes).map(|_| source.next_u64() as u8).collect()
 }
@@ -699,7 +699,7 @@ fn gathers_and_offsets() {
 }
 
 /// Level n of the image has the value 10 n in every texel.
-fn mip_image() -> (Image, Vec<u8>) {
+pub(crate) fn mip_image() -> (Image, Vec<u8>) {
     let image = Image { data_format: 4, num_format: 7, ..rgba8(16, 16) };
     let mut memory = Vec::new();
     for (level, rows) in [16, 8, 4, 2, 1].into_iter().enumerate() {

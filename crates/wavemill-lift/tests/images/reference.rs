@@ -2,7 +2,7 @@
 //! machine. Images are plain byte arrays.
 
 /// Sets bits `low..low + width` of a descriptor.
-pub(super) fn set(words: &mut [u32], low: usize, width: usize, value: u64) {
+pub(crate) fn set(words: &mut [u32], low: usize, width: usize, value: u64) {
     for n in 0..width {
         let bit = (value >> n & 1) as u32;
         let at = low + n;
@@ -12,27 +12,27 @@ pub(super) fn set(words: &mut [u32], low: usize, width: usize, value: u64) {
 
 /// An image of one level, as the tests describe it.
 #[derive(Clone, Debug)]
-pub(super) struct Image {
-    pub(super) kind: u64,
-    pub(super) data_format: u64,
-    pub(super) num_format: u64,
-    pub(super) bytes: usize,
-    pub(super) size: [u32; 3],
-    pub(super) pitch: u32,
-    pub(super) swizzle: u64,
-    pub(super) select: [u64; 4],
+pub(crate) struct Image {
+    pub(crate) kind: u64,
+    pub(crate) data_format: u64,
+    pub(crate) num_format: u64,
+    pub(crate) bytes: usize,
+    pub(crate) size: [u32; 3],
+    pub(crate) pitch: u32,
+    pub(crate) swizzle: u64,
+    pub(crate) select: [u64; 4],
 }
 
-pub(super) const D1: u64 = 8;
-pub(super) const D2: u64 = 9;
-pub(super) const D3: u64 = 10;
-pub(super) const CUBE: u64 = 11;
-pub(super) const D1_ARRAY: u64 = 12;
-pub(super) const D2_ARRAY: u64 = 13;
-pub(super) const SAMPLES: u64 = 14;
+pub(crate) const D1: u64 = 8;
+pub(crate) const D2: u64 = 9;
+pub(crate) const D3: u64 = 10;
+pub(crate) const CUBE: u64 = 11;
+pub(crate) const D1_ARRAY: u64 = 12;
+pub(crate) const D2_ARRAY: u64 = 13;
+pub(crate) const SAMPLES: u64 = 14;
 
 /// A 2D image of four bytes a texel.
-pub(super) fn rgba8(width: u32, height: u32) -> Image {
+pub(crate) fn rgba8(width: u32, height: u32) -> Image {
     Image {
         kind: D2,
         data_format: 10,
@@ -46,7 +46,7 @@ pub(super) fn rgba8(width: u32, height: u32) -> Image {
 }
 
 impl Image {
-    pub(super) fn words(&self, base: u64) -> [u32; 8] {
+    pub(crate) fn words(&self, base: u64) -> [u32; 8] {
         let mut words = [0; 8];
         set(&mut words, 0, 40, base >> 8);
         set(&mut words, 52, 6, self.data_format);
@@ -64,30 +64,30 @@ impl Image {
     }
 
     /// Bytes of a linear image.
-    pub(super) fn length(&self) -> usize {
+    pub(crate) fn length(&self) -> usize {
         self.pitch as usize * self.bytes * self.size[1] as usize * self.size[2] as usize
     }
 
     /// First byte of a texel of a linear image.
-    pub(super) fn at(&self, [x, y, z]: [u32; 3]) -> usize {
+    pub(crate) fn at(&self, [x, y, z]: [u32; 3]) -> usize {
         ((z as usize * self.size[1] as usize + y as usize) * self.pitch as usize + x as usize) * self.bytes
     }
 }
 
 /// A sampler's fields, with nothing special set.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sampler {
-    pub(super) clamp: u64,
-    pub(super) bilinear: bool,
-    pub(super) unnormalised: bool,
-    pub(super) border: u64,
-    pub(super) compare: u64,
-    pub(super) mip: u64,
-    pub(super) truncates: bool,
+pub(crate) struct Sampler {
+    pub(crate) clamp: u64,
+    pub(crate) bilinear: bool,
+    pub(crate) unnormalised: bool,
+    pub(crate) border: u64,
+    pub(crate) compare: u64,
+    pub(crate) mip: u64,
+    pub(crate) truncates: bool,
 }
 
 impl Sampler {
-    pub(super) const POINT: Sampler = Sampler {
+    pub(crate) const POINT: Sampler = Sampler {
         clamp: 2,
         bilinear: false,
         unnormalised: true,
@@ -97,7 +97,7 @@ impl Sampler {
         truncates: false,
     };
 
-    pub(super) fn words(self) -> [u32; 4] {
+    pub(crate) fn words(self) -> [u32; 4] {
         let mut words = [0; 4];
         for axis in 0..3 {
             set(&mut words, 3 * axis, 3, self.clamp);
@@ -117,7 +117,7 @@ impl Sampler {
 
 /// The texel that a coordinate outside names; `None` is the border. Written from the names of the
 /// modes, by walking.
-pub(super) fn addressed(mode: u64, index: i64, size: i64) -> Option<i64> {
+pub(crate) fn addressed(mode: u64, index: i64, size: i64) -> Option<i64> {
     let mut at = index;
     if matches!(mode, 3 | 5 | 7) && at < 0 {
         at = -at - 1;
@@ -152,7 +152,7 @@ pub(super) fn addressed(mode: u64, index: i64, size: i64) -> Option<i64> {
 
 /// A sample of a 2D image with one level: `texel` gives a channel, the coordinates count texels in
 /// 1/256.
-pub(super) fn sampled(
+pub(crate) fn sampled(
     sampler: Sampler,
     size: [u32; 2],
     at: [i64; 2],
@@ -196,7 +196,7 @@ pub(super) fn sampled(
 /// The byte of a texel in a block of the standard order, by quartering: within 256 bytes the first
 /// 16 bytes are of a row, then rows and columns double in turn, as Direct3D's standard swizzle has
 /// it.
-pub(super) fn standard(block_log2: u32, bytes_log2: u32, x: u32, y: u32) -> u64 {
+pub(crate) fn standard(block_log2: u32, bytes_log2: u32, x: u32, y: u32) -> u64 {
     // (is it x?) for each address bit from bit 4 on, and in the 256 bytes the order that is left.
     let low: &[bool] = match bytes_log2 {
         0 => &[false, false, false, false],
@@ -223,7 +223,7 @@ pub(super) fn standard(block_log2: u32, bytes_log2: u32, x: u32, y: u32) -> u64 
 
 /// The same for the display order: rows of eight texels follow each other in pairs, and bit 4 is the
 /// lowest bit of y.
-pub(super) fn display(block_log2: u32, bytes_log2: u32, x: u32, y: u32) -> u64 {
+pub(crate) fn display(block_log2: u32, bytes_log2: u32, x: u32, y: u32) -> u64 {
     let bit = |value: u32, n: u32| u64::from(value >> n & 1);
     let micro = if bytes_log2 == 4 {
         bit(x, 0) << 4 | bit(y, 0) << 5 | bit(x, 1) << 6 | bit(y, 1) << 7
@@ -245,7 +245,7 @@ pub(super) fn display(block_log2: u32, bytes_log2: u32, x: u32, y: u32) -> u64 {
 }
 
 /// Bytes of a texel in a block of a volume in the standard order, and the size of a block.
-pub(super) fn volume(block_log2: u32, bytes_log2: u32, [x, y, z]: [u32; 3]) -> u64 {
+pub(crate) fn volume(block_log2: u32, bytes_log2: u32, [x, y, z]: [u32; 3]) -> u64 {
     let mut address = u64::from(x << bytes_log2 & 15) | u64::from(y & 3) << 4 | u64::from(z & 3) << 6;
     // Two more bits, and the bits of each coordinate that are used then.
     let (more, mut used) = match bytes_log2 {

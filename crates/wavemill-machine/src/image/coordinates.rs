@@ -122,6 +122,16 @@ impl Cursor {
         })
     }
 
+    /// The cells of coordinates; gives the first one, and the one of the slice or the face.
+    fn coordinates(&mut self, op: &ImageOp, dimensions: Dimensions) -> (Half, Option<Half>) {
+        if op.coordinates == 0 {
+            let first = self.take(dimensions.axes());
+            return (first, self.slice(op, dimensions));
+        }
+        let first = self.take(op.coordinates.into());
+        (first, dimensions.has_slices().then_some(self.at - self.step))
+    }
+
     /// The slice or the face, and whether the image has any.
     fn slice(&mut self, op: &ImageOp, dimensions: Dimensions) -> Option<Half> {
         // The number of a face is part of the address of a cube.
@@ -134,10 +144,12 @@ impl TexelParts {
     pub(super) fn of(op: &ImageOp, dimensions: Dimensions) -> TexelParts {
         let mut cursor = Cursor::new(op);
         let axes = dimensions.axes();
-        cursor.take(axes);
-        let slice = cursor.slice(op, dimensions);
-        let sample = cursor.take_if(dimensions.has_samples());
-        let level = cursor.take_if(op.has_mip());
+        let (_, slice) = cursor.coordinates(op, dimensions);
+        let has_samples = dimensions.has_samples();
+        // With a number of coordinates of its own, the address has one cell for both.
+        let has_mip = op.has_mip() && (op.coordinates == 0 || !has_samples);
+        let sample = cursor.take_if(has_samples && (op.coordinates == 0 || op.has_mip()));
+        let level = cursor.take_if(has_mip);
         let is_plain = axes == 2 && slice.or(sample).or(level).is_none();
         TexelParts { axes, step: cursor.step, slice, sample, level, is_plain }
     }
@@ -149,19 +161,18 @@ impl SampleParts {
         let axes = dimensions.axes();
         let offset = cursor.cell_if(op.offset);
         // A short bias has a cell of its own.
-        let bias = cursor.take_if(op.level() == Some(ImageLevel::Bias));
+        let bias = cursor.take_if(op.level().is_some_and(ImageLevel::has_bias));
         cursor.align();
         let reference = cursor.cell_if(op.compare);
-        let gradients = matches!(op.level(), Some(ImageLevel::Gradients { .. })).then(|| {
+        let gradients = op.level().is_some_and(ImageLevel::has_gradients).then(|| {
             [0, 1].map(|_| {
-                let gradient = cursor.take(axes);
+                let gradient = cursor.take(if op.coordinates == 0 { axes } else { op.coordinates.into() });
                 // The derivatives of a direction have cells of their own.
                 cursor.align();
                 gradient
             })
         });
-        let coordinates = cursor.take(axes);
-        let slice = cursor.slice(op, dimensions);
+        let (coordinates, slice) = cursor.coordinates(op, dimensions);
         let level = cursor.take_if(op.level() == Some(ImageLevel::Given));
         let clamp = cursor.take_if(op.clamp);
         let has_more = [offset, bias, reference, slice, level, clamp].iter().any(Option::is_some);

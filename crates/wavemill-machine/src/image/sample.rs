@@ -186,7 +186,8 @@ pub(super) struct Unit<'a> {
     sampler: Sampler,
     cells: Cells<'a>,
     parts: SampleParts,
-    unnormalised: bool,
+    /// The axes whose coordinates count texels.
+    unnormalised: [bool; 3],
     /// The address mode of each axis decides which texel an index names. It does not on the face of
     /// a cube that continues on other faces.
     is_by_axis: bool,
@@ -326,7 +327,19 @@ impl<'a> Unit<'a> {
         let linear = sampler.bilinear.map(|bilinear| {
             [bilinear, bilinear, sampler.linear_depth.unwrap_or(bilinear)].map(|linear| linear && !is_integer)
         });
-        let unnormalised = access.op.unnormalised || sampler.unnormalised;
+        let unnormalised = [0, 1, 2].map(|axis| sampler.unnormalised || access.op.unnormalised >> axis & 1 != 0);
+        let cells = usize::from(access.op.coordinates);
+        if cells != 0 {
+            if dimensions.axes() + usize::from(dimensions.has_slices()) > cells {
+                return wrong("the instruction has no coordinate for the depth, the slice or the face");
+            }
+            if dimensions.has_slices() && dimensions != Dimensions::Cube && !unnormalised[cells - 1] {
+                return wrong(
+                    "the image has slices, and the instruction has a normalised coordinate for them; the number of \
+                     a slice is not normalised",
+                );
+            }
+        }
         let parts = SampleParts::of(access.op, dimensions);
         let needs_no_detail = access.op.kind != ImageKind::Level
             && levels.0 == levels.1
@@ -340,8 +353,8 @@ impl<'a> Unit<'a> {
             && !sampler.truncates
             && !sampler.address[..2].iter().any(|mode| edges.contains(mode));
         let [width, height, _] = image.size(0);
-        let scale =
-            [width, height].map(|size| if unnormalised { 1.0 } else { f64::from(size) } * UNIT as f64);
+        let scale = [(width, unnormalised[0]), (height, unnormalised[1])]
+            .map(|(size, counts_texels)| if counts_texels { 1.0 } else { f64::from(size) } * UNIT as f64);
         Ok(Unit {
             access,
             is_integer,
@@ -439,13 +452,16 @@ impl<'a> Unit<'a> {
         };
         let level = self.access.op.level().unwrap_or(ImageLevel::Zero);
         let computed = match level {
-            _ if self.unnormalised => 0,
+            _ if self.counts_texels() => 0,
             ImageLevel::Zero => 0,
             ImageLevel::Given => parts(at.level),
             ImageLevel::Quad => of_quad(),
             ImageLevel::Bias => of_quad().saturating_add(parts(at.bias)),
             ImageLevel::Gradients { coarse } => {
                 of_gradients(self.cells.gradients(&self.parts, if coarse { quad } else { lane }))
+            }
+            ImageLevel::BiasedGradients => {
+                of_gradients(self.cells.gradients(&self.parts, lane)).saturating_add(parts(at.bias))
             }
         };
         // Level 0 that the instruction requests is not moved.
@@ -479,7 +495,7 @@ impl<'a> Unit<'a> {
     /// The nearest neighbours of a coordinate on an axis.
     #[inline(always)]
     fn along(&self, axis: usize, coordinate: f32, size: u32, linear: bool, offset: i32) -> Along {
-        let texels = if self.unnormalised { 1.0 } else { f64::from(size) };
+        let texels = if self.unnormalised[axis.min(2)] { 1.0 } else { f64::from(size) };
         let exact = f64::from(coordinate) * texels * UNIT as f64;
         // The conversions saturate, and a NaN becomes 0.
         let rounded = if self.sampler.truncates { exact.floor() as i64 } else { nearest(exact) };
@@ -502,9 +518,14 @@ impl<'a> Unit<'a> {
         self.sampler.address[axis.min(2)]
     }
 
+    /// Whether a coordinate counts texels. Then there is no level of detail but 0.
+    fn counts_texels(&self) -> bool {
+        self.unnormalised[..self.image.resource.dimensions.axes().min(3)].contains(&true)
+    }
+
     /// A coordinate on a face: faces begin at 0 and at 1.
-    fn on_face(&self, at: f32) -> f32 {
-        if self.image.resource.dimensions == Dimensions::Cube && !self.unnormalised && at >= 1.0 {
+    fn on_face(&self, axis: usize, at: f32) -> f32 {
+        if self.image.resource.dimensions == Dimensions::Cube && !self.unnormalised[axis.min(2)] && at >= 1.0 {
             at - 1.0
         } else {
             at
@@ -598,7 +619,7 @@ impl<'a> Unit<'a> {
         let linear = self.linear[usize::from(minified)];
         let mut along = [Along::NOWHERE; 3];
         for axis in 0..self.image.resource.dimensions.axes() {
-            let coordinate = self.on_face(at.at[axis]);
+            let coordinate = self.on_face(axis, at.at[axis]);
             along[axis] = self.along(axis, coordinate, size[axis], linear[axis], at.offset[axis]);
         }
         let (slice, face) = self.slice(at.at[2]);
@@ -671,7 +692,7 @@ impl<'a> Unit<'a> {
         let size = self.image.size(level);
         let square = shape == ImageGather::Square;
         let [x, y] = [0, 1].map(|axis| {
-            let first = self.along(axis, self.on_face(at.at[axis]), size[axis], square, at.offset[axis]);
+            let first = self.along(axis, self.on_face(axis, at.at[axis]), size[axis], square, at.offset[axis]);
             [first.index, first.index + 1]
         });
         let slice = self.slice(at.at[2]);

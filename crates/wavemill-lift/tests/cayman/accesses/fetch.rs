@@ -85,8 +85,7 @@ fn check(fetch: &Inst, format: u32, want: impl Fn(&[u8], usize) -> [Option<u32>;
         let resource = registers::buffer(BUFFER);
         registers.set_uni64(resource, addresses[0]);
         registers.set_uni(registers::bytes_of(resource), BOUND as u32);
-        // Data format 32, where the instruction has the format.
-        registers.set_uni(resource.plus(3), if format == 0 { 4 << 15 } else { format });
+        registers.set_uni(resource.plus(3), format);
         registers.set_uni(registers::stride(BUFFER), STRIDE);
     });
     let memory = bytes_of(&dwords);

@@ -56,9 +56,6 @@ impl Lanes {
     }
 }
 
-/// The format of memory that is accessed as it is: data format 32.
-const RAW: u32 = 4 << 15;
-
 /// Runs an access with the index in T0.x and the data in T1. Buffer 0 is the target, with `bound`
 /// bytes; buffer 1 is for old values.
 fn run(inst: Inst, memory: &[u32], lanes: &Lanes, bound: usize, unit: u32, format: u32) -> Outcome {
@@ -74,11 +71,10 @@ fn run(inst: Inst, memory: &[u32], lanes: &Lanes, bound: usize, unit: u32, forma
         let target = registers::random_access_target(TARGET);
         registers.set_uni64(target, addresses[0]);
         registers.set_uni(registers::bytes_of(target), bound as u32);
-        registers.set_uni(target.plus(3), if format == 0 { RAW } else { format });
+        registers.set_uni(target.plus(3), format);
         registers.set_uni(registers::target_unit(TARGET), unit);
         registers.set_uni64(registers::RETURN_BUFFER, addresses[1]);
         registers.set_uni(registers::bytes_of(registers::RETURN_BUFFER), 4 * DWORDS as u32);
-        registers.set_uni(registers::RETURN_BUFFER.plus(3), RAW);
     })
 }
 

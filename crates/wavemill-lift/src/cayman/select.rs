@@ -1,0 +1,139 @@
+//! Registers of fetches, exports and accesses to memory: their channels, relative addresses, and
+//! the codes of constants in SRC_SEL, DST_SEL and SEL (HD 6900 ISA 9.1, 9.3 to 9.6).
+
+use wavemill_ir::{Attrs, CmpPred, IntType, Op as IrOp, Operand, Row as IrRow, ScalarOp as S};
+use wavemill_isa::cayman::{FieldId as F, Inst};
+
+use super::lifter::{Lifter, Refused, UNSUPPORTED};
+use super::registers::{self, LOOP_INDEX};
+
+/// Codes of constants, of a reserved value, and of unchanged channels.
+const ZERO: u32 = 4;
+const ONE: u32 = 5;
+const RESERVED: u32 = 6;
+pub(super) const MASKED: u32 = 7;
+pub(super) const ONE_FLOAT: Operand = Operand::Const(0x3f80_0000);
+
+/// The fields that select the value of each channel of a result.
+pub(super) const RESULTS: [F; 4] = [F::DstSelX, F::DstSelY, F::DstSelZ, F::DstSelW];
+
+/// A register, to whose number the loop index may be added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Register {
+    pub(super) number: u16,
+    pub(super) is_relative: bool,
+}
+
+impl Register {
+    /// The register behind it.
+    pub(super) fn plus(self, count: u16) -> Register {
+        Register { number: self.number + count, ..self }
+    }
+
+    /// The register in these fields. A field of one bit makes it relative; a mode of two bits makes
+    /// it relative, too, and another mode is not supported.
+    pub(super) fn of(inst: &Inst, number: F, relative: F) -> Result<Register, Refused> {
+        let is_relative = match inst.get(relative) {
+            0 => false,
+            1 => true,
+            // A register that the waves of a SIMD share.
+            _ => return Err(UNSUPPORTED),
+        };
+        Ok(Register { number: inst.get(number) as u16, is_relative })
+    }
+
+    /// The source of a fetch.
+    pub(super) fn source(inst: &Inst) -> Result<Register, Refused> {
+        Register::of(inst, F::SrcGpr, F::SrcRel)
+    }
+
+    /// The destination of a fetch.
+    pub(super) fn result(inst: &Inst) -> Result<Register, Refused> {
+        Register::of(inst, F::DstGpr, F::DstRel)
+    }
+
+    pub(super) fn row(self, channel: u16) -> Result<IrRow, Refused> {
+        // A burst can leave the registers.
+        if self.number >= registers::GPRS {
+            return Err(UNSUPPORTED);
+        }
+        Ok(registers::gpr(self.number, channel))
+    }
+}
+
+/// The codes that select the channels of a result.
+pub(super) fn selected_results(inst: &Inst) -> Result<[u32; 4], Refused> {
+    let codes = RESULTS.map(|field| inst.get(field));
+    if codes.contains(&RESERVED) { Err(UNSUPPORTED) } else { Ok(codes) }
+}
+
+impl Lifter<'_, '_> {
+    /// A channel of a register. Beyond the registers of the program, a relative address reads
+    /// register 0 (HD 6900 ISA 4.6.3).
+    pub(super) fn channel(&mut self, register: Register, channel: u32) -> Result<Operand, Refused> {
+        let row = register.row(channel as u16)?;
+        if !register.is_relative {
+            return Ok(row.into());
+        }
+        let rows = self.indexed_rows(row)?;
+        let value = self.b.row_temp(1);
+        self.copy(value, LOOP_INDEX.into());
+        self.push(IrOp::LaneIndexedRead(rows), value, &[row.into(), value.into()], Attrs::default());
+        Ok(value.into())
+    }
+
+    /// What a code of SRC_SEL or SEL selects.
+    pub(super) fn selected(&mut self, register: Register, code: u32) -> Result<Operand, Refused> {
+        match code {
+            ZERO => Ok(Operand::Const(0)),
+            ONE => Ok(ONE_FLOAT),
+            channel @ 0..4 => self.channel(register, channel),
+            _ => Err(UNSUPPORTED),
+        }
+    }
+
+    /// Writes the selected values to the channels of a register. `value` gives those of the codes 0
+    /// to 3.
+    pub(super) fn write_selected(
+        &mut self,
+        register: Register,
+        codes: [u32; 4],
+        value: impl Fn(u32) -> Operand,
+    ) -> Result<(), Refused> {
+        for (channel, code) in codes.into_iter().enumerate() {
+            let value = match code {
+                MASKED => continue,
+                ZERO => Operand::Const(0),
+                ONE => ONE_FLOAT,
+                code => value(code),
+            };
+            self.write_channel(register, channel as u16, value)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a channel of a register. Beyond the registers of the program, a relative address is
+    /// that of register 0 (HD 6900 ISA 3.4.3).
+    fn write_channel(&mut self, register: Register, channel: u16, value: Operand) -> Result<(), Refused> {
+        let row = register.row(channel)?;
+        if !register.is_relative {
+            self.copy(row, value);
+            return Ok(());
+        }
+        let rows = self.indexed_rows(row)?;
+        let constant = |value: u32| Operand::Const(value.into());
+        let (number, exists) = (self.b.uni_temp(1), self.b.uni_temp(1));
+        self.scalar32(S::AddCarryOut, number, &[LOOP_INDEX.into(), constant(register.number.into())]);
+        let below = IrOp::ScalarCmp(CmpPred::Lt, IntType::U32);
+        let count = constant(self.family.gprs.clamp(1, registers::GPRS).into());
+        self.push(below, exists, &[number.into(), count], Attrs::default());
+        let first = constant(0u32.wrapping_sub(register.number.into()));
+        self.scalar32(S::Select, number, &[LOOP_INDEX.into(), first, exists.into()]);
+        let (index, data) = (self.b.row_temp(1), self.b.row_temp(1));
+        self.copy(index, number.into());
+        self.copy(data, value);
+        let sources = [data.into(), index.into()];
+        self.push(IrOp::LaneIndexedWrite(rows), row, &sources, Attrs::default());
+        Ok(())
+    }
+}
