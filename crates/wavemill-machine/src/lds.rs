@@ -66,6 +66,15 @@ impl Lds {
     }
 }
 
+impl Lds {
+    /// Writes its first bytes; those that it lacks are left out.
+    pub fn write(&mut self, bytes: &[u8]) {
+        let count = bytes.len().min(self.size);
+        // SAFETY: the block is ours, and it has that many bytes.
+        unsafe { self.ptr.copy_from_nonoverlapping(bytes.as_ptr(), count) };
+    }
+}
+
 impl Drop for Lds {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with this layout.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use wavemill_isa::Target;
+use wavemill_isa::{Family, Target};
 use wavemill_isa::gcn::{Format, Op};
 use wavemill_machine::image::{
     self as machine, BorderColour, Compare, IDENTITY, Layout, Reduction, Resource, Select, Surface,
@@ -103,6 +103,14 @@ formats! {
     "rgb101010" D2_10_10_10 Unorm RGB 7;
     "depth16" D16 Unorm DEPTH 3;
     "depth32f" D32 Float DEPTH 15;
+}
+
+impl ImageFormat {
+    /// Dword 3 of the resource of a buffer with such texels.
+    pub(crate) fn buffer_word(self) -> u32 {
+        let ImageFormat { texel: format, select, .. } = self;
+        TexelBuffer { base: 0, format, select, texels: 0 }.encode()[3]
+    }
 }
 
 impl ImageFormat {
@@ -339,7 +347,8 @@ impl ImageDesc {
 
 /// Whether a target has image instructions.
 fn has_images(target: Target) -> bool {
-    Op::ALL.iter().any(|op| op.row().format == Format::Mimg && op.row().targets.contains(target))
+    target.family() == Family::Cayman
+        || Op::ALL.iter().any(|op| op.row().format == Format::Mimg && op.row().targets.contains(target))
 }
 
 /// An image in guest memory. Dropping the last clone frees it.
@@ -384,6 +393,11 @@ impl Image {
 
     pub(crate) fn belongs_to(&self, device: &Arc<DeviceInner>) -> bool {
         self.texels.belongs_to(device)
+    }
+
+    /// The words of its descriptor.
+    pub(crate) fn words(&self) -> Result<Vec<u32>> {
+        self.descriptor.to_vec()
     }
 
     /// The texels in guest memory, in the arrangement of the image.
@@ -497,6 +511,11 @@ impl Sampler {
     #[must_use]
     pub fn descriptor(&self) -> u64 {
         self.descriptor.address()
+    }
+
+    /// The words of its descriptor.
+    pub(crate) fn words(&self) -> Result<Vec<u32>> {
+        self.descriptor.to_vec()
     }
 
     pub(crate) fn belongs_to(&self, device: &Arc<DeviceInner>) -> bool {

@@ -36,6 +36,7 @@
 
 mod abi;
 mod argument;
+pub mod binding;
 pub mod buffer;
 mod code;
 #[cfg(feature = "serde")]

@@ -62,12 +62,12 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Err
     println!("{launches} launches\n");
     println!("| format | {} |", Target::ALL.map(Target::name).join(" | "));
     println!("|---|{}", "---:|".repeat(Target::ALL.len()));
-    let cell = |target: Target, wanted: &dyn Fn(Format) -> bool| {
+    let cell = |target: Target, wanted: &dyn Fn(&str) -> bool| {
         let table = wavemill_isa::Target::GCN.into_iter().find(|known| known.name() == target.name());
         let rows: Vec<&str> = table
             .into_iter()
             .flat_map(rows_of)
-            .filter(|(_, format)| wanted(*format))
+            .filter(|(_, format)| wanted(format))
             .map(|(name, _)| name)
             .collect();
         let known = executed.get(target.name());
@@ -75,7 +75,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Err
         format!("{hit} / {}", rows.len())
     };
     for format in Format::ALL {
-        let cells = Target::ALL.map(|target| cell(target, &|of| of == *format));
+        let cells = Target::ALL.map(|target| cell(target, &|of| of == format.name()));
         println!("| {} | {} |", format.name(), cells.join(" | "));
     }
     println!("| all | {} |", Target::ALL.map(|target| cell(target, &|_| true)).join(" | "));
@@ -85,7 +85,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Err
             .into_iter()
             .filter(|table| Target::ALL.iter().any(|target| target.name() == table.name()))
             .flat_map(rows_of)
-            .filter(|(name, format)| format == wanted && !hit.contains(name))
+            .filter(|(name, format)| *format == wanted.name() && !hit.contains(name))
             .map(|(name, _)| name)
             .collect();
         println!("\nNot executed on any target: {}", all.into_iter().collect::<Vec<_>>().join(", "));

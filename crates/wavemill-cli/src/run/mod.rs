@@ -1,5 +1,6 @@
 //! `wavemill run`: runs a kernel with its arguments, and handles the results.
 
+mod bind;
 mod buffers;
 mod console;
 mod coverage;

@@ -17,7 +17,7 @@ use super::results::Checks;
 use super::session::{Handler, Prepared, Session, raw_offset};
 use super::spec::ArgSpec;
 use super::watch::Watch;
-use super::{gds, image, init, offsets, signature};
+use super::{bind, gds, image, init, offsets, signature};
 use crate::compile::Language;
 use crate::failure::Failure;
 use crate::input::Shown as _;
@@ -80,9 +80,10 @@ pub(super) fn prepare(
         let gds = launch.options.launch.gds();
         let gds =
             gds.map(|argument| gds::plan(&argument, &device, &mut buffers)).transpose().map_err(named)?;
+        let bindings = bind::find(&launch.options.launch.bindings(), &parameters).map_err(named)?;
         let checks = Checks::of(launch.wanted(), &buffers).map_err(named)?;
         names.extend(parameters.into_iter().map(|parameter| parameter.name));
-        launches.push(Prepared { launch, kernel, geometry, planned, handler, gds, checks });
+        launches.push(Prepared { launch, kernel, geometry, planned, bindings, handler, gds, checks });
     }
     buffers.check_used(names.iter().map(String::as_str))?;
     let end = Checks::of(&job.end, &buffers)?;

@@ -9,6 +9,7 @@ use wavemill::launch::{OutOfRange, RunControl, TrapHandler};
 use wavemill::stats::LaunchStats;
 use wavemill::{Arg, Device, Error, Kernel, Launch, RunOptions};
 
+use super::bind::Bound;
 use super::buffers::{BufferPlan, Buffers};
 use super::console::Console;
 use super::coverage::Coverage;
@@ -43,6 +44,8 @@ pub(super) struct Prepared<'a> {
     pub kernel: &'a Kernel,
     pub geometry: Geometry,
     pub planned: Vec<Planned>,
+    /// Resources at locations, instead of arguments.
+    pub bindings: Vec<Bound>,
     pub handler: Option<Handler>,
     /// Index of the buffer with the contents of the global data share in [`Buffers::list`].
     pub gds: Option<usize>,
@@ -97,6 +100,9 @@ impl Prepared<'_> {
             None => launch,
         };
         let arguments = self.arguments(device, buffers)?;
+        if !self.bindings.is_empty() {
+            return Ok(launch.bindings(self.bindings.iter().filter_map(|bound| bound.with(&arguments))));
+        }
         // Without metadata, the code object does not describe the parameters.
         match self.kernel.has_metadata() || self.kernel.takes_any_arguments() {
             true => Ok(launch.args(arguments)),

@@ -107,7 +107,7 @@ fn traces_and_statistics_have_the_names_of_cayman() {
     let folder = folder("cayman_run_trace");
     let line = ["run", "atomic.s", "--target", "cayman", "--grid", "1", "--block", "64", "counts:u32[2]"];
     let text = err(&expect(&folder, 0, &[&line[..], &["--trace"]].concat()));
-    assert!(text.contains("T1.X={") && text.contains(" atomic 4 bytes buffer "), "{text}");
+    assert!(text.contains("r1.x={") && text.contains(" atomic 4 bytes buffer "), "{text}");
     let text = err(&expect(&folder, 0, &[&line[..], &["--stats"]].concat()));
     assert!(text.contains("\n  rat ") && text.contains("mem_rat add 1"), "{text}");
     let text = err(&expect(&folder, 0, &[&line[..], &["--isa-coverage", "rows.json"]].concat()));

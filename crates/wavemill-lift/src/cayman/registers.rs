@@ -289,13 +289,14 @@ pub fn control_state(cell: impl Fn(Uni) -> u32) -> Vec<(&'static str, u64)> {
         let high = if *is_pair { cell(first.plus(1)) } else { 0 };
         (*name, u64::from(cell(*first)) | u64::from(high) << 32)
     };
-    CONTROL_NAMES.iter().map(value).filter(|(_, value)| *value != 0).collect()
+    let control = CELL_NAMES.iter().filter(|(first, ..)| first.0 >= FIRST_CONTROL);
+    control.map(value).filter(|(_, value)| *value != 0).collect()
 }
 
 /// The cells of a resource.
 const RESOURCE_NAMES: [&str; 4] = ["lo", "hi", "bytes", "format"];
 
-const CHANNELS: [char; 4] = ['X', 'Y', 'Z', 'W'];
+const CHANNELS: [char; 4] = ['x', 'y', 'z', 'w'];
 
 impl Names for RegisterNames {
     fn cell(&self, cell: Uni) -> Option<String> {
@@ -330,9 +331,9 @@ impl Names for RegisterNames {
     fn row(&self, row: Row) -> Option<String> {
         let letter = |n: u16| CHANNELS[usize::from(n % 4)];
         Some(match row.bank()? {
-            (0, n) => format!("T{}.{}", n / 4, letter(n)),
-            (_, n @ 0..4) => format!("PV.{}", letter(n)),
-            (_, 4) => "AR.X".to_owned(),
+            (0, n) => format!("r{}.{}", n / 4, letter(n)),
+            (_, n @ 0..4) => format!("pv.{}", letter(n)),
+            (_, 4) => "ar.x".to_owned(),
             (_, n @ 5..11) => {
                 format!("gradients_{}.{}", ["h", "v"][usize::from((n - 5) / 3)], letter((n - 5) % 3))
             }
@@ -341,7 +342,7 @@ impl Names for RegisterNames {
             (_, 13) => "jumptable_constants".to_owned(),
             (_, n @ FIRST_QUEUE..END_OF_QUEUES) => {
                 let n = n - FIRST_QUEUE;
-                format!("OQ{}[{}]", if n < QUEUE { 'A' } else { 'B' }, n % QUEUE)
+                format!("oq{}[{}]", if n < QUEUE { 'a' } else { 'b' }, n % QUEUE)
             }
             (_, END_OF_QUEUES) => "loop_constants".to_owned(),
             (_, n) if n < SECOND_ROWS => format!("stack_row{}", n - FIRST_STACK_ROW),

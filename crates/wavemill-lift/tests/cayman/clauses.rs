@@ -44,7 +44,7 @@ fn blocks_cover_several_ranges() {
 fn registers_have_names() {
     let bytes = code("ALU 0, @clause, KC0[CB1:0-16]\nCF_END\nclause: ADD_INT * T3.W, KC0[0].X, PV.Y\n");
     let text = lift(&bytes, CODE, MODE, false).text(wavemill_lift::Lift::names(&FAMILY));
-    for part in ["cb1_lo", "T3.W = add", "PV.Y"] {
+    for part in ["cb1_lo", "r3.w = add", "pv.y"] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
 }

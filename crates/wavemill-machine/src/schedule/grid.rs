@@ -24,6 +24,11 @@ pub trait WaveInit: Sync {
     /// Sets the initial registers of a wave. Everything is zero except the mask of active lanes.
     /// `slot` is the number of the resident wave, for scratch memory.
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers);
+    /// The first bytes of LDS when a workgroup starts, as far as it has that much. Other bytes are
+    /// zero, or the value of [`RunOptions::poison`].
+    fn lds(&self) -> &[u8] {
+        &[]
+    }
     /// Cells besides all rows that a program may leave unwritten: they get the value of
     /// [`RunOptions::poison`].
     fn unwritten(&self) -> Vec<wavemill_ir::Uni> {

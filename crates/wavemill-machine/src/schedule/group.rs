@@ -106,6 +106,7 @@ impl Group {
         let [nx, ny, _] = grid.workgroups.map(u64::from);
         self.id = [(linear % nx) as u32, (linear / nx % ny) as u32, (linear / nx / ny) as u32];
         self.lds.clear(poison);
+        self.lds.write(grid.init.lds());
         let items = grid.init.work_items(self.id);
         let waves = items.div_ceil(64) as usize;
         self.waves.truncate(waves);

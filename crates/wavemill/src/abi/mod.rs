@@ -5,7 +5,7 @@
 //! is a folder here that implements [`Abi`]. No other module names an ABI; they call [`of`].
 
 mod amdhsa;
-mod llvm_r600;
+mod r600;
 mod work_items;
 
 use std::fmt::Debug;
@@ -14,8 +14,9 @@ use wavemill_isa::{Family, Target};
 use wavemill_machine::image::Sampler;
 use wavemill_machine::{RegisterCounts, WaveInit};
 
-use crate::Result;
+use crate::{Error, Result};
 use crate::argument::Arg;
+use crate::binding::Binding;
 use crate::buffer::Buffer;
 use crate::module::Kernel;
 use crate::report::Segment;
@@ -28,7 +29,7 @@ pub use amdhsa::MisreadOffset;
 pub(crate) fn of(target: Target) -> &'static dyn Abi {
     match target.family() {
         Family::Gcn => &amdhsa::Amdhsa,
-        Family::Cayman => &llvm_r600::LlvmR600,
+        Family::Cayman => &r600::R600,
     }
 }
 
@@ -65,6 +66,21 @@ pub(crate) trait Abi: Debug + Sync {
     /// [`Error::Argument`](crate::Error::Argument) if they do not match the kernel's parameters,
     /// [`Error::Launch`](crate::Error::Launch) if the LDS size exceeds 32 bits.
     fn arguments(&self, kernel: &Kernel, args: &[Arg], size: usize, lds: &mut u32) -> Result<Vec<u8>>;
+
+    /// Checks resources that a launch binds by number.
+    ///
+    /// # Errors
+    /// [`Error::Launch`](crate::Error::Launch) if programs of this convention have no such
+    /// locations, or a location does not exist or has a resource of the wrong kind.
+    fn check_bindings(&self, kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
+        match bindings {
+            [] => Ok(()),
+            _ => Err(Error::Launch {
+                kernel: kernel.name().to_owned(),
+                problem: "only programs of Cayman have resources at locations; pass arguments".to_owned(),
+            }),
+        }
+    }
 
     /// Allocates the memory of a launch.
     ///
@@ -173,6 +189,8 @@ pub(crate) struct Plan {
     pub scratch_per_wave: u64,
     /// Workgroups that are resident at once.
     pub resident: u32,
+    /// Resources that the launch binds by number.
+    pub bindings: Vec<Binding>,
     /// Trap handler and exceptions.
     pub traps: TrapSetup,
     /// Whether the workgroups may wait for one another: all of them are resident.

@@ -6,6 +6,7 @@ use wavemill_machine::{Observer, RunOptions};
 
 use super::engine::Engine;
 use crate::argument::Arg;
+use crate::binding::Binding;
 use crate::module::Kernel;
 use crate::observe::trace::Tracer;
 use crate::services::{Output, PRINTF_BUFFER, Sink};
@@ -23,6 +24,7 @@ pub struct Launch<'a> {
     pub(super) stack: Option<u32>,
     pub(super) args: Vec<Arg>,
     pub(super) kernarg: Option<Vec<u8>>,
+    pub(super) bindings: Vec<Binding>,
     pub(super) cooperative: bool,
     pub(super) engine: Engine,
     pub(super) options: RunOptions,
@@ -56,6 +58,7 @@ impl<'a> Launch<'a> {
             stack: None,
             args: Vec::new(),
             kernarg: None,
+            bindings: Vec::new(),
             cooperative: false,
             engine: Engine::default(),
             options: RunOptions::default(),
@@ -143,6 +146,14 @@ impl<'a> Launch<'a> {
     #[must_use]
     pub fn kernarg(mut self, bytes: &[u8]) -> Self {
         self.kernarg = Some(bytes.to_vec());
+        self
+    }
+
+    /// Resources by their location, for programs of Cayman; then the launch has no arguments. The
+    /// program finds nothing else, except for the ids of its work-items.
+    #[must_use]
+    pub fn bindings(mut self, bindings: impl IntoIterator<Item = Binding>) -> Self {
+        self.bindings = bindings.into_iter().collect();
         self
     }
 

@@ -74,6 +74,7 @@ impl Launch<'_> {
         let device = &self.kernel.module.device;
         let (abi, needs) = (self.kernel.abi(), self.kernel.abi().needs(self.kernel));
         self.kernel.check()?;
+        abi.check_bindings(self.kernel, &self.bindings)?;
         let (geometry, workgroups) = self.geometry()?;
 
         let mut lds = needs.lds;
@@ -137,6 +138,7 @@ impl Launch<'_> {
             private,
             scratch_per_wave,
             resident,
+            bindings: self.bindings.clone(),
             traps: self.traps,
             cooperative: self.cooperative,
         })

@@ -9,6 +9,7 @@ use super::key::{Key, Read, Scope};
 use super::late::{self, Late};
 use super::{Group, RunArgs};
 use crate::failure::Failure;
+use crate::run::bind::BindSpec;
 use crate::run::size::Size;
 use crate::run::spec::{ArgSpec, is_name};
 use crate::text::in_toml;
@@ -75,6 +76,13 @@ pub(crate) struct LaunchArgs {
     /// have a global data share, of 64 KiB.
     #[arg(long, value_name = "BUFFER", hide_short_help = true, help_heading = LAUNCH)]
     pub gds: Option<Late<ArgSpec>>,
+    /// Cayman: a resource of a shader, such as cb0=constants, buf1=data[stride:16], r2.x=ids
+    ///
+    /// Then arguments are only named, and each has at least one location: cb0 to cb15 (constants), buf0 to buf175, rat0 to
+    /// rat11, returns, tex0 to tex175 (an image), smp0 to smp17 (a sampler), r0.x to r127.w (a dword for each work-item, or a
+    /// number), stream0.0, ring0, scatter, lds, parameters, booleans, loop0, modes. Repeat the option for each.
+    #[arg(long, value_name = "LOCATION=RESOURCE", hide_short_help = true, help_heading = LAUNCH)]
+    pub bind: Vec<Late<BindSpec>>,
     /// Launch this many times in a row, on the same buffers
     #[arg(long, value_name = "N", value_parser = amount::times, hide_short_help = true, help_heading = LAUNCH)]
     pub repeat: Option<NonZeroU32>,
@@ -158,6 +166,11 @@ impl LaunchArgs {
     /// The buffer of the global data share.
     pub(crate) fn gds(&self) -> Option<ArgSpec> {
         late::value(&self.gds)
+    }
+
+    /// Resources at locations.
+    pub(crate) fn bindings(&self) -> Vec<BindSpec> {
+        self.bind.iter().filter_map(Late::value).collect()
     }
 
     /// How often the launch runs.
@@ -329,6 +342,25 @@ pub(super) const GROUP: Group = Group {
             written: Some((29, |args| args.launch.gds().map(|own| in_toml(&own.text)))),
         },
         Key {
+            name: "bind",
+            scope: Scope::LAUNCH,
+            read: Read::Texts(|args, texts, _| {
+                if args.launch.bind.is_empty() {
+                    for text in texts {
+                        args.launch.bind.push(Late::read(BindSpec::parse(text)?));
+                    }
+                }
+                Ok(())
+            }),
+            is_named: true,
+            listed: (37, 18),
+            written: Some((30, |args| {
+                let texts: Vec<String> =
+                    args.launch.bindings().iter().map(|binding| in_toml(binding.text())).collect();
+                (!texts.is_empty()).then(|| format!("[{}]", texts.join(", ")))
+            })),
+        },
+        Key {
             name: "repeat",
             scope: Scope::OneLaunch { question: "which one is repeated?" },
             read: Read::Whole(|args, times, _| {
@@ -349,6 +381,9 @@ pub(super) const GROUP: Group = Group {
         late::settle(&mut launch.offset, "--offset", Size::offset)?;
         late::settle(&mut launch.trap_memory, "--trap-memory", |text| ArgSpec::parse(text, Path::new("")))?;
         late::settle(&mut launch.gds, "--gds", |text| ArgSpec::parse(text, Path::new("")))?;
+        for bind in &mut launch.bind {
+            bind.settle(BindSpec::parse).map_err(|failure| failure.within("--bind"))?;
+        }
         launch.is_sized = launch.grid.is_some() || launch.global_size.is_some();
         Ok(())
     },
@@ -365,6 +400,7 @@ pub(super) const GROUP: Group = Group {
             ("--stack", own.stack.is_some()),
             ("--cooperative", own.cooperative),
             ("--gds", own.gds.is_some()),
+            ("--bind", !own.bind.is_empty()),
             ("--repeat", own.repeat.is_some()),
             ("--init", own.init.is_some()),
         ];

@@ -1,4 +1,4 @@
-//! The memory of a launch, and the initial registers of its waves.
+//! The convention of LLVM's backend: the memory of a launch, and the initial registers of its waves.
 
 use wavemill_ir::{LANES, Uni};
 use wavemill_lift::cayman::registers;
@@ -21,13 +21,13 @@ const TRAILER: usize = 16;
 const LINE: usize = 256;
 /// The modes of floats: round to the nearest even number, flush denormals of single floats and keep
 /// those of doubles.
-const MODE: u32 = 0xc0;
+pub(super) const MODE: u32 = 0xc0;
 /// Buffers of the convention.
 const MEMORY: u16 = 1;
 const TABLES: u16 = 2;
 const CONSTANTS: u16 = 3;
 /// Dword 3 of a resource of raw dwords: data format 32.
-const RAW: u32 = 4 << 15;
+pub(super) const RAW: u32 = 4 << 15;
 
 /// The memory of a launch.
 #[derive(Debug)]
@@ -65,9 +65,7 @@ impl LaunchMemory for Memory {
         let init = InitialState {
             constants: (buffer.address(), buffer.size()),
             tables: (code.start, code.end - code.start),
-            waves: plan.waves,
-            workgroup_size: plan.geometry.workgroup_size,
-            global_size: plan.geometry.global_size,
+            wave: wave(plan),
         };
         Ok(Start {
             init: Box::new(init),
@@ -90,10 +88,60 @@ struct InitialState {
     constants: (u64, u64),
     /// Guest address and bytes of the code, which has tables.
     tables: (u64, u64),
+    wave: Wave,
+}
+
+/// What all conventions set: numbers, ids and valid lanes.
+#[derive(Debug)]
+pub(super) struct Wave {
     /// Waves of a workgroup.
     waves: u32,
     workgroup_size: [u32; 3],
     global_size: [u64; 3],
+    workgroups: [u32; 3],
+}
+
+pub(super) fn wave(plan: &Plan) -> Wave {
+    Wave {
+        waves: plan.waves,
+        workgroup_size: plan.geometry.workgroup_size,
+        global_size: plan.geometry.global_size,
+        workgroups: plan.workgroups,
+    }
+}
+
+impl Wave {
+    fn size(&self, workgroup: [u32; 3]) -> [u32; 3] {
+        size_of(workgroup, self.workgroup_size, self.global_size)
+    }
+
+    pub(super) fn work_items(&self, workgroup: [u32; 3]) -> u32 {
+        self.size(workgroup).iter().product()
+    }
+
+    /// The number of the first work-item of a wave, if workgroups follow each other and all are
+    /// whole.
+    pub(super) fn first_item(&self, workgroup: [u32; 3], wave: u32) -> u64 {
+        let [nx, ny, _] = self.workgroups.map(u64::from);
+        let [x, y, z] = workgroup.map(u64::from);
+        let whole: u64 = self.workgroup_size.iter().map(|n| u64::from(*n)).product();
+        (x + nx * (y + ny * z)) * whole + u64::from(wave) * LANES as u64
+    }
+
+    pub(super) fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
+        let size = self.size(workgroup);
+        let items: u32 = size.iter().product();
+        let lanes = items.saturating_sub(wave * LANES as u32).min(LANES as u32);
+        regs.set_uni64(registers::INVALID, if lanes == 64 { 0 } else { u64::MAX << lanes });
+        regs.set_uni(registers::WAVE, slot);
+        regs.set_uni(registers::GROUP, slot / self.waves.max(1));
+        regs.set_uni(registers::WAVE_IN_GROUP, wave);
+        regs.set_uni(registers::WAVES_OF_GROUP, items.div_ceil(LANES as u32));
+        for (channel, id) in (0..).zip(workgroup) {
+            regs.set_row(registers::gpr(1, channel), &[id; LANES]);
+        }
+        ids_of_wave(size, wave, &mut WorkItemIds(regs));
+    }
 }
 
 /// Sets a resource to bytes of memory, with an element for each byte.
@@ -106,7 +154,7 @@ fn set_resource(regs: &mut Registers, cells: Uni, unit: Uni, (address, bytes): (
 
 impl WaveInit for InitialState {
     fn work_items(&self, workgroup: [u32; 3]) -> u32 {
-        size_of(workgroup, self.workgroup_size, self.global_size).iter().product()
+        self.wave.work_items(workgroup)
     }
 
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
@@ -117,18 +165,7 @@ impl WaveInit for InitialState {
         }
         set_resource(regs, registers::random_access_target(0), registers::target_unit(0), all);
         regs.set_uni64(registers::bank(0), self.constants.0);
-        let size = size_of(workgroup, self.workgroup_size, self.global_size);
-        let items: u32 = size.iter().product();
-        let lanes = items.saturating_sub(wave * LANES as u32).min(LANES as u32);
-        regs.set_uni64(registers::INVALID, if lanes == 64 { 0 } else { u64::MAX << lanes });
-        regs.set_uni(registers::WAVE, slot);
-        regs.set_uni(registers::GROUP, slot / self.waves.max(1));
-        regs.set_uni(registers::WAVE_IN_GROUP, wave);
-        regs.set_uni(registers::WAVES_OF_GROUP, items.div_ceil(LANES as u32));
-        for (channel, id) in (0..).zip(workgroup) {
-            regs.set_row(registers::gpr(1, channel), &[id; LANES]);
-        }
-        ids_of_wave(size, wave, &mut WorkItemIds(regs));
+        self.wave.init(workgroup, wave, slot, regs);
     }
 }
 

@@ -1,4 +1,7 @@
-//! The convention of LLVM's `r600` backend: how OpenCL kernels start on Cayman.
+//! How programs of the R600 family start: by the convention of LLVM's `r600` backend, or with the
+//! resources that a launch binds.
+//!
+//! The convention of LLVM:
 //!
 //! - R0.xyz are the ids of the work-item in its workgroup, R1.xyz those of the workgroup.
 //! - Constant buffer 0 has the numbers of workgroups, the global size and the workgroup size, three
@@ -10,7 +13,8 @@
 //! (LLVM 22, `R600ISelLowering`, `AMDGPUCallLowering`, `R600.td`.)
 
 mod arguments;
-mod state;
+mod bound;
+mod llvm;
 
 use wavemill_isa::Target;
 use wavemill_lift::cayman::registers;
@@ -20,11 +24,12 @@ use wavemill_machine::image::Sampler;
 use super::{Abi, LaunchMemory, Needs, Plan, Want};
 use crate::Result;
 use crate::argument::Arg;
+use crate::binding::Binding;
 use crate::module::{Kernel, ObjectKernel, R600Kernel};
 
-/// The convention of LLVM's `r600` backend.
+/// The conventions of the R600 family.
 #[derive(Debug)]
-pub(crate) struct LlvmR600;
+pub(crate) struct R600;
 
 /// What the object file says about a kernel.
 ///
@@ -37,7 +42,7 @@ fn object(kernel: &Kernel) -> Result<&R600Kernel> {
     }
 }
 
-impl Abi for LlvmR600 {
+impl Abi for R600 {
     fn pointer_bytes(&self) -> u32 {
         4
     }
@@ -73,14 +78,21 @@ impl Abi for LlvmR600 {
     }
 
     fn allocate(&self, kernel: &Kernel, plan: &Plan) -> Result<Box<dyn LaunchMemory>> {
-        Ok(Box::new(state::Memory::allocate(kernel, plan)?))
+        if plan.bindings.is_empty() {
+            return Ok(Box::new(llvm::Memory::allocate(kernel, plan)?));
+        }
+        Ok(Box::new(bound::Memory::allocate(kernel)?))
     }
 
-    fn image_descriptor(&self, _: &[u32; 8], _: (u32, u32), _: u32) -> Vec<u32> {
-        Vec::new()
+    fn check_bindings(&self, kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
+        bound::check(kernel, bindings)
     }
 
-    fn sampler_descriptor(&self, _: &Sampler) -> Vec<u32> {
-        Vec::new()
+    fn image_descriptor(&self, resource: &[u32; 8], _: (u32, u32), _: u32) -> Vec<u32> {
+        resource.to_vec()
+    }
+
+    fn sampler_descriptor(&self, sampler: &Sampler) -> Vec<u32> {
+        sampler.encode().to_vec()
     }
 }

@@ -1,0 +1,291 @@
+//! Bindings: which argument, or which number, is a resource of a program of Cayman.
+//!
+//! `buf1=vertices[stride:16]`: the location, the argument, and words about the location.
+
+use wavemill::Arg;
+use wavemill::binding::{Binding, Location};
+use wavemill::image::ImageFormat;
+
+use super::parameters::Known;
+use super::spec::is_name;
+use crate::failure::Failure;
+use crate::input::Shown as _;
+use crate::text::closest;
+
+/// The forms of locations, for messages.
+const FORMS: &str = "cb0, buf1, rat0, returns, tex0, smp0, r2.x, stream0.1, ring0, scatter, lds, parameters, \
+                     booleans, loop0 or modes";
+
+/// A location and its resource, as the user wrote them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct BindSpec {
+    text: String,
+    location: Location,
+    resource: Resource,
+}
+
+/// What is at a location.
+#[derive(Clone, Debug, PartialEq)]
+enum Resource {
+    /// The argument with this name.
+    Argument(String),
+    /// A dword.
+    Value(u32),
+}
+
+/// A location and the argument there, by its number, or a dword.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bound {
+    location: Location,
+    resource: Result<usize, u32>,
+}
+
+impl BindSpec {
+    /// Parses a binding.
+    ///
+    /// # Errors
+    /// What is wrong, and the forms that there are.
+    pub(crate) fn parse(text: &str) -> Result<BindSpec, Failure> {
+        let wrong = |what: String| Failure::usage(format!("`{}`: {what}", text.shown()));
+        let Some((place, resource)) = text.split_once('=') else {
+            let expected = "expected a location, `=` and an argument, such as cb0=constants or buf1=data[stride:16]";
+            return Err(wrong(expected.to_owned()));
+        };
+        let (resource, inside) = match resource.split_once('[') {
+            Some((resource, inside)) => match inside.strip_suffix(']') {
+                Some(inside) => (resource, Some(inside)),
+                None => return Err(wrong("expected `]` at the end".to_owned())),
+            },
+            None => (resource, None),
+        };
+        let words = Words::parse(inside.unwrap_or_default()).map_err(wrong)?;
+        let location = location(place.trim(), &words).map_err(wrong)?;
+        let resource = resource.trim();
+        let resource = match number(resource) {
+            Some(value) => Resource::Value(value),
+            None if is_name(resource) => Resource::Argument(resource.to_owned()),
+            None => {
+                return Err(wrong(format!(
+                    "expected the name of an argument or a number, found `{}`",
+                    resource.shown()
+                )));
+            }
+        };
+        Ok(BindSpec { text: text.to_owned(), location, resource })
+    }
+
+    /// As the user wrote it.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// A dword: an integer, or a float with a point or an exponent.
+fn number(text: &str) -> Option<u32> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    if let Some(hex) = digits.strip_prefix("0x") {
+        return u32::from_str_radix(&hex.replace('_', ""), 16).ok().filter(|_| digits.len() == text.len());
+    }
+    let integer = text.parse::<u32>().ok().or_else(|| Some(text.parse::<i32>().ok()? as u32));
+    integer.or_else(|| Some(text.parse::<f32>().ok()?.to_bits()))
+}
+
+/// The words behind a resource.
+#[derive(Clone, Copy, Debug, Default)]
+struct Words {
+    stride: Option<u32>,
+    unit: Option<u32>,
+    format: Option<ImageFormat>,
+}
+
+impl Words {
+    fn parse(text: &str) -> Result<Words, String> {
+        let mut words = Words::default();
+        for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+            let bytes = |value: &str| {
+                value.parse::<u32>().map_err(|_| format!("`{}`: expected a number of bytes", word.shown()))
+            };
+            match word.split_once(':') {
+                Some(("stride", value)) => words.stride = Some(bytes(value)?),
+                Some(("unit", value)) => words.unit = Some(bytes(value)?),
+                Some(("format", value)) => {
+                    let format = ImageFormat::from_name(value);
+                    words.format =
+                        Some(format.ok_or_else(|| format!("there is no format `{}`", value.shown()))?);
+                }
+                _ => {
+                    return Err(format!(
+                        "`{}`: expected stride:BYTES, unit:BYTES or format:NAME",
+                        word.shown()
+                    ));
+                }
+            }
+        }
+        Ok(words)
+    }
+}
+
+/// The location that a text names.
+fn location(text: &str, words: &Words) -> Result<Location, String> {
+    let split = text.find(|c: char| c.is_ascii_digit()).unwrap_or(text.len());
+    let (kind, numbers) = text.split_at(split);
+    let unknown = || {
+        let kinds = ["cb", "buf", "rat", "returns", "tex", "smp", "r", "stream", "ring", "scatter", "lds"];
+        let kinds = kinds.into_iter().chain(["parameters", "booleans", "loop", "modes"]);
+        let hint = closest(kind, kinds).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        format!("there is no location `{}`; expected {FORMS}{hint}", text.shown())
+    };
+    let one = || numbers.parse::<u16>().map_err(|_| unknown());
+    let stride = words.stride.unwrap_or(4);
+    let location = match kind {
+        "cb" => Location::Constants(one()?),
+        "buf" => Location::Buffer { number: one()?, stride },
+        "rat" => {
+            let unit = words.format.map_or(4, |format| format.texel.data.bytes());
+            Location::Target { number: one()?, unit: words.unit.unwrap_or(unit), format: words.format }
+        }
+        "tex" => Location::Texture(one()?),
+        "smp" => Location::Sampler(one()?),
+        "ring" => Location::Ring { number: one()?, stride },
+        "loop" => Location::Loop(one()?),
+        "r" => {
+            let (register, channel) = numbers.split_once('.').ok_or_else(unknown)?;
+            let channel = ["x", "y", "z", "w"].iter().position(|name| *name == channel);
+            Location::Register {
+                register: register.parse().map_err(|_| unknown())?,
+                channel: channel.ok_or_else(unknown)? as u16,
+            }
+        }
+        "stream" => {
+            let (stream, buffer) = numbers.split_once('.').ok_or_else(unknown)?;
+            let number = |text: &str| text.parse().map_err(|_| unknown());
+            Location::Stream { stream: number(stream)?, buffer: number(buffer)?, stride }
+        }
+        "returns" if numbers.is_empty() => Location::Returns,
+        "scatter" if numbers.is_empty() => Location::Scatter { stride },
+        "lds" if numbers.is_empty() => Location::Lds,
+        "parameters" if numbers.is_empty() => Location::Parameters,
+        "booleans" if numbers.is_empty() => Location::Booleans,
+        "modes" if numbers.is_empty() => Location::Modes,
+        _ => return Err(unknown()),
+    };
+    let has_stride = matches!(
+        location,
+        Location::Buffer { .. } | Location::Stream { .. } | Location::Ring { .. } | Location::Scatter { .. }
+    );
+    let has_unit = matches!(location, Location::Target { .. });
+    let given = [
+        ("stride", words.stride.is_some() && !has_stride),
+        ("unit", words.unit.is_some() && !has_unit),
+        ("format", words.format.is_some() && !has_unit),
+    ];
+    match given.iter().find(|(_, is_wrong)| *is_wrong) {
+        Some((word, _)) => Err(format!("`{text}` has no {word}")),
+        None => Ok(location),
+    }
+}
+
+/// Finds the arguments of bindings.
+///
+/// # Errors
+/// A binding names no argument, or an argument has no location.
+pub(super) fn find(bindings: &[BindSpec], parameters: &[Known]) -> Result<Vec<Bound>, Failure> {
+    let mut is_used = vec![bindings.is_empty(); parameters.len()];
+    let mut all = Vec::with_capacity(bindings.len());
+    for binding in bindings {
+        let resource = match &binding.resource {
+            Resource::Value(value) => Err(*value),
+            Resource::Argument(name) => {
+                let index = parameters.iter().position(|parameter| parameter.name == *name);
+                let Some(index) = index else {
+                    let names = parameters.iter().map(|parameter| parameter.name.as_str());
+                    let hint = closest(name, names)
+                        .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                    let message = format!("no argument is called `{}`{hint}", name.shown());
+                    return Err(Failure::usage(message).within(format_args!("bind `{}`", binding.text.shown())));
+                };
+                is_used[index] = true;
+                Ok(index)
+            }
+        };
+        all.push(Bound { location: binding.location, resource });
+    }
+    if let Some((parameter, _)) = parameters.iter().zip(&is_used).find(|(_, is_used)| !**is_used) {
+        let name = parameter.name.shown();
+        return Err(Failure::usage(format!("argument `{name}` has no location"))
+            .help(format!("With --bind, each argument needs one, such as --bind buf0={name}.")));
+    }
+    Ok(all)
+}
+
+impl Bound {
+    /// The binding with the launch's arguments.
+    pub(super) fn with(&self, arguments: &[Arg]) -> Option<Binding> {
+        let resource = match self.resource {
+            Ok(index) => arguments.get(index)?.clone(),
+            Err(value) => Arg::Value(value.to_le_bytes().to_vec()),
+        };
+        Some(Binding { location: self.location, resource })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(text: &str) -> Location {
+        BindSpec::parse(text).expect("a binding").location
+    }
+
+    #[test]
+    fn locations() {
+        assert_eq!(place("cb15=a"), Location::Constants(15));
+        assert_eq!(place("buf3=a"), Location::Buffer { number: 3, stride: 4 });
+        assert_eq!(place("buf168=a[stride:16]"), Location::Buffer { number: 168, stride: 16 });
+        assert_eq!(place("rat1=a"), Location::Target { number: 1, unit: 4, format: None });
+        let format = ImageFormat::from_name("rgba8");
+        assert_eq!(place("rat1=a[format:rgba8]"), Location::Target { number: 1, unit: 4, format });
+        assert_eq!(place("r12.w=a"), Location::Register { register: 12, channel: 3 });
+        assert_eq!(place("stream1.2=a[stride:8]"), Location::Stream { stream: 1, buffer: 2, stride: 8 });
+        assert_eq!(place("booleans=0x5"), Location::Booleans);
+    }
+
+    #[test]
+    fn numbers_are_dwords() {
+        let value = |text: &str| BindSpec::parse(text).expect("a binding").resource;
+        for (text, wanted) in [
+            ("r0.x=1", 1),
+            ("r0.x=-1", u32::MAX),
+            ("r0.x=1.0", 0x3f80_0000),
+            ("r0.x=-0.5", 0xbf00_0000),
+            ("r0.x=0xffff_0000", 0xffff_0000),
+            ("r0.x=4294967295", u32::MAX),
+        ] {
+            assert_eq!(value(text), Resource::Value(wanted), "{text}");
+        }
+        assert_eq!(value("r0.x=e1"), Resource::Argument("e1".to_owned()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, wanted) in [
+            ("cb0", "expected a location, `=` and an argument"),
+            ("cbx=a", "there is no location `cbx`"),
+            ("r0=a", "there is no location `r0`"),
+            ("r0.q=a", "there is no location `r0.q`"),
+            ("cb0=a[stride:4]", "`cb0` has no stride"),
+            ("buf0=a[stride:x]", "expected a number of bytes"),
+            ("buf0=a[wide]", "expected stride:BYTES"),
+            ("rat0=a[format:q8]", "there is no format `q8`"),
+            ("buf0=a b", "expected the name of an argument or a number"),
+            ("buf0=a[stride:4", "expected `]`"),
+            ("tec0=a", "did you mean `tex`?"),
+        ] {
+            let failure = BindSpec::parse(text).expect_err(text);
+            assert!(failure.message.contains(wanted), "{text}: {}", failure.message);
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Programs whose resources the launch binds by number.
+//!
+//! As with LLVM and Mesa, r0 has the ids of the work-item in its workgroup, and r1 those of the
+//! workgroup, unless the launch binds these registers.
+
+use wavemill_ir::{LANES, Row, Uni};
+use wavemill_lift::cayman::registers;
+use wavemill_machine::{Registers, WaveInit};
+
+use super::llvm::{self, MODE, RAW, Wave};
+use crate::Result;
+use crate::abi::{LaunchMemory, Plan, Start};
+use crate::argument::Arg;
+use crate::binding::{Binding, Location};
+use crate::buffer::Buffer;
+use crate::image::ImageFormat;
+use crate::module::Kernel;
+use crate::report::Segment;
+use crate::services::ServiceAddresses;
+
+/// Bytes of an entry of the table of resources, of samplers, and of buffers to write.
+const RESOURCE: usize = 32;
+const SAMPLER: usize = 16;
+const WRITE: usize = 16;
+
+/// The tables of a launch.
+#[derive(Debug)]
+pub(super) struct Memory {
+    resources: Buffer,
+    samplers: Buffer,
+    writes: Buffer,
+}
+
+impl Memory {
+    pub(super) fn allocate(kernel: &Kernel) -> Result<Memory> {
+        let table = |name, entries: u16, bytes: usize| {
+            let table =
+                Buffer::internal(&kernel.module.device, name, (usize::from(entries) * bytes) as u64, 256)?;
+            table.protect("the runtime's own")?;
+            Ok::<_, crate::Error>(table)
+        };
+        Ok(Memory {
+            resources: table("resources", registers::RESOURCES, RESOURCE)?,
+            samplers: table("samplers", registers::SAMPLERS, SAMPLER)?,
+            writes: table("buffers to write", registers::WRITES, WRITE)?,
+        })
+    }
+}
+
+/// What a location needs that a resource is not.
+fn wrong(kernel: &Kernel, binding: &Binding) -> crate::Error {
+    let Binding { location, resource } = binding;
+    let found = match resource {
+        Arg::Buffer(_) => "a buffer".to_owned(),
+        Arg::Value(bytes) => format!("a value of {} bytes", bytes.len()),
+        Arg::Local(_) => "local memory".to_owned(),
+        Arg::Image(_) => "an image".to_owned(),
+        Arg::Sampler(_) => "a sampler".to_owned(),
+    };
+    let expected = match location {
+        Location::Texture(_) => "an image",
+        Location::Sampler(_) => "a sampler",
+        Location::Register { .. } => "a buffer with a dword for each work-item, or a value of 4 bytes",
+        Location::Parameters | Location::Booleans | Location::Loop(_) | Location::Modes => {
+            "a value of 4 bytes"
+        }
+        _ => "a buffer",
+    };
+    let problem = format!("{location:?} is {found}; expected {expected}");
+    crate::Error::Launch { kernel: kernel.name().to_owned(), problem }
+}
+
+/// The largest number of a location, and its own number.
+fn number(location: &Location) -> (u16, u16) {
+    match *location {
+        Location::Constants(n) => (registers::BANKS - 1, n),
+        Location::Buffer { number, .. } => (registers::RESOURCES - 1, number),
+        Location::Target { number, .. } => (registers::TARGETS - 1, number),
+        Location::Texture(n) => (registers::RESOURCES - 1, n),
+        Location::Sampler(n) => (registers::SAMPLERS - 1, n),
+        Location::Register { register, channel } => (registers::GPRS - 1, register.max(channel / 4 * 128)),
+        Location::Stream { stream, buffer, .. } => (3, stream.max(buffer)),
+        Location::Ring { number, .. } => (3, number),
+        Location::Loop(n) => (31, n),
+        _ => (0, 0),
+    }
+}
+
+/// Checks that locations exist, and that resources have the kinds that these need.
+pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
+    for (index, binding) in bindings.iter().enumerate() {
+        let refuse = |problem| crate::Error::Launch { kernel: kernel.name().to_owned(), problem };
+        let (most, number) = number(&binding.location);
+        if number > most {
+            return Err(refuse(format!("there is no {:?}; the largest number is {most}", binding.location)));
+        }
+        if bindings[..index].iter().any(|other| key(&other.location) == key(&binding.location)) {
+            return Err(refuse(format!("{:?} is bound more than once", binding.location)));
+        }
+        let value = |bytes: &Vec<u8>| bytes.len() == 4;
+        let fits = match (&binding.location, &binding.resource) {
+            (Location::Texture(_), Arg::Image(image)) => image.belongs_to(&kernel.module.device),
+            (Location::Sampler(_), Arg::Sampler(sampler)) => sampler.belongs_to(&kernel.module.device),
+            (Location::Texture(_) | Location::Sampler(_), _) => false,
+            (
+                Location::Register { .. }
+                | Location::Parameters
+                | Location::Booleans
+                | Location::Loop(_)
+                | Location::Modes,
+                Arg::Value(bytes),
+            ) => value(bytes),
+            (Location::Parameters | Location::Booleans | Location::Loop(_) | Location::Modes, _) => false,
+            (_, Arg::Buffer(buffer)) => buffer.belongs_to(&kernel.module.device),
+            _ => false,
+        };
+        if !fits {
+            return Err(wrong(kernel, binding));
+        }
+    }
+    Ok(())
+}
+
+/// What tells locations apart: strides and formats do not.
+fn key(location: &Location) -> (u8, u16) {
+    match *location {
+        Location::Constants(n) => (0, n),
+        // Both have the entry of a resource, or cells of their own.
+        Location::Buffer { number, .. } => (1, number),
+        Location::Target { number, .. } => (2, number),
+        Location::Returns => (3, 0),
+        Location::Texture(n) if n < registers::BUFFERS => (4, n),
+        Location::Texture(n) => (1, n),
+        Location::Sampler(n) => (5, n),
+        Location::Register { register, channel } => (6, 4 * register + channel),
+        Location::Stream { stream, buffer, .. } => (7, registers::stream_entry(stream, buffer)),
+        Location::Ring { number, .. } => (8, number),
+        Location::Scatter { .. } => (9, 0),
+        Location::Lds => (10, 0),
+        Location::Parameters => (11, 0),
+        Location::Booleans => (12, 0),
+        Location::Loop(n) => (13, n),
+        Location::Modes => (14, 0),
+    }
+}
+
+/// The dword of a value.
+fn dword(bytes: &[u8]) -> u32 {
+    bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+/// The cells of a buffer: address, bytes, format.
+fn cells(buffer: &Buffer, format: u32) -> [u32; 4] {
+    let address = buffer.address();
+    [address as u32, (address >> 32) as u32, u32::try_from(buffer.size()).unwrap_or(u32::MAX), format]
+}
+
+impl LaunchMemory for Memory {
+    fn fill(self: Box<Self>, kernel: &Kernel, plan: &Plan, _: &ServiceAddresses) -> Result<Start> {
+        let Memory { resources, samplers, writes } = *self;
+        let mut init = InitialState {
+            wave: llvm::wave(plan),
+            cells: Vec::new(),
+            rows: Vec::new(),
+            lds: Vec::new(),
+            loops: [0; LANES],
+        };
+        for (cell, table) in [
+            (registers::RESOURCE_TABLE, &resources),
+            (registers::SAMPLER_TABLE, &samplers),
+            (registers::WRITE_TABLE, &writes),
+        ] {
+            init.set_pair(cell, table.address());
+        }
+        let mut context = MODE;
+        for Binding { location, resource } in &plan.bindings {
+            match (location, resource) {
+                (Location::Constants(n), Arg::Buffer(buffer)) => {
+                    init.set_pair(registers::bank(*n), buffer.address());
+                }
+                (Location::Buffer { number, stride }, Arg::Buffer(buffer)) => {
+                    let words = cells(buffer, RAW);
+                    if *number < registers::BUFFERS {
+                        init.set_all(registers::buffer(*number), words);
+                        init.cells.push((registers::stride(*number), *stride));
+                    }
+                    let entry: Vec<u32> = words.into_iter().chain([*stride]).collect();
+                    write(&resources, usize::from(*number) * RESOURCE, &entry)?;
+                }
+                (Location::Target { number, unit, format }, Arg::Buffer(buffer)) => {
+                    let format = format.map_or(RAW, ImageFormat::buffer_word);
+                    init.set_all(registers::random_access_target(*number), cells(buffer, format));
+                    init.cells.push((registers::target_unit(*number), *unit));
+                }
+                (Location::Returns, Arg::Buffer(buffer)) => {
+                    init.set_all(registers::RETURN_BUFFER, cells(buffer, RAW));
+                }
+                (Location::Texture(n), Arg::Image(image)) => {
+                    let words = image.words()?;
+                    write(&resources, usize::from(*n) * RESOURCE, &words)?;
+                }
+                (Location::Sampler(n), Arg::Sampler(sampler)) => {
+                    let words = sampler.words()?;
+                    write(&samplers, usize::from(*n) * SAMPLER, &words)?;
+                }
+                (Location::Register { register, channel }, value) => {
+                    let row = registers::gpr(*register, *channel);
+                    let source = match value {
+                        Arg::Buffer(buffer) => Source::Items(buffer.to_vec::<u32>()?),
+                        Arg::Value(bytes) => Source::Value(dword(bytes)),
+                        _ => continue,
+                    };
+                    init.rows.push((row, source));
+                }
+                (Location::Stream { stream, buffer: number, stride }, Arg::Buffer(buffer)) => {
+                    let entry = registers::stream_entry(*stream, *number);
+                    write(&writes, usize::from(entry) * WRITE, &cells(buffer, *stride))?;
+                }
+                (Location::Ring { number, stride }, Arg::Buffer(buffer)) => {
+                    let entry = registers::ring_entry(*number);
+                    write(&writes, usize::from(entry) * WRITE, &cells(buffer, *stride))?;
+                }
+                (Location::Scatter { stride }, Arg::Buffer(buffer)) => {
+                    let entry = registers::SCATTER_ENTRY;
+                    write(&writes, usize::from(entry) * WRITE, &cells(buffer, *stride))?;
+                }
+                (Location::Lds, Arg::Buffer(buffer)) => init.lds = buffer.to_vec::<u8>()?,
+                (Location::Parameters, Arg::Value(bytes)) => {
+                    init.cells.push((registers::PARAMETERS, dword(bytes)));
+                }
+                (Location::Booleans, Arg::Value(bytes)) => {
+                    init.cells.push((registers::BOOLEANS, dword(bytes)));
+                }
+                (Location::Loop(n), Arg::Value(bytes)) => {
+                    init.loops[usize::from(*n) % LANES] = dword(bytes);
+                }
+                (Location::Modes, Arg::Value(bytes)) => context = dword(bytes) & 0xff,
+                // `check` has refused these.
+                _ => {}
+            }
+        }
+        Ok(Start {
+            init: Box::new(init),
+            entry: kernel.entry(),
+            context,
+            arguments: Segment { address: 0, bytes: 0 },
+            absent_grid_sync: None,
+            _memory: vec![resources, samplers, writes],
+        })
+    }
+}
+
+/// Writes dwords of a table.
+fn write(table: &Buffer, offset: usize, words: &[u32]) -> Result<()> {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    table.write_bytes(offset as u64, &bytes)
+}
+
+/// What a register has at the start.
+#[derive(Debug)]
+enum Source {
+    /// The same in all lanes.
+    Value(u32),
+    /// A dword for each work-item; 0 behind the last.
+    Items(Vec<u32>),
+}
+
+/// Everything that the initial state of a wave depends on.
+#[derive(Debug)]
+struct InitialState {
+    wave: Wave,
+    cells: Vec<(Uni, u32)>,
+    rows: Vec<(Row, Source)>,
+    lds: Vec<u8>,
+    loops: [u32; LANES],
+}
+
+impl InitialState {
+    fn set_pair(&mut self, first: Uni, value: u64) {
+        self.cells.extend([(first, value as u32), (first.plus(1), (value >> 32) as u32)]);
+    }
+
+    fn set_all(&mut self, first: Uni, words: [u32; 4]) {
+        self.cells.extend((0..).zip(words).map(|(n, word)| (first.plus(n), word)));
+    }
+}
+
+impl WaveInit for InitialState {
+    fn work_items(&self, workgroup: [u32; 3]) -> u32 {
+        self.wave.work_items(workgroup)
+    }
+
+    fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
+        self.wave.init(workgroup, wave, slot, regs);
+        for (cell, value) in &self.cells {
+            regs.set_uni(*cell, *value);
+        }
+        regs.set_row(registers::LOOP_CONSTANTS, &self.loops);
+        let first = self.wave.first_item(workgroup, wave) as usize;
+        for (row, source) in &self.rows {
+            let value = |lane: usize| match source {
+                Source::Value(value) => *value,
+                Source::Items(items) => items.get(first + lane).copied().unwrap_or(0),
+            };
+            regs.set_row(*row, &std::array::from_fn(value));
+        }
+    }
+
+    fn lds(&self) -> &[u8] {
+        &self.lds
+    }
+}

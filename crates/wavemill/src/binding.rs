@@ -1,0 +1,90 @@
+//! Resources by their location: how a launch gives shaders of Cayman what a driver would set up.
+//!
+//! Kernels have arguments, and a convention says where they are. Shaders have constant buffers,
+//! resources and registers with numbers instead. A launch with [bindings](crate::Launch::bindings)
+//! has no arguments.
+
+use crate::argument::Arg;
+use crate::image::ImageFormat;
+
+/// Where a program finds a resource. Numbers are those of the instructions (HD 6900 ISA 9).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Location {
+    /// A constant buffer, 0 to 15. The resource is a buffer.
+    Constants(u16),
+    /// A buffer of fetches, 0 to 175. The resource is a buffer.
+    Buffer {
+        /// Its number.
+        number: u16,
+        /// Bytes from one element to the next.
+        stride: u32,
+    },
+    /// A random access target, 0 to 11. The resource is a buffer.
+    Target {
+        /// Its number.
+        number: u16,
+        /// Bytes from one index to the next, for atomic operations and typed stores.
+        unit: u32,
+        /// The format of typed stores; dwords if there is none.
+        format: Option<ImageFormat>,
+    },
+    /// The buffer that receives old values of atomic operations. The resource is a buffer.
+    Returns,
+    /// A texture, 0 to 175. The resource is an image.
+    Texture(u16),
+    /// A sampler, 0 to 17.
+    Sampler(u16),
+    /// A channel of a register. A buffer has a dword for each work-item, in the order of their
+    /// workgroups; a value of four bytes is the same for all.
+    Register {
+        /// The register, 0 to 127.
+        register: u16,
+        /// The channel, 0 to 3.
+        channel: u16,
+    },
+    /// A buffer of a stream. The resource is a buffer.
+    Stream {
+        /// The stream, 0 to 3.
+        stream: u16,
+        /// The buffer, 0 to 3.
+        buffer: u16,
+        /// Bytes from the elements of one index to those of the next.
+        stride: u32,
+    },
+    /// A ring, 0 to 3. The resource is a buffer.
+    Ring {
+        /// The ring.
+        number: u16,
+        /// Bytes from the elements of one index to those of the next.
+        stride: u32,
+    },
+    /// The memory that MEM_EXPORT writes and MEM_RD_SCATTER reads. The resource is a buffer.
+    Scatter {
+        /// Bytes from the elements of one index to those of the next.
+        stride: u32,
+    },
+    /// LDS at the start of each workgroup: the first bytes. The resource is a buffer.
+    Lds,
+    /// The parameters of pixels: a value of four bytes as
+    /// [`PARAMETERS`](crate::registers::cayman::PARAMETERS). Without it, they are at byte 0 of LDS,
+    /// and each wave is one primitive.
+    Parameters,
+    /// The 32 boolean constants: a value of four bytes.
+    Booleans,
+    /// A loop constant, 0 to 31: a value of four bytes as
+    /// [`LOOP_CONSTANTS`](crate::registers::cayman::LOOP_CONSTANTS).
+    Loop(u16),
+    /// The modes of floats at the start: a value of four bytes. Bits 3:0 are those of single floats,
+    /// bits 7:4 those of doubles, each as a source of SET_MODE (HD 6900 ISA 8.2).
+    Modes,
+}
+
+/// A resource at its location.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    /// The location.
+    pub location: Location,
+    /// The resource.
+    pub resource: Arg,
+}
