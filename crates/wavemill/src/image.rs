@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use wavemill_isa::{Family, Target};
 use wavemill_isa::gcn::{Format, Op};
+use wavemill_isa::{Family, Target};
 use wavemill_machine::image::{
     self as machine, BorderColour, Compare, IDENTITY, Layout, Reduction, Resource, Select, Surface,
     TexelBuffer,

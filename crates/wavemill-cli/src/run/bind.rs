@@ -48,7 +48,8 @@ impl BindSpec {
     pub(crate) fn parse(text: &str) -> Result<BindSpec, Failure> {
         let wrong = |what: String| Failure::usage(format!("`{}`: {what}", text.shown()));
         let Some((place, resource)) = text.split_once('=') else {
-            let expected = "expected a location, `=` and an argument, such as cb0=constants or buf1=data[stride:16]";
+            let expected =
+                "expected a location, `=` and an argument, such as cb0=constants or buf1=data[stride:16]";
             return Err(wrong(expected.to_owned()));
         };
         let (resource, inside) = match resource.split_once('[') {
@@ -205,7 +206,9 @@ pub(super) fn find(bindings: &[BindSpec], parameters: &[Known]) -> Result<Vec<Bo
                     let hint = closest(name, names)
                         .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
                     let message = format!("no argument is called `{}`{hint}", name.shown());
-                    return Err(Failure::usage(message).within(format_args!("bind `{}`", binding.text.shown())));
+                    return Err(
+                        Failure::usage(message).within(format_args!("bind `{}`", binding.text.shown()))
+                    );
                 };
                 is_used[index] = true;
                 Ok(index)

@@ -113,3 +113,59 @@ fn traces_and_statistics_have_the_names_of_cayman() {
     let text = err(&expect(&folder, 0, &[&line[..], &["--isa-coverage", "rows.json"]].concat()));
     assert!(text.contains("cayman"), "{text}");
 }
+
+/// Resources at locations: a fetch with a stride, a register for each work-item, a number.
+#[test]
+fn bindings_put_arguments_at_locations() {
+    let path = repository().join("examples/cayman/lookup.toml");
+    let folder = Folder::new("cayman_run_bind");
+    let line = ["run", path.to_str().unwrap()];
+    for more in [&[][..], &["--engine", "reference"], &["--tier", "portable"]] {
+        let text = out(&expect(&folder, 0, &[&line[..], more].concat()));
+        assert_eq!(text, "found: 100 elements as expected\n", "{more:?}");
+    }
+    // Workgroups of another size: the number of work-items follows the order of workgroups.
+    let text =
+        out(&expect(&folder, 0, &[&line[..], &["--block", "20", "--bind", "r6.x=20"], &MORE].concat()));
+    assert_eq!(text, "found: 100 elements as expected\n");
+    // The command line replaces the bindings of the file.
+    for (bindings, wanted) in [
+        (&["cb0=table"][..], "argument `index` has no location"),
+        (&["cb0=tabel"], "no argument is called `tabel`; did you mean `table`?"),
+        (&["cb16=table", "r3.x=index", "rat1=found"], "there is no Constants(16); the largest number is 15"),
+        (&["tex0=table", "r3.x=index", "rat1=found"], "expected an image"),
+        (&["cb0=table", "cb0=index", "rat1=found"], "is bound more than once"),
+    ] {
+        let given: Vec<&str> = bindings.iter().flat_map(|binding| ["--bind", binding]).collect();
+        let output = folder.run(&[&line[..], &given].concat());
+        let message = err(&output);
+        assert!(matches!(output.status.code(), Some(2 | 3)), "{:?} {message}", output.status);
+        assert!(message.contains(wanted), "{message}");
+    }
+    // Only programs of Cayman have locations.
+    folder.object("gfx942", "vector_add");
+    let message = err(&folder.run(&[
+        "run",
+        "vector_add.co",
+        "--grid",
+        "1",
+        "--block",
+        "64",
+        "a[64]",
+        "b[64]",
+        "c[64]",
+        "n=64",
+        "--bind",
+        "cb0=a",
+        "--bind",
+        "cb1=b",
+        "--bind",
+        "cb2=c",
+        "--bind",
+        "r0.x=n",
+    ]));
+    assert!(message.contains("only programs of Cayman have resources at locations"), "{message}");
+}
+
+/// The bindings of the example besides the one that changes.
+const MORE: [&str; 6] = ["--bind", "buf2=table[stride:16]", "--bind", "r3.x=index", "--bind", "rat1=found"];

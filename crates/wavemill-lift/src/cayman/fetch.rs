@@ -5,8 +5,8 @@
 //! the buffer are zeros.
 
 use wavemill_ir::{
-    Attrs, BufferAddr, CellRange, DataFormat, IntOp, MemType, Op as IrOp, Operand,
-    Row as IrRow, ScalarOp, TexelAccess, TexelCells, TexelFormat, TexelNumber, Uni, Width,
+    Attrs, BufferAddr, CellRange, DataFormat, IntOp, MemType, Op as IrOp, Operand, Row as IrRow, ScalarOp,
+    TexelAccess, TexelCells, TexelFormat, TexelNumber, Uni, Width,
 };
 use wavemill_isa::cayman::{FieldId as F, Inst};
 

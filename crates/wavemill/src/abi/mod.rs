@@ -14,7 +14,6 @@ use wavemill_isa::{Family, Target};
 use wavemill_machine::image::Sampler;
 use wavemill_machine::{RegisterCounts, WaveInit};
 
-use crate::{Error, Result};
 use crate::argument::Arg;
 use crate::binding::Binding;
 use crate::buffer::Buffer;
@@ -22,6 +21,7 @@ use crate::module::Kernel;
 use crate::report::Segment;
 use crate::services::ServiceAddresses;
 use crate::traps::TrapSetup;
+use crate::{Error, Result};
 
 pub use amdhsa::MisreadOffset;
 
