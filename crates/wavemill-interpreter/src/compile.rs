@@ -17,7 +17,9 @@ use wavemill_ir::{
 use super::body::Shape;
 use super::cost::{OperationCost, goes_lane_by_lane};
 use super::float::{FloatInfo, Outcome, Source};
-use super::hostop::{ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own, PLAIN, SiteCache, Texel, UNIFORM};
+use super::hostop::{
+    ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own, PLAIN, SiteCache, Texel, UNIFORM,
+};
 use super::indexed::LaneRows;
 use super::probe::Site;
 use super::{

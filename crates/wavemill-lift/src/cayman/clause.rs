@@ -214,15 +214,27 @@ impl Lifter<'_, '_> {
         let bytes = &bytes[..count];
         let inst = if is_share { decode_gds(bytes)? } else { decode_fetch(bytes)? };
         self.cover(address, inst.size());
+        if inst.op() == Op::GdsAtomicOrderedAllocRet && self.is_behind_others() {
+            return Ok(Then::Itself);
+        }
         let lanes = inst.bit(F::FetchWholeQuad).then(|| self.whole_quads());
         match inst.format() {
             Format::Gds => self.global_share_access(&inst)?,
+            Format::TfWrite => return Err(UNSUPPORTED),
             Format::Tex => self.texture_fetch(&inst)?,
-            _ if inst.op() == Op::VtxRead => self.vertex_fetch(&inst)?,
-            _ => return Err(UNSUPPORTED),
+            Format::MemRd => self.memory_read(&inst)?,
+            Format::VtxSemantic => self.semantic_fetch(&inst)?,
+            _ => match inst.op() {
+                Op::VtxRead => self.vertex_fetch(&inst)?,
+                Op::GetBufferResinfo => self.buffer_size(&inst)?,
+                _ => return Err(UNSUPPORTED),
+            },
         }
         if let Some(lanes) = lanes {
             self.copy_mask(ACTIVE, lanes);
+        }
+        if control.bit(F::ValidPixelMode) && usize::from(word) + 1 == words {
+            self.copy_mask(ACTIVE, OUTSIDE);
         }
         Ok(Then::Next(self.behind(control, at, usize::from(word) + 1, words)))
     }

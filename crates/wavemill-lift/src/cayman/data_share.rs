@@ -164,7 +164,7 @@ impl Lifter<'_, '_> {
     }
 
     /// The address of a datum of some bytes.
-    fn share_address(&mut self, source: Operand, bytes: u32) -> Operand {
+    pub(super) fn share_address(&mut self, source: Operand, bytes: u32) -> Operand {
         if bytes == 1 {
             return source;
         }
@@ -187,7 +187,14 @@ impl Lifter<'_, '_> {
         self.push(IrOp::Load(share.space, ty), result, &[address, share.base], attrs);
     }
 
-    fn share_store(&mut self, share: Share, ty: MemType, address: Operand, data: Operand, imm: i32) {
+    pub(super) fn share_store(
+        &mut self,
+        share: Share,
+        ty: MemType,
+        address: Operand,
+        data: Operand,
+        imm: i32,
+    ) {
         let attrs = Attrs { imm, ..Attrs::default() };
         self.push(IrOp::Store(share.space, ty), Operand::None, &[address, share.base, data], attrs);
     }

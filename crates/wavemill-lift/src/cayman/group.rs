@@ -56,13 +56,6 @@ impl Step<'_> {
     }
 }
 
-/// Whether a slot makes a mask that has an effect.
-fn makes_mask(slot: &Slot) -> bool {
-    let inst = &slot.inst;
-    let updates = inst.bit(F::UpdatePred) || inst.bit(F::UpdateExecMask);
-    inst.row().has(Flag::Kill) || inst.row().has(Flag::Predicate) && updates
-}
-
 impl Lifter<'_, '_> {
     /// A group of a clause. Gives whether the active lanes are already those after the clause.
     pub(super) fn alu_group(&mut self, clause: &InClause<'_>) -> Result<bool, Refused> {
@@ -100,7 +93,7 @@ impl Lifter<'_, '_> {
                 self.run_for(&mut selected, step.lanes);
             }
             let mask = self.compute(&step)?;
-            if let Some(mask) = mask.filter(|_| makes_mask(step.slot)) {
+            if let Some(mask) = mask.filter(|_| step.slot.makes_mask()) {
                 masks.push((step.slot, step.lanes, mask));
             }
             written.push((step, target));
@@ -175,9 +168,9 @@ impl Lifter<'_, '_> {
             let is_needed = is_read
                 || register.is_some()
                 || indexed.is_some()
-                || makes_mask(slot)
+                || slot.makes_mask()
                 || row.result.is_none();
-            if !is_needed || lanes == Lanes::None && !makes_mask(slot) {
+            if !is_needed || lanes == Lanes::None && !slot.makes_mask() {
                 continue;
             }
             let (target, copy) = match plain_register(self.family, inst).or(register.filter(|_| !is_read)) {

@@ -19,6 +19,8 @@ pub(super) const UNSUPPORTED: Refused = Refused(FaultKind::Unsupported);
 pub(super) const STACK_OVERFLOW: Refused = Refused(FaultKind::StackOverflow);
 /// A pop finds no frame.
 pub(super) const STACK_UNDERFLOW: Refused = Refused(FaultKind::StackUnderflow);
+/// The wave halts.
+pub(super) const HALTED: Refused = Refused(FaultKind::Halted);
 /// There is no such instruction.
 pub(super) const ILLEGAL: Refused = Refused(FaultKind::IllegalInstruction);
 
@@ -46,6 +48,8 @@ pub(super) enum Then {
     Next(Position),
     /// Nothing: the block ends.
     End(Terminator),
+    /// The instruction itself, at the beginning of a block. It has no operations yet.
+    Itself,
 }
 
 /// A block under construction.
@@ -117,6 +121,11 @@ pub(super) fn lift(
                 continue;
             }
             Ok(Then::End(end)) => end,
+            Ok(Then::Itself) => {
+                lifter.b.drop_begun();
+                let end = lifter.jump(at);
+                return lifter.finish(at, end);
+            }
             Err(Refused(kind)) => {
                 lifter.b.drop_guest();
                 lifter.depth = depth;
@@ -167,6 +176,12 @@ impl Lifter<'_, '_> {
         let mut bytes = [0; 16];
         let count = self.read(address, &mut bytes);
         Ok(decode_control(&bytes[..count])?)
+    }
+
+    /// Whether an instruction where a wave may wait is not the first one of the block. A wave that
+    /// waits must be at the beginning of a block.
+    pub(super) fn is_behind_others(&self) -> bool {
+        self.b.guest_len() > 1
     }
 
     /// The guest address that ADDR of a control flow word leads to.

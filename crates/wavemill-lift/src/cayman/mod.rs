@@ -8,6 +8,7 @@ mod alu;
 mod clause;
 mod control;
 mod data_share;
+mod export;
 mod fetch;
 mod gds;
 mod group;
@@ -21,8 +22,10 @@ pub mod registers;
 mod select;
 mod source;
 mod stack;
+mod sync;
 mod table;
 mod texture;
+mod write;
 
 use wavemill_ir::{Block, Names, Uni};
 

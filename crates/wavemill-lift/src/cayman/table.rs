@@ -21,8 +21,7 @@ impl Table {
         Table { address: SAMPLER_TABLE, entries: registers::SAMPLERS, dwords: 4 };
     pub(super) const WRITES: Table = Table { address: WRITE_TABLE, entries: registers::WRITES, dwords: 4 };
     /// A byte for each semantic.
-    pub(super) const SEMANTICS: Table =
-        Table { address: registers::SEMANTIC_TABLE, entries: 64, dwords: 1 };
+    pub(super) const SEMANTICS: Table = Table { address: registers::SEMANTIC_TABLE, entries: 64, dwords: 1 };
 }
 
 /// Cells for work with several tables: a guest instruction has few temporaries.
@@ -57,7 +56,13 @@ impl Lifter<'_, '_> {
     }
 
     /// Cells with an entry of a table: zeros if there is no table.
-    pub(super) fn entry(&mut self, work: Work, table: Table, number: u16, index: u32) -> Result<Uni, Refused> {
+    pub(super) fn entry(
+        &mut self,
+        work: Work,
+        table: Table,
+        number: u16,
+        index: u32,
+    ) -> Result<Uni, Refused> {
         if number >= table.entries {
             return Err(UNSUPPORTED);
         }

@@ -371,11 +371,14 @@ impl Lifter<'_, '_> {
 
     /// SET_GRADIENTS, KEEP_GRADIENTS and SET_TEXTURE_OFFSETS. They return nothing but constants.
     fn set_state(&mut self, inst: &Inst, register: Register) -> Result<(), Refused> {
-        let codes = selected_results(inst)?;
-        // KEEP_GRADIENTS returns a border colour that depends on the resource. Of the others, the
-        // manual does not say what they return.
-        if codes.iter().any(|code| *code < 4) {
-            return Err(UNSUPPORTED);
+        let mut codes = selected_results(inst)?;
+        for code in codes.iter_mut().filter(|code| **code < 4) {
+            // KEEP_GRADIENTS returns a border colour that depends on the resource. The others return
+            // nothing.
+            if inst.op() == Op::TexKeepGradients {
+                return Err(UNSUPPORTED);
+            }
+            *code = MASKED;
         }
         match inst.op() {
             Op::TexSetGradientsH => self.coordinates(inst, register, Direction::Horizontal.row(), AXES)?,
@@ -401,9 +404,6 @@ impl Lifter<'_, '_> {
                 }
                 self.copy(TEXTURE_OFFSETS, packed.into());
             }
-        }
-        if codes.iter().all(|code| *code == MASKED) {
-            return Ok(());
         }
         self.write_selected(Register::result(inst)?, codes, |_| Operand::Const(0))
     }

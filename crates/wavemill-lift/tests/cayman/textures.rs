@@ -83,13 +83,9 @@ fn same(source: [f32; 4]) -> [[u32; 4]; 64] {
 /// is 0.
 #[test]
 fn loads() {
-    for (kind, size) in [
-        (D1, [9, 1, 1]),
-        (9, [9, 5, 1]),
-        (D3, [9, 5, 3]),
-        (D1_ARRAY, [9, 1, 4]),
-        (D2_ARRAY, [9, 5, 4]),
-    ] {
+    for (kind, size) in
+        [(D1, [9, 1, 1]), (9, [9, 5, 1]), (D3, [9, 5, 3]), (D1_ARRAY, [9, 1, 4]), (D2_ARRAY, [9, 5, 4])]
+    {
         let image = Image { kind, num_format: 4, size, ..rgba8(9, 5) };
         let memory = random(kind, image.length());
         let words = |base| image.words(base);
@@ -125,8 +121,7 @@ fn loads_select_and_move() {
     let texture = Texture { memory: &memory, words: &words, sampler: [0; 4] };
     let lanes = each_lane(|lane| [90, lane as u32 % 8, lane as u32 / 8, 91]);
     // X of the texel is Z, Y is Y; the slice and the level are 0.
-    let outcome =
-        run(&texture, "ld r1.w_01, r0.zy00, res:7 smp:0 offset_x:-4 offset_y:6", &lanes);
+    let outcome = run(&texture, "ld r1.w_01, r0.zy00, res:7 smp:0 offset_x:-4 offset_y:6", &lanes);
     for lane in 0..64 {
         let (x, y) = (lane as i64 / 8 - 2, lane as i64 % 8 + 3);
         let inside = (0..8).contains(&x) && (0..8).contains(&y);
@@ -203,7 +198,10 @@ fn samples() {
                 for channel in 0..4 {
                     let wanted = filtered(sampler, &image, &memory, parts[lane], channel);
                     let found = floats(&outcome, lane)[channel];
-                    assert!((f64::from(found) - wanted).abs() < 1e-6, "{sampler:?} {types}: {found} {wanted}");
+                    assert!(
+                        (f64::from(found) - wanted).abs() < 1e-6,
+                        "{sampler:?} {types}: {found} {wanted}"
+                    );
                 }
             }
         }
@@ -215,7 +213,9 @@ fn filtered(sampler: Sampler, image: &Image, memory: &[u8], at: [i64; 2], channe
     let size = [image.size[0], image.size[1]];
     // An offset moves the texels that the address mode names, so the picture is moved the other way.
     let wanted = |texel: Option<[i64; 2]>| match texel {
-        Some([x, y]) => f64::from((f64::from(memory[image.at([x as u32, y as u32, 0]) + channel]) / 255.0) as f32),
+        Some([x, y]) => {
+            f64::from((f64::from(memory[image.at([x as u32, y as u32, 0]) + channel]) / 255.0) as f32)
+        }
         None => [0.0, 0.0, 0.0, 1.0][channel],
     };
     if matches!(sampler.clamp, 4 | 5) {
@@ -224,7 +224,8 @@ fn filtered(sampler: Sampler, image: &Image, memory: &[u8], at: [i64; 2], channe
         let x = at[0].clamp(if sampler.clamp == 4 { 0 } else { -limit }, limit);
         let edge = i64::from(!sampler.bilinear && x == limit);
         let mode = Sampler { clamp: if sampler.clamp == 4 { 6 } else { 7 }, ..sampler };
-        let y = at[1].clamp(if sampler.clamp == 4 { 0 } else { -256 * i64::from(size[1]) }, 256 * i64::from(size[1]));
+        let y = at[1]
+            .clamp(if sampler.clamp == 4 { 0 } else { -256 * i64::from(size[1]) }, 256 * i64::from(size[1]));
         let edge_y = i64::from(!sampler.bilinear && y == 256 * i64::from(size[1]));
         return sampled(mode, size, [x - 256 - 256 * edge, y - 256 * edge_y], wanted);
     }
@@ -360,7 +361,11 @@ fn comparisons() {
             let outcome = run(&texture, &format!("{fetch} r1.xyzw, r0.xyzw, res:7 smp:3 ct:nnnn"), &lanes);
             for lane in 0..64 {
                 let wanted = if holds(reference(lane), values[lane % 4]) { 1.0f32 } else { 0.0 };
-                assert_eq!(result(&outcome, lane), [wanted.to_bits(), 0, 0, 1f32.to_bits()], "{fetch} {lane}");
+                assert_eq!(
+                    result(&outcome, lane),
+                    [wanted.to_bits(), 0, 0, 1f32.to_bits()],
+                    "{fetch} {lane}"
+                );
             }
         }
         // Gathers compare each texel: lower left, lower right, upper right, upper left.
@@ -376,7 +381,9 @@ fn comparisons() {
     let words = |base| Image { kind: D2_ARRAY, ..image.clone() }.words(base);
     let texture = Texture { memory: &memory, words: &words, sampler: Sampler::POINT.words() };
     let outcome = run(&texture, "sample_c_l r1.xyzw, r0.xyzw, res:7 smp:3 ct:nnun", &same([0.0; 4]));
-    assert!(matches!(outcome.fault, Some((_, FaultCause::Descriptor(problem), _)) if problem.field == "TYPE"));
+    assert!(
+        matches!(outcome.fault, Some((_, FaultCause::Descriptor(problem), _)) if problem.field == "TYPE")
+    );
 }
 
 /// Gathers: the texels around a position, moved by offsets of the instruction or of each lane.
@@ -403,7 +410,9 @@ fn gathers() {
         let outcome = run(&texture, &moved, &lanes);
         assert_eq!(result(&outcome, 5), around(2 - 3, 6 + 2));
         // Offsets in registers: 6 bits with a sign. Those of the instruction are ignored.
-        let source = program(&format!("set_texture_offsets r1.____, r2.xy0w, res:7 smp:3\n gather4_o {fetch} offset_x:-6"));
+        let source = program(&format!(
+            "set_texture_offsets r1.____, r2.xy0w, res:7 smp:3\n gather4_o {fetch} offset_x:-6"
+        ));
         let outcome = run_with(&texture, &source, &lanes, |registers| {
             set_gpr(registers, 2, 0, |lane| lane.wrapping_sub(32));
             set_gpr(registers, 2, 1, |lane| 31u32.wrapping_sub(lane));
@@ -420,7 +429,9 @@ fn slices_and_faces() {
     let image = Image { kind: CUBE, data_format: 4, num_format: 7, size: [4, 4, 6], ..rgba8(4, 4) };
     let memory: Vec<u8> = (0..6).flat_map(|face| (face as f32).to_le_bytes().repeat(64 * 4)).collect();
     let sampler = Sampler { unnormalised: false, ..Sampler::POINT };
-    for (kind, types, at) in [(CUBE, "nnnn", 1.5), (CUBE, "nnun", 1.5), (D2_ARRAY, "nnun", 0.5), (D1_ARRAY, "nnun", 0.5)] {
+    for (kind, types, at) in
+        [(CUBE, "nnnn", 1.5), (CUBE, "nnun", 1.5), (D2_ARRAY, "nnun", 0.5), (D1_ARRAY, "nnun", 0.5)]
+    {
         let size = if kind == D1_ARRAY { [4, 1, 24] } else { image.size };
         let words = |base| Image { kind, size, ..image.clone() }.words(base);
         let texture = Texture { memory: &memory, words: &words, sampler: sampler.words() };
@@ -437,7 +448,9 @@ fn slices_and_faces() {
     let words = |base| Image { kind: D2_ARRAY, ..image.clone() }.words(base);
     let texture = Texture { memory: &memory, words: &words, sampler: sampler.words() };
     let outcome = run(&texture, "sample_lz r1.xyzw, r0.xyzw, res:7 smp:3 ct:nnnn", &same([0.5; 4]));
-    assert!(matches!(outcome.fault, Some((_, FaultCause::Descriptor(problem), _)) if problem.field == "TYPE"));
+    assert!(
+        matches!(outcome.fault, Some((_, FaultCause::Descriptor(problem), _)) if problem.field == "TYPE")
+    );
 }
 
 /// Without a table, and with an entry of zeros, nothing is bound: results are 0.
@@ -536,7 +549,9 @@ fn quads_and_relative_registers() {
             let mut constants = [0; 64];
             constants[0] = 1 | index << 12;
             registers.set_row(registers::LOOP_CONSTANTS, &constants);
-            (0..4).for_each(|channel| set_gpr(registers, 5, channel, |lane| lanes[lane as usize][usize::from(channel)]));
+            (0..4).for_each(|channel| {
+                set_gpr(registers, 5, channel, |lane| lanes[lane as usize][usize::from(channel)])
+            });
         });
         for lane in 0..64 {
             assert_eq!([0, 1, 2, 3].map(|channel| outcome.gpr(to, channel)[lane]), texel(lane), "{index}");

@@ -327,7 +327,8 @@ impl<'a> Unit<'a> {
         let linear = sampler.bilinear.map(|bilinear| {
             [bilinear, bilinear, sampler.linear_depth.unwrap_or(bilinear)].map(|linear| linear && !is_integer)
         });
-        let unnormalised = [0, 1, 2].map(|axis| sampler.unnormalised || access.op.unnormalised >> axis & 1 != 0);
+        let unnormalised =
+            [0, 1, 2].map(|axis| sampler.unnormalised || access.op.unnormalised >> axis & 1 != 0);
         let cells = usize::from(access.op.coordinates);
         if cells != 0 {
             if dimensions.axes() + usize::from(dimensions.has_slices()) > cells {
@@ -525,7 +526,8 @@ impl<'a> Unit<'a> {
 
     /// A coordinate on a face: faces begin at 0 and at 1.
     fn on_face(&self, axis: usize, at: f32) -> f32 {
-        if self.image.resource.dimensions == Dimensions::Cube && !self.unnormalised[axis.min(2)] && at >= 1.0 {
+        if self.image.resource.dimensions == Dimensions::Cube && !self.unnormalised[axis.min(2)] && at >= 1.0
+        {
             at - 1.0
         } else {
             at
@@ -692,7 +694,8 @@ impl<'a> Unit<'a> {
         let size = self.image.size(level);
         let square = shape == ImageGather::Square;
         let [x, y] = [0, 1].map(|axis| {
-            let first = self.along(axis, self.on_face(axis, at.at[axis]), size[axis], square, at.offset[axis]);
+            let first =
+                self.along(axis, self.on_face(axis, at.at[axis]), size[axis], square, at.offset[axis]);
             [first.index, first.index + 1]
         });
         let slice = self.slice(at.at[2]);
