@@ -119,6 +119,12 @@ impl Lifter<'_, '_> {
                 self.move_to_index(slot)?;
             }
         }
+        for slot in slots.iter().filter(|slot| slot.inst.op() == Op::SetLdsSize) {
+            // Whether lanes that a predicate leaves out count is not defined.
+            all_zero(&slot.inst, &[F::PredSel])?;
+            self.run_for(&mut selected, Lanes::All);
+            self.set_share_size(slot)?;
+        }
         self.run_for(&mut selected, Lanes::All);
         let mut is_pending = clause.state.is_pending;
         if let (true, false, &[(slot, _, mask)]) = (clause.is_last, is_pending, &masks[..]) {
@@ -147,7 +153,8 @@ impl Lifter<'_, '_> {
                 all_zero(inst, &[F::UpdateExecMask, F::UpdatePred])?;
             }
             let lanes = lanes_of(clause, slot)?;
-            let has_no_result = matches!(inst.op(), Op::Nop | Op::GroupBarrier | Op::SetMode | Op::MovaInt);
+            let has_no_result =
+                matches!(inst.op(), Op::Nop | Op::GroupBarrier | Op::SetMode | Op::MovaInt | Op::SetLdsSize);
             if inst.format() == Format::Lds || has_no_result {
                 continue;
             }

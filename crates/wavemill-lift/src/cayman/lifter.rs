@@ -6,7 +6,7 @@ use wavemill_ir::{Attrs, Block, BlockBuilder, FaultKind, FpEnv, Op, Operand, Rou
 use wavemill_isa::cayman::{DecodeError, FieldId, GroupError, Inst, decode_control};
 
 use super::clause::ClauseState;
-use super::{Cayman, Position};
+use super::{Cayman, FLOAT_MODES, Position};
 use crate::family::Fetch;
 
 /// Why an instruction has no meaning.
@@ -59,8 +59,8 @@ pub(super) struct Lifter<'a, 'f> {
     pub(super) fp: FpEnv,
     /// The modes of doubles.
     pub(super) fp64: FpEnv,
-    /// The modes outside of the reach of `SET_MODE`.
-    context: u32,
+    /// The context of the block.
+    pub(super) context: u32,
     pub(super) b: BlockBuilder,
     /// Subentries on the stack.
     pub(super) depth: u8,
@@ -149,9 +149,9 @@ impl Lifter<'_, '_> {
         Terminator::Jump(to.number_at(self.depth))
     }
 
-    /// Sets the modes of floats: those of `SET_MODE`, or those of the context.
+    /// Sets the modes of floats: those of `SET_MODE`, or those of the context, outside of its reach.
     pub(super) fn set_modes(&mut self, modes: Option<u32>) {
-        let modes = modes.unwrap_or(self.context);
+        let modes = modes.unwrap_or(self.context & FLOAT_MODES);
         self.fp = environment(modes);
         self.fp64 = environment(modes >> 4);
     }

@@ -139,8 +139,10 @@ pub const WAVES_OF_GROUP: Uni = INVALID.plus(25);
 /// The resource of GLOBAL_WAVE_SYNC, from bit 16 on, and its value, between the parts of a word with
 /// index registers.
 pub(super) const SYNC: [Uni; 2] = [INVALID.plus(26), INVALID.plus(27)];
+/// Bytes of LDS that accesses reach, once `SET_LDS_SIZE` has set them.
+pub(super) const SHARE_SIZE: Uni = INVALID.plus(28);
 /// The first of the cells with subentries of the stack.
-const FIRST_STACK: u16 = FIRST_CONTROL + 28;
+const FIRST_STACK: u16 = FIRST_CONTROL + 30;
 /// Subentries of the stack that are cells. The others are lanes of rows.
 pub(super) const STACK_CELLS: u8 = ((Uni::ACTIVE.0 - FIRST_STACK) / 2) as u8;
 /// Number of cells that belong to registers, without the IR's own cells.
@@ -246,7 +248,7 @@ pub const fn queue(queue: u16, entry: u16) -> Row {
 pub struct RegisterNames;
 
 /// Names of the cells behind resources, in order, and whether a name stands for two cells.
-const CELL_NAMES: [(Uni, &str, bool); 31] = [
+const CELL_NAMES: [(Uni, &str, bool); 32] = [
     (GLOBAL_SHARE, "global_share", false),
     (RESOURCE_TABLE, "resource_table", true),
     (SAMPLER_TABLE, "sampler_table", true),
@@ -278,6 +280,7 @@ const CELL_NAMES: [(Uni, &str, bool); 31] = [
     (WAVES_OF_GROUP, "NUM_THREADGRP_WAVES", false),
     (SYNC[0], "sync_resource", false),
     (SYNC[1], "sync_value", false),
+    (SHARE_SIZE, "lds_size", false),
 ];
 
 /// The cells of a resource.

@@ -116,3 +116,45 @@ fn a_kernel_runs_to_its_end() {
     assert_eq!(outcome.fault, None);
     assert_eq!(outcome.buffers[1], numbers(577, 64));
 }
+
+/// SET_LDS_SIZE: from then on, bytes from the size on read as 0 and are not written, also in later
+/// clauses.
+#[test]
+fn sizes_of_lds() {
+    let source = "alu fill
+        alu limit
+        alu more
+        halt
+        fill: x: lds_write r0.x, r0.y ;;
+        limit: x: set_lds_size r1.x, 0\ny: mov r2.y, 5 ;;
+        x: lds_read_ret r0.x ;;
+        x: mov r2.x, oqa.pop ;;
+        x: lds_write r0.x, r0.z ;;
+        more: x: lds_add_ret r0.x, r0.y ;;
+        z: mov r2.z, oqa.pop ;;
+        x: lds_read_ret r0.x offset:4 ;;
+        w: mov r2.w, oqa.pop ;;
+        x: set_lds_size 1024, 0 ;;
+        x: lds_read_ret r0.x ;;
+        x: mov r3.x, oqa.pop ;;\n";
+    let machine = Machine { lds: 1024, ..Machine::default() };
+    let outcome = machine.run(source, |registers, _| {
+        set_gpr(registers, 0, 0, |lane| 4 * lane);
+        set_gpr(registers, 0, 1, |lane| 1000 + lane);
+        set_gpr(registers, 0, 2, |lane| 2000 + lane);
+        // The size is that of the first active lane.
+        set_gpr(registers, 1, 0, |lane| if lane == 2 { 4 * 40 } else { 0 });
+        set_active(registers, !3);
+    });
+    for lane in 2..64u32 {
+        let at = lane as usize;
+        let inside = lane < 40;
+        let found = [0, 1, 2, 3].map(|channel| outcome.gpr(2, channel)[at]);
+        let ahead = if lane + 4 < 40 { 2000 + lane + 4 + 1000 + lane + 4 } else { 0 };
+        let wanted = [if inside { 1000 + lane } else { 0 }, 5, if inside { 2000 + lane } else { 0 }, ahead];
+        assert_eq!(found, wanted, "lane {lane}");
+        // What is beyond the size has not changed.
+        let kept = if inside { 3000 + 2 * lane } else { 1000 + lane };
+        assert_eq!(outcome.gpr(3, 0)[at], kept, "lane {lane}");
+    }
+}

@@ -86,6 +86,8 @@ fn completed(inst: Inst) -> Inst {
         // Parameters.
         op if op.is_interpolation() => &[(FieldId::Src1Sel, 448)],
         Op::InterpLoadP0 | Op::InterpLoadP10 | Op::InterpLoadP20 => &[(FieldId::Src0Sel, 448)],
+        // The local mode.
+        Op::SetLdsSize => &[(FieldId::Src1Sel, 248)],
         // It returns nothing.
         Op::TexKeepGradients => {
             &[(FieldId::DstSelX, 7), (FieldId::DstSelY, 7), (FieldId::DstSelZ, 7), (FieldId::DstSelW, 7)]

@@ -1,5 +1,7 @@
 //! Random access targets: stores and atomic operations, with bounds (HD 6900 ISA 6.4, 8.1, 9.1).
 
+#![allow(clippy::needless_range_loop, reason = "a lane is the same index into several arrays")]
+
 use wavemill_isa::cayman::{FieldId as F, Inst, Op};
 use wavemill_lift::cayman::registers;
 use wavemill_oracle::SplitMix64;

@@ -1,5 +1,7 @@
 //! Scratch memory, streams, rings and scatter memory (HD 6900 ISA 3.4.2, 3.4.3, 6.1, 9.1, 9.5).
 
+#![allow(clippy::needless_range_loop, reason = "a lane is the same index into several arrays")]
+
 use wavemill_isa::cayman::{FieldId as F, Inst, Op};
 use wavemill_lift::cayman::registers;
 use wavemill_oracle::SplitMix64;
