@@ -5,13 +5,14 @@ mod convert;
 mod double;
 mod float;
 mod integer;
+pub(super) mod interpolation;
 mod joint;
 mod operation;
 mod reduction;
 mod transcendental;
 
 use wavemill_ir::{Attrs, IntOp, Op as IrOp, Operand, Row as IrRow, SrcMods};
-use wavemill_isa::cayman::Inst;
+use wavemill_isa::cayman::{FieldId as F, Flag, Inst};
 
 use super::lifter::Lifter;
 
@@ -21,6 +22,15 @@ pub(super) struct Slot {
     pub(super) inst: Inst,
     pub(super) sources: [Operand; 3],
     pub(super) modifiers: [SrcMods; 3],
+}
+
+impl Slot {
+    /// Whether it makes a mask that has an effect: it kills, or it changes the predicate or the
+    /// active lanes.
+    pub(super) fn makes_mask(&self) -> bool {
+        let updates = self.inst.bit(F::UpdatePred) || self.inst.bit(F::UpdateExecMask);
+        self.inst.row().has(Flag::Kill) || self.inst.row().has(Flag::Predicate) && updates
+    }
 }
 
 impl Lifter<'_, '_> {

@@ -1,7 +1,7 @@
 //! The path through a clause: which of its words are an instruction, and what happens before and
 //! after the clause.
 
-use wavemill_ir::{Row as IrRow, ScalarOp as S, Terminator, Uni};
+use wavemill_ir::{Operand, Row as IrRow, ScalarOp as S, Terminator, Uni};
 use wavemill_isa::cayman::{
     FieldId as F, Format, Group, Inst, Op, Source, decode_fetch, decode_gds, decode_group,
 };
@@ -11,7 +11,7 @@ use super::masks::ACTIVE;
 use super::queue::Queues;
 use super::registers::{self, INVALID, OUTSIDE, PENDING};
 use super::stack::Frame;
-use super::{Cayman, Position};
+use super::{BOUNDED_SHARE, Cayman, Position};
 
 /// Bytes of the longest group: four slots and two pairs of literals.
 const GROUP: usize = 48;
@@ -214,15 +214,27 @@ impl Lifter<'_, '_> {
         let bytes = &bytes[..count];
         let inst = if is_share { decode_gds(bytes)? } else { decode_fetch(bytes)? };
         self.cover(address, inst.size());
+        if inst.op() == Op::GdsAtomicOrderedAllocRet && self.is_behind_others() {
+            return Ok(Then::Itself);
+        }
         let lanes = inst.bit(F::FetchWholeQuad).then(|| self.whole_quads());
         match inst.format() {
             Format::Gds => self.global_share_access(&inst)?,
+            Format::TfWrite => return Err(UNSUPPORTED),
             Format::Tex => self.texture_fetch(&inst)?,
-            _ if inst.op() == Op::VtxRead => self.vertex_fetch(&inst)?,
-            _ => return Err(UNSUPPORTED),
+            Format::MemRd => self.memory_read(&inst)?,
+            Format::VtxSemantic => self.semantic_fetch(&inst)?,
+            _ => match inst.op() {
+                Op::VtxRead => self.vertex_fetch(&inst)?,
+                Op::GetBufferResinfo => self.buffer_size(&inst)?,
+                _ => return Err(UNSUPPORTED),
+            },
         }
         if let Some(lanes) = lanes {
             self.copy_mask(ACTIVE, lanes);
+        }
+        if control.bit(F::ValidPixelMode) && usize::from(word) + 1 == words {
+            self.copy_mask(ACTIVE, OUTSIDE);
         }
         Ok(Then::Next(self.behind(control, at, usize::from(word) + 1, words)))
     }
@@ -277,10 +289,18 @@ impl Lifter<'_, '_> {
             self.clause = None;
         }
         let next = self.behind(control, at, behind, words);
-        if group.slots.iter().flatten().any(|slot| slot.op() == Op::GroupBarrier) {
-            return Ok(Then::End(Terminator::Barrier(next.number_at(self.depth))));
+        let has = |op: Op| group.slots.iter().flatten().any(|slot| slot.op() == op);
+        let sets_size = has(Op::SetLdsSize) && self.context & BOUNDED_SHARE == 0;
+        let number = next.number_at(self.depth);
+        match (has(Op::GroupBarrier), sets_size) {
+            (false, false) => Ok(Then::Next(next)),
+            (true, false) => Ok(Then::End(Terminator::Barrier(number))),
+            (false, true) => {
+                let value = Operand::Const((self.context | BOUNDED_SHARE).into());
+                Ok(Then::End(Terminator::SetContext { value, next: number }))
+            }
+            (true, true) => Err(UNSUPPORTED),
         }
-        Ok(Then::Next(next))
     }
 
     /// Which channels of PV a later group reads, before another result is there: a slot under a

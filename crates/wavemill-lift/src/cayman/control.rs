@@ -4,10 +4,11 @@ use wavemill_ir::{Attrs, Cond, LaneOp, Op as IrOp, Operand, ScalarOp as S, Termi
 use wavemill_isa::cayman::{FieldId as F, Format, Inst, Op};
 
 use super::Position;
-use super::lifter::{ILLEGAL, Lifter, Refused, Then, UNSUPPORTED, all_zero};
+use super::lifter::{HALTED, ILLEGAL, Lifter, Refused, Then, UNSUPPORTED, all_zero};
 use super::masks::ACTIVE;
 use super::registers::{
-    BROKEN, CALL_DEPTH, CONTINUED, ENTERED, INVALID, LOOP, LOOP_CONSTANTS, LOOP_COUNT, LOOP_INDEX,
+    BROKEN, CALL_DEPTH, CONTINUED, CONTROL_INDEX, ENTERED, FETCH_PROGRAM, INVALID, JUMPTABLE_CONSTANTS, LOOP,
+    LOOP_CONSTANTS, LOOP_COUNT, LOOP_INDEX, OUTSIDE,
 };
 use super::stack::Frame;
 
@@ -15,6 +16,8 @@ use super::stack::Frame;
 const DEPTH: u64 = 24;
 /// The most nested calls, as CALL_COUNT counts them (HD 6900 ISA 3.7.6).
 const MOST_CALLS: u64 = 32;
+/// The most words of a jump table.
+const MOST_JUMPS: u64 = 256;
 /// First bit of CALL_DEPTH in the upper dword of the position that a call pushes, instead of the
 /// word in a clause, which is 0.
 const SAVED_CALLS: u64 = 16;
@@ -53,7 +56,11 @@ impl Lifter<'_, '_> {
             op if super::clause::Kind::of(op).is_some() => self.begin_clause(inst, at),
             Op::Tex | Op::TcAck | Op::Gds => {
                 // Clauses of accesses run for the active lanes (HD 6900 ISA 3.1: COND).
-                all_zero(inst, &[F::Cond, F::ValidPixelMode, F::PopCount])?;
+                all_zero(inst, &[F::Cond, F::PopCount])?;
+                if inst.bit(F::ValidPixelMode) {
+                    self.copy_mask(OUTSIDE, ACTIVE);
+                    self.change(S::AndNot, ACTIVE, INVALID);
+                }
                 Ok(Then::Next(at.in_clause(0)))
             }
             // Memory is written at once, so nothing waits for acknowledgements. Priority and the
@@ -62,8 +69,27 @@ impl Lifter<'_, '_> {
             // It ends the wave whatever its condition (HD 6900 ISA 3.1).
             Op::CfEnd => Ok(Then::End(Terminator::End)),
             _ if inst.format() == Format::Rat => {
-                all_zero(inst, &[F::ValidPixelMode])?;
+                let lanes = inst.bit(F::ValidPixelMode).then(|| self.valid_lanes());
                 self.target_access(inst)?;
+                if let Some(lanes) = lanes {
+                    self.copy_mask(ACTIVE, lanes);
+                }
+                Ok(Then::Next(behind))
+            }
+            _ if inst.format() == Format::ExportBuf => {
+                self.memory_write(inst)?;
+                Ok(Then::Next(behind))
+            }
+            _ if inst.format() == Format::ExportSwiz => {
+                self.export(inst)?;
+                Ok(Then::Next(behind))
+            }
+            _ if inst.format() == Format::Gws => self.global_sync(inst, at),
+            // The driver resumes the wave, and there is none. A wave that sleeps waits for it, too.
+            Op::Halt | Op::InterruptAndSleep => Err(HALTED),
+            // It concerns the driver only.
+            Op::Interrupt => {
+                self.push(IrOp::Message, Operand::None, &[], Attrs::default());
                 Ok(Then::Next(behind))
             }
             Op::Push | Op::PushWqm => self.push_lanes(inst, at),
@@ -116,7 +142,13 @@ impl Lifter<'_, '_> {
             Op::LoopEnd => self.end_iteration(inst, at),
             Op::LoopBreak => self.leave_iteration(inst, at, BROKEN),
             Op::LoopContinue => self.leave_iteration(inst, at, CONTINUED),
-            Op::Call => self.call(inst, at),
+            Op::Call | Op::CallFs => self.call(inst, at),
+            Op::Jumptable => {
+                all_zero(inst, &[F::PopCount])?;
+                let lanes = self.passing(inst, ACTIVE);
+                let none = self.number(Position::control(self.address_of(inst)));
+                Ok(self.either(Cond::Zero(lanes, Width::W64), none, self.number(at.second_part())))
+            }
             Op::Return => {
                 let lanes = self.passing(inst, ACTIVE);
                 if lanes == ACTIVE {
@@ -172,7 +204,9 @@ impl Lifter<'_, '_> {
                 self.scalar32(S::Or, to.plus(1), &[to.plus(1).into(), Operand::Const(number >> 32)]);
                 Ok(Then::End(Terminator::Indirect(to)))
             }
-            Op::Call => {
+            Op::Jumptable => self.jump_table(inst, at),
+            _ if inst.format() == Format::Gws => self.indexed_sync(inst, at),
+            Op::Call | Op::CallFs => {
                 let behind = at.next_control(inst.size()).number_at(self.depth);
                 let frame = self.depth;
                 let depth = self.pushed(Frame::Call)?;
@@ -192,11 +226,58 @@ impl Lifter<'_, '_> {
                 if lanes != ACTIVE {
                     self.copy_mask(ACTIVE, lanes);
                 }
+                if inst.op() == Op::CallFs {
+                    let to = self.b.uni_temp(2);
+                    self.copy_mask(to, FETCH_PROGRAM);
+                    return Ok(Then::End(self.indirect(to)));
+                }
                 Ok(Then::End(self.jump(target)))
             }
             Op::Return => self.return_to_caller(),
             _ => Err(ILLEGAL),
         }
+    }
+
+    /// The end of a block that continues at the guest address in two cells, which are changed.
+    fn indirect(&mut self, to: Uni) -> Terminator {
+        let upper = to.plus(1);
+        self.scalar32(S::And, upper, &[upper.into(), Operand::Const(0xffff)]);
+        let depth = Operand::Const(u64::from(self.depth) << DEPTH);
+        self.scalar32(S::Or, upper, &[upper.into(), depth]);
+        Terminator::Indirect(to)
+    }
+
+    /// The jump of JUMPTABLE: to one of the words behind it, or to ADDR if there is none with the
+    /// number.
+    fn jump_table(&mut self, inst: &Inst, at: Position) -> Result<Then, Refused> {
+        let first = at.next_control(inst.size()).control;
+        let end = self.address_of(inst);
+        let count = end.wrapping_sub(first) / 8;
+        if end < first || count > MOST_JUMPS {
+            return Err(UNSUPPORTED);
+        }
+        let constant = |value: u64| Operand::Const(value);
+        let (index, to) = (self.b.uni_temp(2), self.b.uni_temp(2));
+        match inst.get(F::JumptableSel) {
+            element @ 0..4 => {
+                let number = constant(inst.get(F::CfConst).into());
+                let read = IrOp::Lane(LaneOp::ReadLane);
+                self.push(read, index, &[JUMPTABLE_CONSTANTS.into(), number], Attrs::default());
+                let byte = constant(u64::from(8 * element) | 8 << 16);
+                self.scalar32(S::BfeU, index, &[index.into(), byte]);
+            }
+            register @ 4..6 => {
+                self.scalar32(S::Mov, index, &[CONTROL_INDEX[register as usize - 4].into()]);
+            }
+            _ => return Err(UNSUPPORTED),
+        }
+        self.scalar32(S::MinU, index, &[index.into(), constant(count)]);
+        self.scalar32(S::Shl, index, &[index.into(), constant(3)]);
+        self.scalar32(S::Mov, index.plus(1), &[constant(0)]);
+        self.scalar32(S::Mov, to, &[constant(first & 0xffff_ffff)]);
+        self.scalar32(S::Mov, to.plus(1), &[constant(first >> 32)]);
+        self.change(S::AddCarryOut, to, index);
+        Ok(Then::End(self.indirect(to)))
     }
 
     /// The number of a position, with the stack as deep as it is now.

@@ -4,10 +4,16 @@
 //! Addresses count bytes, and their bits below the size of the datum are ignored. Offsets count
 //! dwords.
 
-use wavemill_ir::{AtomicOp, Attrs, IntOp, MemType, Op as IrOp, Operand, Row as IrRow, Space, Width};
+use wavemill_ir::{
+    AtomicOp, Attrs, CmpPred, IntOp, IntType, MemType, Op as IrOp, Operand, Row as IrRow, ScalarOp, Space,
+    Uni, Width,
+};
 use wavemill_isa::cayman::Op;
 
+use super::BOUNDED_SHARE;
 use super::lifter::Lifter;
+use super::masks::ACTIVE;
+use super::registers::SHARE_SIZE;
 
 pub(super) const DWORD: MemType = MemType::Dwords(1);
 
@@ -164,7 +170,7 @@ impl Lifter<'_, '_> {
     }
 
     /// The address of a datum of some bytes.
-    fn share_address(&mut self, source: Operand, bytes: u32) -> Operand {
+    pub(super) fn share_address(&mut self, source: Operand, bytes: u32) -> Operand {
         if bytes == 1 {
             return source;
         }
@@ -172,6 +178,32 @@ impl Lifter<'_, '_> {
         let mask = Operand::Const(u64::from(!(bytes - 1)));
         self.push(IrOp::Int(IntOp::And), address, &[source, mask], Attrs::default());
         address.into()
+    }
+
+    /// Leaves only lanes active whose datum is in LDS as SET_LDS_SIZE has made it: its first byte is.
+    /// Gives the lanes that were active before, and those that are; `None` if the size is not set.
+    fn lanes_in_share(&mut self, share: Share, address: Operand, imm: i32) -> Option<[Uni; 2]> {
+        if share.space != Space::Lds || self.context & BOUNDED_SHARE == 0 {
+            return None;
+        }
+        let (first, lanes, inside) = (self.b.row_temp(1), self.b.uni_temp(2), self.b.uni_temp(2));
+        let offset = Operand::Const(u64::from(imm as u32));
+        self.push(IrOp::Int(IntOp::Add), first, &[address, offset], Attrs::default());
+        let below = IrOp::IntCmp(CmpPred::Lt, IntType::U32);
+        self.push(below, inside, &[first.into(), SHARE_SIZE.into()], Attrs::default());
+        self.copy_mask(lanes, ACTIVE);
+        self.copy_mask(ACTIVE, inside);
+        Some([lanes, inside])
+    }
+
+    /// Makes the value 0 in the lanes that an access has left out, and the others active again.
+    fn all_lanes(&mut self, masks: Option<[Uni; 2]>, value: Operand) {
+        let Some([lanes, inside]) = masks else { return };
+        if let Operand::Row(row) = value {
+            self.scalar64(ScalarOp::AndNot, ACTIVE, &[lanes.into(), inside.into()]);
+            self.copy(row, Operand::Const(0));
+        }
+        self.copy_mask(ACTIVE, lanes);
     }
 
     /// Loads a datum.
@@ -184,12 +216,23 @@ impl Lifter<'_, '_> {
         imm: i32,
     ) {
         let attrs = Attrs { imm, ..Attrs::default() };
+        let masks = self.lanes_in_share(share, address, imm);
         self.push(IrOp::Load(share.space, ty), result, &[address, share.base], attrs);
+        self.all_lanes(masks, result.into());
     }
 
-    fn share_store(&mut self, share: Share, ty: MemType, address: Operand, data: Operand, imm: i32) {
+    pub(super) fn share_store(
+        &mut self,
+        share: Share,
+        ty: MemType,
+        address: Operand,
+        data: Operand,
+        imm: i32,
+    ) {
         let attrs = Attrs { imm, ..Attrs::default() };
+        let masks = self.lanes_in_share(share, address, imm);
         self.push(IrOp::Store(share.space, ty), Operand::None, &[address, share.base, data], attrs);
+        self.all_lanes(masks, Operand::None);
     }
 
     fn share_atomic(
@@ -203,6 +246,8 @@ impl Lifter<'_, '_> {
     ) {
         let attrs = Attrs { imm, fp: self.fp, ..Attrs::default() };
         let atomic = IrOp::Atomic(op, share.space, Width::W32);
+        let masks = self.lanes_in_share(share, address, imm);
         self.push(atomic, old, &[address, share.base, first, second], attrs);
+        self.all_lanes(masks, old);
     }
 }

@@ -5,14 +5,16 @@
 //! the buffer are zeros.
 
 use wavemill_ir::{
-    Attrs, BufferAddr, CellRange, DataFormat, IntOp, MemType, Op as IrOp, Operand, Row as IrRow, ScalarOp,
-    TexelAccess, TexelCells, TexelFormat, TexelNumber, Uni, Width,
+    Attrs, BufferAddr, CellRange, CmpPred, CvtOp, DataFormat, FloatOp, FloatType, FpEnv, IntOp, IntType,
+    MemType, Op as IrOp, Operand, Row as IrRow, ScalarOp, TexelAccess, TexelCells, TexelFormat, TexelNumber,
+    Uni, Width,
 };
 use wavemill_isa::cayman::{FieldId as F, Inst};
 
+use super::data_share::{DWORD, Share};
 use super::lifter::{Lifter, Refused, UNSUPPORTED, all_zero};
 use super::registers;
-use super::select::{MASKED, Register, selected_results};
+use super::select::{MASKED, Register, constant_of, selected_results};
 use super::table::Table;
 
 /// NUM_FORMAT_ALL.
@@ -25,13 +27,21 @@ pub(super) const RAW: BufferAddr = BufferAddr { offen: true, idxen: false, plain
 /// The same, in the format of the buffer.
 pub(super) const TYPED: BufferAddr = BufferAddr { plain: false, ..RAW };
 
+/// The widths of the components of the format 3_3_2, from the lowest bit on: its name begins with the
+/// uppermost bits, as those of other packed formats do.
+const WIDTHS_3_3_2: [u32; 3] = [2, 3, 3];
+
 /// How a fetch gets the components of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Element {
+pub(super) enum Element {
     /// They are in memory as they are in the register.
     Bits(MemType),
     /// They are converted.
     Texel(TexelAccess),
+    /// Three elements of one component each, one behind the other: their format.
+    Three(TexelFormat),
+    /// The bits of a byte: the number format.
+    Packed(TexelNumber),
 }
 
 impl Element {
@@ -42,6 +52,7 @@ impl Element {
                 _ => 1,
             },
             Element::Texel(access) => access.count as u16,
+            Element::Three(_) | Element::Packed(_) => 3,
         }
     }
 }
@@ -87,14 +98,29 @@ const fn data_format(code: u32) -> Option<(DataFormat, bool)> {
     })
 }
 
+/// Codes of formats that are no texels: 3_3_2, and three components of 8 or 16 bits.
+const PACKED: u32 = 3;
+const THREE_BYTES: u32 = 44;
+const THREE_SHORTS: u32 = 45;
+const THREE_HALVES: u32 = 46;
+
 /// The components of an element, and the bits of 1 in its number format.
-fn element(inst: &Inst) -> Result<(Element, u64), Refused> {
+pub(super) fn element(inst: &Inst) -> Result<(Element, u64), Refused> {
     const ONE_FLOAT: u64 = 0x3f80_0000;
     let texel = |format, count| Element::Texel(TexelAccess { format, count, cells: TexelCells::Dwords });
     if inst.bit(F::UseConstFields) {
         return Ok((texel(None, 4), ONE_FLOAT));
     }
-    let (data, is_float) = data_format(inst.get(F::DataFormat)).ok_or(UNSUPPORTED)?;
+    let code = inst.get(F::DataFormat);
+    let three = match code {
+        THREE_BYTES => Some((DataFormat::D8, false)),
+        THREE_SHORTS => Some((DataFormat::D16, false)),
+        THREE_HALVES => Some((DataFormat::D16, true)),
+        // The components are not looked at.
+        PACKED => Some((DataFormat::D8, false)),
+        _ => None,
+    };
+    let (data, is_float) = three.or_else(|| data_format(code)).ok_or(UNSUPPORTED)?;
     let signed = inst.bit(F::FormatCompAll);
     let number = match (inst.get(F::NumFormatAll), signed) {
         // The number format of floats has no meaning.
@@ -112,6 +138,13 @@ fn element(inst: &Inst) -> Result<(Element, u64), Refused> {
     let one = if number.is_integer() { 1 } else { ONE_FLOAT };
     let count = data.channels().len() as u8;
     let is_copied = is_float || number.is_integer();
+    if code == PACKED {
+        return Ok((Element::Packed(number), one));
+    }
+    if three.is_some() {
+        let format = TexelFormat::new(data, number).ok_or(UNSUPPORTED)?;
+        return Ok((Element::Three(format), one));
+    }
     Ok(match (data, number) {
         (DataFormat::D32 | DataFormat::D32_32 | DataFormat::D32_32_32 | DataFormat::D32_32_32_32, _) => {
             // Texels do not convert dwords.
@@ -187,13 +220,17 @@ impl Lifter<'_, '_> {
 
     /// Loads element `index` of a buffer, starting at an offset, into channels of a register.
     pub(super) fn vertex_fetch(&mut self, inst: &Inst) -> Result<(), Refused> {
-        all_zero(inst, &[F::StructuredRead, F::LdsReq, F::AltConst])?;
+        self.fetch_to(inst, Register::result(inst)?)
+    }
+
+    fn fetch_to(&mut self, inst: &Inst, register: Register) -> Result<(), Refused> {
+        all_zero(inst, &[F::StructuredRead, F::AltConst])?;
         // No launch adds an offset to the indices of vertices and instances: FETCH_TYPE 0 and 1.
         if inst.get(F::FetchType) > 2 {
             return Err(UNSUPPORTED);
         }
         let selected = selected_results(inst)?;
-        let (source, register) = (Register::source(inst)?, Register::result(inst)?);
+        let source = Register::source(inst)?;
         let index = self.channel(source, inst.get(F::SrcSelX))?;
         let (buffer, stride) = self.buffer_of(inst)?;
         let stride = if inst.bit(F::ConstBufNoStride) { Operand::Const(0) } else { stride.into() };
@@ -221,14 +258,34 @@ impl Lifter<'_, '_> {
             MASKED => channel as u16 >= count,
             element => element as usize == channel && (channel as u16) < count,
         });
-        let in_place = in_place && !register.is_relative;
+        let in_place = in_place && !register.is_relative() && !inst.bit(F::LdsReq);
         let loaded = if in_place { register.row(0)? } else { self.b.row_temp(count) };
-        let op = match element {
-            Element::Bits(ty) => IrOp::BufferLoad(ty, RAW),
-            Element::Texel(access) if access.format.is_none() => IrOp::BufferLoadTexel(access, TYPED),
-            Element::Texel(access) => IrOp::BufferLoadTexel(access, RAW),
-        };
-        self.push(op, loaded, &[offset, buffer.into()], Attrs::default());
+        let sources = [offset, buffer.into()];
+        match element {
+            Element::Bits(ty) => self.push(IrOp::BufferLoad(ty, RAW), loaded, &sources, Attrs::default()),
+            Element::Texel(access) => {
+                let address = if access.format.is_none() { TYPED } else { RAW };
+                self.push(IrOp::BufferLoadTexel(access, address), loaded, &sources, Attrs::default());
+            }
+            Element::Three(format) => {
+                let access = TexelAccess { format: Some(format), count: 1, cells: TexelCells::Dwords };
+                for n in 0..count {
+                    let behind = u32::from(n) * format.data.bytes();
+                    let offset = self.offset_from(offset, Operand::Const(1), Operand::Const(behind.into()));
+                    let load = IrOp::BufferLoadTexel(access, RAW);
+                    self.push(load, loaded.plus(n), &[offset, buffer.into()], Attrs::default());
+                }
+            }
+            Element::Packed(number) => {
+                let byte = self.b.row_temp(1);
+                self.push(IrOp::BufferLoad(MemType::U8, RAW), byte, &sources, Attrs::default());
+                let mut low = 0;
+                for (n, width) in (0..).zip(WIDTHS_3_3_2) {
+                    self.unpack(byte, (low, width), number, loaded.plus(n));
+                    low += width;
+                }
+            }
+        }
         if let Some(selectors) = swap {
             for dword in (0..count).map(|n| loaded.plus(n)) {
                 let sources = [dword.into(), dword.into(), Operand::Const(selectors)];
@@ -238,20 +295,117 @@ impl Lifter<'_, '_> {
         if in_place {
             return Ok(());
         }
-        self.write_selected(register, selected, |element| match element {
+        let value = |element: u32| match element {
             element if (element as u16) < count => loaded.plus(element as u16).into(),
             // The format lacks the component.
             3 => Operand::Const(one),
             _ => Operand::Const(0),
-        })
+        };
+        if inst.bit(F::LdsReq) {
+            return self.store_to_share(inst, selected, value);
+        }
+        self.write_selected(register, selected, value)
+    }
+
+    /// LDS_REQ: the selected values go to LDS, not to a register. SRC_SEL_Y selects the address of
+    /// each lane; the values are dwords behind each other, without those that are masked.
+    fn store_to_share(
+        &mut self,
+        inst: &Inst,
+        selected: [u32; 4],
+        value: impl Fn(u32) -> Operand,
+    ) -> Result<(), Refused> {
+        let address = self.channel(Register::source(inst)?, inst.get(F::SrcSelY))?;
+        let address = self.share_address(address, 4);
+        for (n, code) in selected.into_iter().filter(|code| *code != MASKED).enumerate() {
+            let data = if code < 4 { value(code) } else { constant_of(code) };
+            self.share_store(Share::LDS, DWORD, address, data, 4 * n as i32);
+        }
+        Ok(())
+    }
+
+    /// Converts bits of a byte to a component: the lowest one, and how many.
+    fn unpack(&mut self, byte: IrRow, (low, width): (u32, u32), number: TexelNumber, to: IrRow) {
+        let constant = |value: u32| Operand::Const(value.into());
+        let is_signed = matches!(number, TexelNumber::Snorm | TexelNumber::Sscaled | TexelNumber::Sint);
+        let field = if is_signed { IntOp::BfeI } else { IntOp::BfeU };
+        let sources = [byte.into(), constant(low), constant(width)];
+        self.push(IrOp::Int(field), to, &sources, Attrs::default());
+        let largest = match number {
+            TexelNumber::Unorm => (1 << width) - 1,
+            TexelNumber::Snorm => (1 << (width - 1)) - 1,
+            TexelNumber::Uscaled | TexelNumber::Sscaled => 1,
+            _ => return,
+        };
+        if number == TexelNumber::Snorm {
+            // The smallest number is -1, too.
+            let sources = [to.into(), constant(0u32.wrapping_sub(largest))];
+            self.push(IrOp::Int(IntOp::MaxI), to, &sources, Attrs::default());
+        }
+        let wide = self.b.row_temp(2);
+        let attrs = Attrs { fp: FpEnv::DEFAULT, ..Attrs::default() };
+        self.push(IrOp::Cvt(CvtOp::F64I32), wide, &[to.into()], attrs);
+        let factor = Operand::Const((1.0 / f64::from(largest)).to_bits());
+        let product = IrOp::Float(FloatOp::Mul, FloatType::F64);
+        self.push(product, wide, &[wide.into(), factor], attrs);
+        self.push(IrOp::Cvt(CvtOp::F32F64), to, &[wide.into()], attrs);
+    }
+
+    /// SEMANTIC: a fetch to the register that the table of semantics names.
+    pub(super) fn semantic_fetch(&mut self, inst: &Inst) -> Result<(), Refused> {
+        let semantic = inst.get(F::SemanticId);
+        let work = self.table_work();
+        let register = self.entry(work, Table::SEMANTICS, (semantic / 4) as u16, 0)?;
+        let byte = Operand::Const(u64::from(8 * (semantic % 4)) | 8 << 16);
+        self.scalar32(ScalarOp::BfeU, register, &[register.into(), byte]);
+        self.fetch_to(inst, Register::in_cell(register))
+    }
+
+    /// GET_BUFFER_RESINFO: the number of elements in X, and zeros. A buffer without a stride has
+    /// elements of one byte.
+    pub(super) fn buffer_size(&mut self, inst: &Inst) -> Result<(), Refused> {
+        all_zero(inst, &[F::AltConst, F::LdsReq])?;
+        let selected = selected_results(inst)?;
+        let (buffer, stride) = self.buffer_of(inst)?;
+        let (bytes, divisor, estimate) = (self.b.row_temp(1), self.b.row_temp(1), self.b.row_temp(1));
+        let (wide, factor) = (self.b.row_temp(2), self.b.row_temp(2));
+        let one = Operand::Const(1);
+        let plain = Attrs::default();
+        let fp = Attrs { fp: FpEnv::DEFAULT, ..Attrs::default() };
+        self.copy(bytes, registers::bytes_of(buffer).into());
+        self.push(IrOp::Int(IntOp::MaxU), divisor, &[stride.into(), one], plain);
+        // The quotient of the doubles is at most one away from that of the integers.
+        self.push(IrOp::Cvt(CvtOp::F64U32), wide, &[bytes.into()], fp);
+        self.push(IrOp::Cvt(CvtOp::F64U32), factor, &[divisor.into()], fp);
+        self.push(IrOp::Float(FloatOp::Rcp, FloatType::F64), factor, &[factor.into()], fp);
+        self.push(IrOp::Float(FloatOp::Mul, FloatType::F64), wide, &[wide.into(), factor.into()], fp);
+        self.push(IrOp::Cvt(CvtOp::U32F64), estimate, &[wide.into()], fp);
+        let (product, other) = (self.b.row_temp(1), self.b.row_temp(1));
+        let select = |relation| IrOp::IntSelect(relation, IntType::U32);
+        self.push(IrOp::Int(IntOp::MulLo), product, &[estimate.into(), divisor.into()], plain);
+        self.push(IrOp::Int(IntOp::Sub), other, &[estimate.into(), one], plain);
+        let sources = [product.into(), bytes.into(), other.into(), estimate.into()];
+        self.push(select(CmpPred::Gt), estimate, &sources, plain);
+        self.push(IrOp::Int(IntOp::MulLo), product, &[estimate.into(), divisor.into()], plain);
+        self.push(IrOp::Int(IntOp::Sub), product, &[bytes.into(), product.into()], plain);
+        self.push(IrOp::Int(IntOp::Add), other, &[estimate.into(), one], plain);
+        let sources = [product.into(), divisor.into(), other.into(), estimate.into()];
+        self.push(select(CmpPred::Ge), estimate, &sources, plain);
+        let value = |n: u32| if n == 0 { estimate.into() } else { Operand::Const(0) };
+        self.write_selected(Register::result(inst)?, selected, value)
     }
 
     /// The offset `index * stride + offset`; if it leaves 32 bits, the last one, which no buffer
     /// contains.
     pub(super) fn element_offset(&mut self, index: Operand, stride: Operand, offset: u32) -> Operand {
+        self.offset_from(index, stride, Operand::Const(offset.into()))
+    }
+
+    /// The same with an offset of each lane.
+    pub(super) fn offset_from(&mut self, index: Operand, stride: Operand, offset: Operand) -> Operand {
         let row: IrRow = self.b.row_temp(1);
         let attrs = Attrs { clamp: true, ..Attrs::default() };
-        let sources = [index, stride, Operand::Const(offset.into())];
+        let sources = [index, stride, offset];
         self.push(IrOp::Int(IntOp::MadU32), row, &sources, attrs);
         row.into()
     }

@@ -56,13 +56,6 @@ impl Step<'_> {
     }
 }
 
-/// Whether a slot makes a mask that has an effect.
-fn makes_mask(slot: &Slot) -> bool {
-    let inst = &slot.inst;
-    let updates = inst.bit(F::UpdatePred) || inst.bit(F::UpdateExecMask);
-    inst.row().has(Flag::Kill) || inst.row().has(Flag::Predicate) && updates
-}
-
 impl Lifter<'_, '_> {
     /// A group of a clause. Gives whether the active lanes are already those after the clause.
     pub(super) fn alu_group(&mut self, clause: &InClause<'_>) -> Result<bool, Refused> {
@@ -100,7 +93,7 @@ impl Lifter<'_, '_> {
                 self.run_for(&mut selected, step.lanes);
             }
             let mask = self.compute(&step)?;
-            if let Some(mask) = mask.filter(|_| makes_mask(step.slot)) {
+            if let Some(mask) = mask.filter(|_| step.slot.makes_mask()) {
                 masks.push((step.slot, step.lanes, mask));
             }
             written.push((step, target));
@@ -125,6 +118,12 @@ impl Lifter<'_, '_> {
                 self.run_for(&mut selected, lanes);
                 self.move_to_index(slot)?;
             }
+        }
+        for slot in slots.iter().filter(|slot| slot.inst.op() == Op::SetLdsSize) {
+            // Whether lanes that a predicate leaves out count is not defined.
+            all_zero(&slot.inst, &[F::PredSel])?;
+            self.run_for(&mut selected, Lanes::All);
+            self.set_share_size(slot)?;
         }
         self.run_for(&mut selected, Lanes::All);
         let mut is_pending = clause.state.is_pending;
@@ -154,7 +153,8 @@ impl Lifter<'_, '_> {
                 all_zero(inst, &[F::UpdateExecMask, F::UpdatePred])?;
             }
             let lanes = lanes_of(clause, slot)?;
-            let has_no_result = matches!(inst.op(), Op::Nop | Op::GroupBarrier | Op::SetMode | Op::MovaInt);
+            let has_no_result =
+                matches!(inst.op(), Op::Nop | Op::GroupBarrier | Op::SetMode | Op::MovaInt | Op::SetLdsSize);
             if inst.format() == Format::Lds || has_no_result {
                 continue;
             }
@@ -175,9 +175,9 @@ impl Lifter<'_, '_> {
             let is_needed = is_read
                 || register.is_some()
                 || indexed.is_some()
-                || makes_mask(slot)
+                || slot.makes_mask()
                 || row.result.is_none();
-            if !is_needed || lanes == Lanes::None && !makes_mask(slot) {
+            if !is_needed || lanes == Lanes::None && !slot.makes_mask() {
                 continue;
             }
             let (target, copy) = match plain_register(self.family, inst).or(register.filter(|_| !is_read)) {

@@ -1,14 +1,32 @@
 //! Accesses to LDS (HD 6900 ISA 7.3, 8.6): loaded and old values go to the queues.
 
-use wavemill_ir::{Attrs, IntOp, Op as IrOp, Operand};
+use wavemill_ir::{Attrs, IntOp, LaneOp, Op as IrOp, Operand, ScalarOp};
 use wavemill_isa::cayman::{FieldId as F, Flag, Group};
 
 use super::alu::Slot;
 use super::data_share::{DWORD, Share, access};
 use super::lifter::{Lifter, Refused, UNSUPPORTED};
 use super::queue::Queues;
+use super::registers::SHARE_SIZE;
 
 impl Lifter<'_, '_> {
+    /// SET_LDS_SIZE: the size in bytes, from the first active lane. Its other source selects the
+    /// global mode, in which accesses leave the part of the workgroup.
+    pub(super) fn set_share_size(&mut self, slot: &Slot) -> Result<(), Refused> {
+        let [size, mode, _] = slot.sources;
+        if mode != Operand::Const(0) {
+            return Err(UNSUPPORTED);
+        }
+        match size {
+            Operand::Row(_) => {
+                let read = IrOp::Lane(LaneOp::ReadFirstLane);
+                self.push(read, SHARE_SIZE, &[size], Attrs::default());
+            }
+            size => self.scalar32(ScalarOp::Mov, SHARE_SIZE, &[size]),
+        }
+        Ok(())
+    }
+
     /// An access to LDS. Results go to the queues, behind their last entries.
     pub(super) fn lds_access(&mut self, slot: &Slot, queues: Queues) -> Result<(), Refused> {
         let access = access(slot.inst.op()).ok_or(UNSUPPORTED)?;

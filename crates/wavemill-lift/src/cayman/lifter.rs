@@ -6,7 +6,7 @@ use wavemill_ir::{Attrs, Block, BlockBuilder, FaultKind, FpEnv, Op, Operand, Rou
 use wavemill_isa::cayman::{DecodeError, FieldId, GroupError, Inst, decode_control};
 
 use super::clause::ClauseState;
-use super::{Cayman, Position};
+use super::{Cayman, FLOAT_MODES, Position};
 use crate::family::Fetch;
 
 /// Why an instruction has no meaning.
@@ -19,6 +19,8 @@ pub(super) const UNSUPPORTED: Refused = Refused(FaultKind::Unsupported);
 pub(super) const STACK_OVERFLOW: Refused = Refused(FaultKind::StackOverflow);
 /// A pop finds no frame.
 pub(super) const STACK_UNDERFLOW: Refused = Refused(FaultKind::StackUnderflow);
+/// The wave halts.
+pub(super) const HALTED: Refused = Refused(FaultKind::Halted);
 /// There is no such instruction.
 pub(super) const ILLEGAL: Refused = Refused(FaultKind::IllegalInstruction);
 
@@ -46,6 +48,8 @@ pub(super) enum Then {
     Next(Position),
     /// Nothing: the block ends.
     End(Terminator),
+    /// The instruction itself, at the beginning of a block. It has no operations yet.
+    Itself,
 }
 
 /// A block under construction.
@@ -55,8 +59,8 @@ pub(super) struct Lifter<'a, 'f> {
     pub(super) fp: FpEnv,
     /// The modes of doubles.
     pub(super) fp64: FpEnv,
-    /// The modes outside of the reach of `SET_MODE`.
-    context: u32,
+    /// The context of the block.
+    pub(super) context: u32,
     pub(super) b: BlockBuilder,
     /// Subentries on the stack.
     pub(super) depth: u8,
@@ -117,6 +121,11 @@ pub(super) fn lift(
                 continue;
             }
             Ok(Then::End(end)) => end,
+            Ok(Then::Itself) => {
+                lifter.b.drop_begun();
+                let end = lifter.jump(at);
+                return lifter.finish(at, end);
+            }
             Err(Refused(kind)) => {
                 lifter.b.drop_guest();
                 lifter.depth = depth;
@@ -140,9 +149,9 @@ impl Lifter<'_, '_> {
         Terminator::Jump(to.number_at(self.depth))
     }
 
-    /// Sets the modes of floats: those of `SET_MODE`, or those of the context.
+    /// Sets the modes of floats: those of `SET_MODE`, or those of the context, outside of its reach.
     pub(super) fn set_modes(&mut self, modes: Option<u32>) {
-        let modes = modes.unwrap_or(self.context);
+        let modes = modes.unwrap_or(self.context & FLOAT_MODES);
         self.fp = environment(modes);
         self.fp64 = environment(modes >> 4);
     }
@@ -167,6 +176,12 @@ impl Lifter<'_, '_> {
         let mut bytes = [0; 16];
         let count = self.read(address, &mut bytes);
         Ok(decode_control(&bytes[..count])?)
+    }
+
+    /// Whether an instruction where a wave may wait is not the first one of the block. A wave that
+    /// waits must be at the beginning of a block.
+    pub(super) fn is_behind_others(&self) -> bool {
+        self.b.guest_len() > 1
     }
 
     /// The guest address that ADDR of a control flow word leads to.

@@ -8,6 +8,7 @@ mod alu;
 mod clause;
 mod control;
 mod data_share;
+mod export;
 mod fetch;
 mod gds;
 mod group;
@@ -21,8 +22,10 @@ pub mod registers;
 mod select;
 mod source;
 mod stack;
+mod sync;
 mod table;
 mod texture;
+mod write;
 
 use wavemill_ir::{Block, Names, Uni};
 
@@ -30,10 +33,17 @@ pub use position::Position;
 
 use crate::family::{Fetch, Lift};
 
-/// The bits of a context: the modes of floats. Bits 3:0 are those of single floats, bits 7:4 those
+/// The bits of a context: the modes of floats, and [`BOUNDED_SHARE`]. Bits 3:0 are those of single floats, bits 7:4 those
 /// of doubles, each as in a source of `SET_MODE` (HD 6900 ISA 8.2). The low two bits are the
 /// rounding, the third bit keeps denormals of sources, the fourth denormals of results.
-pub const MODE_KEY: u32 = 0xff;
+pub const MODE_KEY: u32 = FLOAT_MODES | BOUNDED_SHARE;
+
+/// The modes of floats.
+const FLOAT_MODES: u32 = 0xff;
+
+/// Bit of a context: `SET_LDS_SIZE` has set the size of LDS. Only then do accesses compare their
+/// addresses with it.
+const BOUNDED_SHARE: u32 = 1 << 8;
 
 /// Number of instructions after which a block is cut.
 const MAX_GUEST: usize = 512;

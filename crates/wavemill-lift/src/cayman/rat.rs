@@ -5,12 +5,14 @@
 //! the data: X is the datum, Y the dword of the return buffer that an old value goes to, Z the
 //! comparand. Memory is accessed at once, so nothing waits for an acknowledgement.
 
-use wavemill_ir::{AtomicOp, Attrs, MemType, Op as IrOp, Operand, TexelAccess, TexelCells, Width};
+use wavemill_ir::{AtomicOp, Attrs, MemType, Op as IrOp, Operand, TexelAccess, TexelCells, Uni, Width};
 use wavemill_isa::cayman::{FieldId as F, Inst, Op};
 
 use super::fetch::{RAW, Resource, TYPED};
-use super::lifter::{Lifter, Refused, UNSUPPORTED, all_zero};
+use super::lifter::{Lifter, Refused, UNSUPPORTED};
 use super::registers;
+use super::select::Register;
+use super::write::{element_size, has_index};
 
 /// What an instruction does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,11 +34,19 @@ enum Access {
 const fn access(op: Op) -> Option<(Access, bool)> {
     use Access::{Atomic, MaskOr, Nothing, Read, Store, StoreDwords, StoreTyped};
     Some(match op {
-        Op::MemRatNop | Op::MemRatCachelessNop => (Nothing, false),
-        Op::MemRatStoreTyped | Op::MemRatCachelessStoreTyped => (StoreTyped, false),
-        Op::MemRatStoreDword | Op::MemRatCachelessStoreDword => (StoreDwords, false),
-        Op::MemRatStoreShort | Op::MemRatCachelessStoreShort => (Store(MemType::U16), false),
-        Op::MemRatStoreByte | Op::MemRatCachelessStoreByte => (Store(MemType::U8), false),
+        Op::MemRatNop | Op::MemRatCachelessNop | Op::MemRatCombinedCachelessNop => (Nothing, false),
+        Op::MemRatStoreTyped | Op::MemRatCachelessStoreTyped | Op::MemRatCombinedCachelessStoreTyped => {
+            (StoreTyped, false)
+        }
+        Op::MemRatStoreDword | Op::MemRatCachelessStoreDword | Op::MemRatCombinedCachelessStoreDword => {
+            (StoreDwords, false)
+        }
+        Op::MemRatStoreShort | Op::MemRatCachelessStoreShort | Op::MemRatCombinedCachelessStoreShort => {
+            (Store(MemType::U16), false)
+        }
+        Op::MemRatStoreByte | Op::MemRatCachelessStoreByte | Op::MemRatCombinedCachelessStoreByte => {
+            (Store(MemType::U8), false)
+        }
         Op::MemRatMskor => (MaskOr, false),
         Op::MemRatCmpxchgInt => (Atomic(AtomicOp::CmpSwap), false),
         Op::MemRatAdd => (Atomic(AtomicOp::Add), false),
@@ -70,27 +80,68 @@ const fn access(op: Op) -> Option<(Access, bool)> {
     })
 }
 
+/// The opcode of accesses without caches.
+const CACHELESS: u16 = 87;
+
+/// Whether the index is in W of the data.
+fn is_combined(op: Op) -> bool {
+    op.row().code == 92
+}
+
 impl Lifter<'_, '_> {
     /// An access to a random access target.
     pub(super) fn target_access(&mut self, inst: &Inst) -> Result<(), Refused> {
         let (access, returns) = access(inst.op()).ok_or(UNSUPPORTED)?;
-        // A burst, a relative register, or an element of several dwords.
-        all_zero(inst, &[F::RwRel, F::ElemSize, F::BurstCount])?;
-        let number = inst.get(F::RatId) as u16;
-        // WRITE_IND and WRITE_IND_ACK have an index.
         if access == Access::Nothing {
             return Ok(());
         }
-        if !matches!(inst.get(F::Type), 1 | 3) || number >= registers::TARGETS {
+        let number = inst.get(F::RatId) as u16;
+        let combined = is_combined(inst.op());
+        // An index is in a register of its own, except where it is beside the data.
+        if has_index(inst) == combined || number >= registers::TARGETS {
+            return Err(UNSUPPORTED);
+        }
+        let register = Register::of(inst, F::RwGpr, F::RwRel)?;
+        let size = element_size(inst)?;
+        let last = inst.get(F::BurstCount);
+        let is_store = matches!(access, Access::StoreTyped | Access::StoreDwords | Access::Store(_));
+        if last > 0 && (combined || !is_store) {
+            // Neither can be a burst.
             return Err(UNSUPPORTED);
         }
         let cells = [registers::random_access_target(0), registers::target_unit(0)];
         let resource = Resource { cells, count: registers::TARGETS, number };
         let (target, unit) = self.resource(resource, inst.get(F::RatIndexMode))?;
-        let index = registers::gpr(inst.get(F::IndexGpr) as u16, 0).into();
-        let channel = |n| registers::gpr(inst.get(F::RwGpr) as u16, n);
-        let datum = Operand::from(channel(0));
-        let unit = unit.into();
+        let index = match combined {
+            true => self.channel(register, 3)?,
+            false => registers::gpr(inst.get(F::IndexGpr) as u16, 0).into(),
+        };
+        let index = match size {
+            1 => index,
+            _ => self.element_offset(index, Operand::Const(size.into()), 0),
+        };
+        for n in 0..=last {
+            // Without caches, a field has the dwords from one register of a burst to the next.
+            let behind = match inst.row().code {
+                CACHELESS => n * ((inst.get(F::ArraySize) & 0xff) + 1),
+                _ => n * size,
+            };
+            let access = (access, returns);
+            self.target_element(inst, access, register.plus(n as u16), (index, behind), (target, unit))?;
+        }
+        Ok(())
+    }
+
+    /// An access to one element, which is this many elements behind an index.
+    fn target_element(
+        &mut self,
+        inst: &Inst,
+        (access, returns): (Access, bool),
+        register: Register,
+        (index, behind): (Operand, u32),
+        (target, unit): (Uni, Uni),
+    ) -> Result<(), Refused> {
+        let datum = self.channel(register, 0)?;
         let bytes = |count: u32| Operand::Const(count.into());
         match access {
             Access::Nothing => {}
@@ -99,46 +150,72 @@ impl Lifter<'_, '_> {
                 let dwords = match inst.get(F::CompMask) {
                     1 => 1,
                     3 => 2,
-                    7 => 3,
-                    15 => 4,
+                    7 if !is_combined(inst.op()) => 3,
+                    15 if !is_combined(inst.op()) => 4,
                     _ => return Err(UNSUPPORTED),
                 };
-                let offset = self.element_offset(index, bytes(4), 0);
-                self.buffer_store(MemType::Dwords(dwords), offset, target, datum);
+                let data = self.data(register, dwords)?;
+                let offset = self.element_offset(index, bytes(4), 4 * behind);
+                self.buffer_store(MemType::Dwords(dwords as u8), offset, target, data);
             }
             Access::Store(ty) => {
-                let offset = self.element_offset(index, bytes(ty.bytes()), 0);
+                let offset = self.element_offset(index, bytes(ty.bytes()), ty.bytes() * behind);
                 self.buffer_store(ty, offset, target, datum);
             }
             Access::StoreTyped => {
-                let offset = self.element_offset(index, unit, 0);
-                let access = TexelAccess { format: None, count: 4, cells: TexelCells::Dwords };
-                let sources = [offset, target.into(), Operand::None, datum];
+                let index = match behind {
+                    0 => index,
+                    _ => self.element_offset(index, bytes(1), behind),
+                };
+                let offset = self.element_offset(index, unit.into(), 0);
+                let data = match is_combined(inst.op()) {
+                    // W is the index, and Z is not used.
+                    true => self.data(register, 2)?,
+                    false => self.data(register, 4)?,
+                };
+                let count = if is_combined(inst.op()) { 2 } else { 4 };
+                let access = TexelAccess { format: None, count, cells: TexelCells::Dwords };
+                let sources = [offset, target.into(), Operand::None, data];
                 self.push(IrOp::BufferStoreTexel(access, TYPED), Operand::None, &sources, Attrs::default());
             }
             Access::MaskOr => {
                 let offset = self.element_offset(index, bytes(4), 0);
-                let data = [channel(3).into(), datum];
+                let data = [self.channel(register, 3)?, datum];
                 self.target_atomic(AtomicOp::MaskOr, Operand::None, offset, target.into(), data);
             }
             Access::Read => {
-                let offset = self.element_offset(index, unit, 0);
+                let offset = self.element_offset(index, unit.into(), 0);
                 let old = self.b.row_temp(1);
                 let load = IrOp::BufferLoad(MemType::Dwords(1), RAW);
                 self.push(load, old, &[offset, target.into()], Attrs::default());
-                self.return_value(channel(1).into(), old.into());
+                let to = self.channel(register, 1)?;
+                self.return_value(to, old.into());
             }
             Access::Atomic(op) => {
-                let offset = self.element_offset(index, unit, 0);
-                let second = if op.has_second_datum() { channel(2).into() } else { Operand::None };
+                let offset = self.element_offset(index, unit.into(), 0);
+                let second = if op.has_second_datum() { self.channel(register, 2)? } else { Operand::None };
                 let old = if returns { Operand::from(self.b.row_temp(1)) } else { Operand::None };
                 self.target_atomic(op, old, offset, target.into(), [datum, second]);
                 if returns {
-                    self.return_value(channel(1).into(), old);
+                    let to = self.channel(register, 1)?;
+                    self.return_value(to, old);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Rows with channels of a register from X on, next to each other.
+    fn data(&mut self, register: Register, count: u16) -> Result<Operand, Refused> {
+        if !register.is_relative() {
+            return Ok(register.row(0)?.into());
+        }
+        let rows = self.b.row_temp(count);
+        for channel in 0..count {
+            let value = self.channel(register, channel.into())?;
+            self.copy(rows.plus(channel), value);
+        }
+        Ok(rows.into())
     }
 
     /// An atomic operation. The second datum is in the row behind the first.

@@ -14,6 +14,7 @@
 //! | [`SEMANTIC_TABLE`] | the guest address of a table |
 //! | [`PARAMETERS`] | a cell |
 //! | [`GLOBAL_SHARE`], [`COUNTERS`], [`ORDERED_COUNT`] | cells: parts of the global data share |
+//! | [`PRIVATE_MEMORY`] | a guest address in two cells |
 //! | [`FETCH_PROGRAM`] | a guest address in two cells |
 //! | [`BOOLEANS`], [`LOOP_CONSTANTS`], [`JUMPTABLE_CONSTANTS`] | constants of control flow |
 //! | [`INVALID`], [`WAVE`], [`GROUP`], [`WAVE_IN_GROUP`], [`WAVES_OF_GROUP`] | lanes and numbers |
@@ -74,6 +75,9 @@ pub const COUNTERS: Uni = PARAMETERS.plus(1);
 /// The ordered count: bits 31:16 are the byte of its counter in the global data share, bits 10:0 the
 /// number of the wave in the order of launch.
 pub const ORDERED_COUNT: Uni = COUNTERS.plus(1);
+/// Guest address of the private memory of the wave, which scratch memory is, in two cells. A launch
+/// must also say that these cells have it.
+pub const PRIVATE_MEMORY: Uni = ORDERED_COUNT.plus(1);
 
 /// Entry of [`WRITE_TABLE`] of a buffer of a stream.
 #[must_use]
@@ -94,7 +98,7 @@ pub const WRITES: u16 = 21;
 
 /// The first cell of control flow. All of them are 0 when a wave starts, except for those that its
 /// launch sets: invalid lanes, boolean constants, and the numbers of the wave.
-const FIRST_CONTROL: u16 = ORDERED_COUNT.0 + 1;
+const FIRST_CONTROL: u16 = PRIVATE_MEMORY.0 + 2;
 /// Lanes that are not valid: those that the launch leaves out, and those that are killed.
 pub const INVALID: Uni = Uni(FIRST_CONTROL);
 /// Lanes that were active when the innermost loop began.
@@ -132,8 +136,13 @@ pub const GROUP: Uni = INVALID.plus(23);
 pub const WAVE_IN_GROUP: Uni = INVALID.plus(24);
 /// NUM_THREADGRP_WAVES: the waves of the workgroup.
 pub const WAVES_OF_GROUP: Uni = INVALID.plus(25);
+/// The resource of GLOBAL_WAVE_SYNC, from bit 16 on, and its value, between the parts of a word with
+/// index registers.
+pub(super) const SYNC: [Uni; 2] = [INVALID.plus(26), INVALID.plus(27)];
+/// Bytes of LDS that accesses reach, once `SET_LDS_SIZE` has set them.
+pub(super) const SHARE_SIZE: Uni = INVALID.plus(28);
 /// The first of the cells with subentries of the stack.
-const FIRST_STACK: u16 = FIRST_CONTROL + 26;
+const FIRST_STACK: u16 = FIRST_CONTROL + 30;
 /// Subentries of the stack that are cells. The others are lanes of rows.
 pub(super) const STACK_CELLS: u8 = ((Uni::ACTIVE.0 - FIRST_STACK) / 2) as u8;
 /// Number of cells that belong to registers, without the IR's own cells.
@@ -239,7 +248,7 @@ pub const fn queue(queue: u16, entry: u16) -> Row {
 pub struct RegisterNames;
 
 /// Names of the cells behind resources, in order, and whether a name stands for two cells.
-const CELL_NAMES: [(Uni, &str, bool); 28] = [
+const CELL_NAMES: [(Uni, &str, bool); 32] = [
     (GLOBAL_SHARE, "global_share", false),
     (RESOURCE_TABLE, "resource_table", true),
     (SAMPLER_TABLE, "sampler_table", true),
@@ -249,6 +258,7 @@ const CELL_NAMES: [(Uni, &str, bool); 28] = [
     (PARAMETERS, "parameters", false),
     (COUNTERS, "counters", false),
     (ORDERED_COUNT, "ordered_count", false),
+    (PRIVATE_MEMORY, "private_memory", true),
     (INVALID, "invalid", true),
     (ENTERED, "entered", true),
     (BROKEN, "broken", true),
@@ -268,6 +278,9 @@ const CELL_NAMES: [(Uni, &str, bool); 28] = [
     (GROUP, "HW_THREADGRP_ID", false),
     (WAVE_IN_GROUP, "WAVE_ID_IN_GRP", false),
     (WAVES_OF_GROUP, "NUM_THREADGRP_WAVES", false),
+    (SYNC[0], "sync_resource", false),
+    (SYNC[1], "sync_value", false),
+    (SHARE_SIZE, "lds_size", false),
 ];
 
 /// The first of the two cells that a cell is one of, and their name as one value of 64 bits; `None`

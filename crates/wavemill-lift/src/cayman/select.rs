@@ -1,7 +1,7 @@
 //! Registers of fetches, exports and accesses to memory: their channels, relative addresses, and
 //! the codes of constants in SRC_SEL, DST_SEL and SEL (HD 6900 ISA 9.1, 9.3 to 9.6).
 
-use wavemill_ir::{Attrs, CmpPred, IntType, Op as IrOp, Operand, Row as IrRow, ScalarOp as S};
+use wavemill_ir::{Attrs, CmpPred, IntType, Op as IrOp, Operand, Row as IrRow, ScalarOp as S, Uni};
 use wavemill_isa::cayman::{FieldId as F, Inst};
 
 use super::lifter::{Lifter, Refused, UNSUPPORTED};
@@ -12,16 +12,26 @@ const ZERO: u32 = 4;
 const ONE: u32 = 5;
 const RESERVED: u32 = 6;
 pub(super) const MASKED: u32 = 7;
-pub(super) const ONE_FLOAT: Operand = Operand::Const(0x3f80_0000);
+const ONE_FLOAT: Operand = Operand::Const(0x3f80_0000);
 
 /// The fields that select the value of each channel of a result.
 pub(super) const RESULTS: [F; 4] = [F::DstSelX, F::DstSelY, F::DstSelZ, F::DstSelW];
 
-/// A register, to whose number the loop index may be added.
+/// What is added to the number of a register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Index {
+    None,
+    /// The loop index.
+    Loop,
+    /// A cell, for results only.
+    Cell(Uni),
+}
+
+/// A register, to whose number an index may be added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Register {
-    pub(super) number: u16,
-    pub(super) is_relative: bool,
+    number: u16,
+    index: Index,
 }
 
 impl Register {
@@ -33,13 +43,23 @@ impl Register {
     /// The register in these fields. A field of one bit makes it relative; a mode of two bits makes
     /// it relative, too, and another mode is not supported.
     pub(super) fn of(inst: &Inst, number: F, relative: F) -> Result<Register, Refused> {
-        let is_relative = match inst.get(relative) {
-            0 => false,
-            1 => true,
+        let index = match inst.get(relative) {
+            0 => Index::None,
+            1 => Index::Loop,
             // A register that the waves of a SIMD share.
             _ => return Err(UNSUPPORTED),
         };
-        Ok(Register { number: inst.get(number) as u16, is_relative })
+        Ok(Register { number: inst.get(number) as u16, index })
+    }
+
+    /// The register whose number is in a cell.
+    pub(super) const fn in_cell(cell: Uni) -> Register {
+        Register { number: 0, index: Index::Cell(cell) }
+    }
+
+    /// Whether its number is not known at lift time.
+    pub(super) fn is_relative(self) -> bool {
+        self.index != Index::None
     }
 
     /// The source of a fetch.
@@ -67,13 +87,20 @@ pub(super) fn selected_results(inst: &Inst) -> Result<[u32; 4], Refused> {
     if codes.contains(&RESERVED) { Err(UNSUPPORTED) } else { Ok(codes) }
 }
 
+/// The constant of a code behind those of channels.
+pub(super) fn constant_of(code: u32) -> Operand {
+    if code == ONE { ONE_FLOAT } else { Operand::Const(0) }
+}
+
 impl Lifter<'_, '_> {
     /// A channel of a register. Beyond the registers of the program, a relative address reads
     /// register 0 (HD 6900 ISA 4.6.3).
     pub(super) fn channel(&mut self, register: Register, channel: u32) -> Result<Operand, Refused> {
         let row = register.row(channel as u16)?;
-        if !register.is_relative {
-            return Ok(row.into());
+        match register.index {
+            Index::None => return Ok(row.into()),
+            Index::Loop => {}
+            Index::Cell(_) => return Err(UNSUPPORTED),
         }
         let rows = self.indexed_rows(row)?;
         let value = self.b.row_temp(1);
@@ -85,8 +112,7 @@ impl Lifter<'_, '_> {
     /// What a code of SRC_SEL or SEL selects.
     pub(super) fn selected(&mut self, register: Register, code: u32) -> Result<Operand, Refused> {
         match code {
-            ZERO => Ok(Operand::Const(0)),
-            ONE => Ok(ONE_FLOAT),
+            ZERO | ONE => Ok(constant_of(code)),
             channel @ 0..4 => self.channel(register, channel),
             _ => Err(UNSUPPORTED),
         }
@@ -103,9 +129,8 @@ impl Lifter<'_, '_> {
         for (channel, code) in codes.into_iter().enumerate() {
             let value = match code {
                 MASKED => continue,
-                ZERO => Operand::Const(0),
-                ONE => ONE_FLOAT,
-                code => value(code),
+                code @ 0..4 => value(code),
+                code => constant_of(code),
             };
             self.write_channel(register, channel as u16, value)?;
         }
@@ -116,19 +141,23 @@ impl Lifter<'_, '_> {
     /// that of register 0 (HD 6900 ISA 3.4.3).
     fn write_channel(&mut self, register: Register, channel: u16, value: Operand) -> Result<(), Refused> {
         let row = register.row(channel)?;
-        if !register.is_relative {
-            self.copy(row, value);
-            return Ok(());
-        }
+        let added = match register.index {
+            Index::None => {
+                self.copy(row, value);
+                return Ok(());
+            }
+            Index::Loop => LOOP_INDEX,
+            Index::Cell(cell) => cell,
+        };
         let rows = self.indexed_rows(row)?;
         let constant = |value: u32| Operand::Const(value.into());
         let (number, exists) = (self.b.uni_temp(1), self.b.uni_temp(1));
-        self.scalar32(S::AddCarryOut, number, &[LOOP_INDEX.into(), constant(register.number.into())]);
+        self.scalar32(S::AddCarryOut, number, &[added.into(), constant(register.number.into())]);
         let below = IrOp::ScalarCmp(CmpPred::Lt, IntType::U32);
         let count = constant(self.family.gprs.clamp(1, registers::GPRS).into());
         self.push(below, exists, &[number.into(), count], Attrs::default());
         let first = constant(0u32.wrapping_sub(register.number.into()));
-        self.scalar32(S::Select, number, &[LOOP_INDEX.into(), first, exists.into()]);
+        self.scalar32(S::Select, number, &[added.into(), first, exists.into()]);
         let (index, data) = (self.b.row_temp(1), self.b.row_temp(1));
         self.copy(index, number.into());
         self.copy(data, value);

@@ -7,10 +7,11 @@ use wavemill_ir::{
 use wavemill_isa::cayman::{Elem, FieldId as F, Inst, Source, WINDOW_FIELDS};
 
 use super::alu::Slot;
+use super::alu::interpolation::parameter_of;
 use super::clause::InClause;
 use super::lifter::{ILLEGAL, Lifter, Refused, UNSUPPORTED, all_zero};
 use super::masks::ACTIVE;
-use super::registers::{self, BANKS, CLAUSE_GLOBAL, CONTROL_INDEX, INDEX, LOOP_INDEX};
+use super::registers::{self, BANKS, CLAUSE_GLOBAL, CONTROL_INDEX, INDEX, LOOP_INDEX, PARAMETERS};
 
 /// INDEX_MODE of ALU_WORD0: the index register.
 const INDEX_REGISTER: u32 = 0;
@@ -86,9 +87,12 @@ impl Lifter<'_, '_> {
                 Operand::Const(clause.group.literals[usize::from(channel & 3)].into())
             }
             Source::Queue(queue, _) => queues.head(queue).ok_or(UNSUPPORTED)?.into(),
-            Source::Other(select, _) => match source.direct_read() {
+            Source::Other(select, channel) => match source.direct_read() {
                 Some(bus) => self.direct_read(clause.group, bus)?,
-                None => self.value_of_wave(select)?,
+                None => match parameter_of(inst, select, channel) {
+                    Some(parameter) => parameter,
+                    None => self.value_of_wave(select)?,
+                },
             },
         })
     }
@@ -222,6 +226,18 @@ impl Lifter<'_, '_> {
             235 => registers::WAVE_IN_GROUP.into(),
             236 => registers::WAVES_OF_GROUP.into(),
             238 => LOOP_INDEX.into(),
+            // PARAM_BASE_ADDR, and NEW_PRIM_MASK, whose bit 0 is always set.
+            240 => {
+                let first = self.b.uni_temp(1);
+                self.scalar32(S::And, first, &[PARAMETERS.into(), Operand::Const(0xffff)]);
+                first.into()
+            }
+            241 => {
+                let mask = self.b.uni_temp(1);
+                self.scalar32(S::BfeU, mask, &[PARAMETERS.into(), Operand::Const(15 | 16 << 16)]);
+                self.scalar32(S::Or, mask, &[mask.into(), Operand::Const(1)]);
+                mask.into()
+            }
             // The low and the high dword of 1.0, then of 0.5.
             244 | 246 => Operand::Const(0),
             245 => Operand::Const(1f64.to_bits() >> 32),

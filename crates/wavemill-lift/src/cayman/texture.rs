@@ -143,8 +143,11 @@ impl Lifter<'_, '_> {
             Op::TexGetCompTexLod => {
                 let kind = ImageOp { unnormalised: unnormalised(inst), ..ImageOp::new(ImageKind::Level, 3) };
                 let op = ImageOp { coordinates: AXES as u8, ..kind };
+                if let Some(address) = self.coordinates_in_order(inst, register, AXES) {
+                    return self.image(inst, op, address);
+                }
                 let address = self.b.row_temp(op.address_cells());
-                self.coordinates(inst, register, address, AXES)?;
+                self.for_quads(|lifter| lifter.coordinates(inst, register, address, AXES))?;
                 self.image(inst, op, address)
             }
             Op::TexGetGradientsH => self.get_gradients(inst, register, Direction::Horizontal),
@@ -164,6 +167,23 @@ impl Lifter<'_, '_> {
         self.selected(register, inst.get(SOURCES[axis]))
     }
 
+    /// The rows of a register, if its first channels are coordinates in order: an address without
+    /// anything else.
+    fn coordinates_in_order(&self, inst: &Inst, register: Register, count: usize) -> Option<IrRow> {
+        let in_order = (0..count).all(|axis| inst.get(SOURCES[axis]) as usize == axis);
+        if in_order && !register.is_relative() { register.row(0).ok() } else { None }
+    }
+
+    /// Runs operations for whole quads: the level of detail depends on lanes that are not active.
+    fn for_quads(&mut self, run: impl FnOnce(&mut Self) -> Result<(), Refused>) -> Result<(), Refused> {
+        let active = self.b.uni_temp(2);
+        self.copy_mask(active, ACTIVE);
+        self.fill_quads(ACTIVE);
+        run(self)?;
+        self.copy_mask(ACTIVE, active);
+        Ok(())
+    }
+
     /// Copies coordinates to rows.
     fn coordinates(
         &mut self,
@@ -181,12 +201,25 @@ impl Lifter<'_, '_> {
 
     /// Accesses the image, and writes the selected components of the result.
     fn image(&mut self, inst: &Inst, op: ImageOp, address: IrRow) -> Result<(), Refused> {
-        let (values, _) = self.image_result(inst, op, address)?;
+        let result = Register::result(inst)?;
+        let is_whole = op.result_cells() == 4 && selected_results(inst)? == [0, 1, 2, 3];
+        if is_whole && !result.is_relative() {
+            self.image_result(inst, op, address, result.row(0)?)?;
+            return Ok(());
+        }
+        let values = self.b.row_temp(op.result_cells());
+        self.image_result(inst, op, address, values)?;
         self.write_components(inst, values, op.result_cells().into())
     }
 
-    /// Accesses the image; gives the rows of the result, and the cells of the resource.
-    fn image_result(&mut self, inst: &Inst, op: ImageOp, address: IrRow) -> Result<(IrRow, Uni), Refused> {
+    /// Accesses the image; gives the cells of the resource.
+    fn image_result(
+        &mut self,
+        inst: &Inst,
+        op: ImageOp,
+        address: IrRow,
+        values: IrRow,
+    ) -> Result<Uni, Refused> {
         let work = self.table_work();
         let number = inst.get(F::ResourceId) as u16;
         let resource = self.entry(work, Table::RESOURCES, number, inst.get(F::ResourceIndexMode))?;
@@ -196,9 +229,8 @@ impl Lifter<'_, '_> {
             let sampler = self.entry(work, Table::SAMPLERS, number, inst.get(F::SamplerIndexMode))?;
             sources[2] = sampler.into();
         }
-        let values = self.b.row_temp(op.result_cells());
         self.push(IrOp::Image(op), values, &sources, Attrs::default());
-        Ok((values, resource))
+        Ok(resource)
     }
 
     /// Writes the selected components of a result. Those that it lacks are 0.
@@ -213,9 +245,14 @@ impl Lifter<'_, '_> {
         all_zero(inst, &[F::InstMod, F::LodBias])?;
         let kind = ImageKind::Load { data: ImageData::Converted, mip: true };
         let op = ImageOp { coordinates: AXES as u8, ..ImageOp::new(kind, 15) };
+        let offsets = offsets(inst)?;
+        let in_order = self.coordinates_in_order(inst, register, SOURCES.len());
+        if let Some(address) = in_order.filter(|_| offsets == [0; AXES]) {
+            return self.image(inst, op, address);
+        }
         let address = self.b.row_temp(op.address_cells());
         self.coordinates(inst, register, address, SOURCES.len())?;
-        for (axis, offset) in offsets(inst)?.into_iter().enumerate().filter(|(_, offset)| *offset != 0) {
+        for (axis, offset) in offsets.into_iter().enumerate().filter(|(_, offset)| *offset != 0) {
             let row = address.plus(axis as u16);
             let sources = [row.into(), Operand::Const(u64::from(offset as u32))];
             self.push(IrOp::Int(IntOp::Add), row, &sources, Attrs::default());
@@ -232,7 +269,8 @@ impl Lifter<'_, '_> {
         if inst.op() == Op::TexGetTextureResinfo {
             return self.image(inst, op, address);
         }
-        let (values, resource) = self.image_result(inst, op, address)?;
+        let values = self.b.row_temp(op.result_cells());
+        let resource = self.image_result(inst, op, address, values)?;
         // A resource with samples has the type 14 or 15, in bits 127:124, and the logarithm of their
         // number in bits 115:112.
         let word = Operand::from(resource.plus(3));
@@ -273,13 +311,38 @@ impl Lifter<'_, '_> {
             coordinates: coordinates as u8,
             ..ImageOp::new(kind, channels)
         };
+        // Nothing but coordinates, and perhaps the level behind them.
+        let is_plain = !(op.offset || compare || level.has_bias() || level.has_gradients());
+        if is_plain
+            && let Some(address) = self.coordinates_in_order(inst, register, op.address_cells().into())
+        {
+            return self.image(inst, op, address);
+        }
         let address = self.b.row_temp(op.address_cells());
+        if matches!(level, ImageLevel::Quad | ImageLevel::Bias) {
+            self.for_quads(|lifter| lifter.sample_address(inst, register, sample, &op, address))?;
+        } else {
+            self.sample_address(inst, register, sample, &op, address)?;
+        }
+        self.image(inst, op, address)
+    }
+
+    /// Copies the address of a sample to rows.
+    fn sample_address(
+        &mut self,
+        inst: &Inst,
+        register: Register,
+        Sample { level, compare, gather }: Sample,
+        op: &ImageOp,
+        address: IrRow,
+    ) -> Result<(), Refused> {
+        let coordinates = usize::from(op.coordinates);
         let mut rows = (0..op.address_cells()).map(|n| address.plus(n));
         let mut next = || rows.next().unwrap_or(address);
         if gather == Some(Offsets::Set) {
             self.copy(next(), TEXTURE_OFFSETS.into());
         } else if op.offset {
-            let [x, y, z] = own_offsets.map(|offset| offset as u32 & 0x3f);
+            let [x, y, z] = offsets(inst)?.map(|offset| offset as u32 & 0x3f);
             self.copy(next(), Operand::Const(u64::from(x | y << 8 | z << 16)));
         }
         if level.has_bias() {
@@ -312,7 +375,7 @@ impl Lifter<'_, '_> {
             let value = self.coordinate(inst, register, 3)?;
             self.copy(next(), value);
         }
-        self.image(inst, op, address)
+        Ok(())
     }
 
     /// The difference of a source between lanes of a quad, whichever of them are active. It is 0 for
@@ -341,14 +404,13 @@ impl Lifter<'_, '_> {
         count: usize,
     ) -> Result<IrRow, Refused> {
         let rows = self.b.row_temp(count as u16);
-        let active = self.b.uni_temp(2);
-        self.copy_mask(active, ACTIVE);
-        self.fill_quads(ACTIVE);
-        for axis in 0..count {
-            let value = self.coordinate(inst, register, axis)?;
-            self.gradient(value, lanes, rows.plus(axis as u16));
-        }
-        self.copy_mask(ACTIVE, active);
+        self.for_quads(|lifter| {
+            for axis in 0..count {
+                let value = lifter.coordinate(inst, register, axis)?;
+                lifter.gradient(value, lanes, rows.plus(axis as u16));
+            }
+            Ok(())
+        })?;
         Ok(rows)
     }
 
@@ -371,11 +433,14 @@ impl Lifter<'_, '_> {
 
     /// SET_GRADIENTS, KEEP_GRADIENTS and SET_TEXTURE_OFFSETS. They return nothing but constants.
     fn set_state(&mut self, inst: &Inst, register: Register) -> Result<(), Refused> {
-        let codes = selected_results(inst)?;
-        // KEEP_GRADIENTS returns a border colour that depends on the resource. Of the others, the
-        // manual does not say what they return.
-        if codes.iter().any(|code| *code < 4) {
-            return Err(UNSUPPORTED);
+        let mut codes = selected_results(inst)?;
+        for code in codes.iter_mut().filter(|code| **code < 4) {
+            // KEEP_GRADIENTS returns a border colour that depends on the resource. The others return
+            // nothing.
+            if inst.op() == Op::TexKeepGradients {
+                return Err(UNSUPPORTED);
+            }
+            *code = MASKED;
         }
         match inst.op() {
             Op::TexSetGradientsH => self.coordinates(inst, register, Direction::Horizontal.row(), AXES)?,
@@ -401,9 +466,6 @@ impl Lifter<'_, '_> {
                 }
                 self.copy(TEXTURE_OFFSETS, packed.into());
             }
-        }
-        if codes.iter().all(|code| *code == MASKED) {
-            return Ok(());
         }
         self.write_selected(Register::result(inst)?, codes, |_| Operand::Const(0))
     }

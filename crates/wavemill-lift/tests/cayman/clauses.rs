@@ -3,21 +3,28 @@
 use wavemill_ir::Terminator;
 use wavemill_lift::cayman::Position;
 
-use super::machine::{CODE, FAMILY, MODE, Machine, code, lift};
+use super::machine::{CODE, FAMILY, MODE, Machine, assembled, lift};
 
 #[test]
 fn the_end_ends_the_wave() {
-    let outcome = Machine::default().run("CF_END\n", |_, _| ());
+    let outcome = Machine::default().run("end\n", |_, _| ());
     assert_eq!(outcome.fault, None);
 }
 
 /// A block continues across clauses, covers their addresses, and names each instruction.
 #[test]
 fn blocks_cover_several_ranges() {
-    let source = "ALU 3, @clause\nTEX 1, @fetch\nCF_END\n.p2align 4
-        fetch: VTX_READ_32 T0.X, T0.X, 0, #1\nVTX_READ_32 T0.X, T0.X, 0, #1
-        clause: MOV T0.X, T1.X\nMOV * T0.Y, literal.x\n1, 0\nMOV * T0.Z, T1.Z\n";
-    let bytes = code(&source.replace("TEX 1, @", "TEX 1 @"));
+    let bytes = assembled(
+        "        alu body
+        tc loads
+        end
+        .align 16
+loads:  vfetch r0.x___, r0.x, buf:1 fmt:32
+        vfetch r0.x___, r0.x, buf:1 fmt:32
+body:   x: mov r0.x, r1.x
+        y: mov r0.y, 5 ;;
+        z: mov r0.z, r1.z ;;\n",
+    );
     let block = lift(&bytes, CODE, MODE, false);
     // Three control flow words, two groups (the first of three words), two fetches.
     let clause = |control: u64, word| Position { control: CODE + 8 * control, word: Some(word) }.number();
@@ -42,7 +49,7 @@ fn blocks_cover_several_ranges() {
 
 #[test]
 fn registers_have_names() {
-    let bytes = code("ALU 0, @clause, KC0[CB1:0-16]\nCF_END\nclause: ADD_INT * T3.W, KC0[0].X, PV.Y\n");
+    let bytes = assembled("alu body, kc0=cb1[0:15]\nend\nbody: w: add_int r3.w, kc0[0].x, pv.y ;;\n");
     let text = lift(&bytes, CODE, MODE, false).text(wavemill_lift::Lift::names(&FAMILY));
     for part in ["cb1_lo", "r3.w = add", "pv.y"] {
         assert!(text.contains(part), "{part} in\n{text}");
@@ -52,7 +59,7 @@ fn registers_have_names() {
 /// Registers that the program does not declare are not written, but clause temporaries are.
 #[test]
 fn clause_temporaries_are_registers() {
-    let bytes = code("ALU 0, @clause\nCF_END\nclause: ADD_INT * T127.Y, T1.X, T1.Y\n");
+    let bytes = assembled("alu body\nend\nbody: y: add_int r127.y, r1.x, r1.y ;;\n");
     for (temporaries, is_written) in [(0, false), (1, true), (4, true)] {
         let family = wavemill_lift::cayman::Cayman { temporaries, ..FAMILY };
         let mut fetch = |at: u64, into: &mut [u8; 16]| {

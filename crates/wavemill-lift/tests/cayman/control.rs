@@ -56,7 +56,7 @@ pub(super) fn check(program: &Program) {
             }
         });
         let (at, cause, _) = outcome.fault.as_ref().expect("the program stopped");
-        assert_eq!(*cause, FaultCause::Instruction(FaultKind::Unsupported), "{at:#x}: {program:#?}");
+        assert_eq!(*cause, FaultCause::Instruction(FaultKind::Halted), "{at:#x}: {program:#?}");
         for register in 0..usize::from(GPRS) {
             for channel in 0..4 {
                 let want = reference.gprs[register][channel];

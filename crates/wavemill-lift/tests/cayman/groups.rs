@@ -5,8 +5,8 @@ use super::machine::{Machine, clause, set_active, set_gpr};
 const ONE: u32 = 0x3f80_0000;
 
 /// Runs one clause on registers with small numbers: T0 = 10 + channel, T1 = 20 + channel, and so on.
-fn run(words: usize, lines: &str) -> super::machine::Outcome {
-    Machine::default().run(&clause(words, "", lines), |registers, _| {
+fn run(groups: &str) -> super::machine::Outcome {
+    Machine::default().run(&clause("", groups), |registers, _| {
         for register in 0..4 {
             for channel in 0..4 {
                 set_gpr(registers, register, channel, |_| (10 * (register + 1) + channel).into());
@@ -17,17 +17,17 @@ fn run(words: usize, lines: &str) -> super::machine::Outcome {
 
 #[test]
 fn all_slots_read_before_any_writes() {
-    let outcome = run(4, "MOV T0.X, T0.Y\nMOV T0.Y, T0.Z\nMOV T0.Z, T0.W\nMOV * T0.W, T0.X\n");
+    let outcome = run("x: mov r0.x, r0.y\ny: mov r0.y, r0.z\nz: mov r0.z, r0.w\nw: mov r0.w, r0.x ;;");
     let turned: Vec<u32> = (0..4).map(|channel| outcome.value(0, channel)).collect();
     assert_eq!(turned, [11, 12, 13, 10]);
 }
 
 #[test]
 fn results_of_the_group_before_are_read_before_they_change() {
-    let lines = "MOV T4.X, T0.X\nMOV T4.Y, T1.Y\nMOV T4.Z, T2.Z\nMOV * T4.W, T3.W
-        ADD_INT T5.X, PV.Y, 1\nADD_INT T5.Y, PV.X, 1\nMOV T5.Z, PV.Z\nMOV * T5.W, PV.X
-        MOV T6.X, PV.W\nMOV T6.Y, PV.X\nMOV * T6.Z, PV.Y\n";
-    let outcome = run(11, lines);
+    let groups = "x: mov r4.x, r0.x\ny: mov r4.y, r1.y\nz: mov r4.z, r2.z\nw: mov r4.w, r3.w ;;
+        x: add_int r5.x, pv.y, 1\ny: add_int r5.y, pv.x, 1\nz: mov r5.z, pv.z\nw: mov r5.w, pv.x ;;
+        x: mov r6.x, pv.w\ny: mov r6.y, pv.x\nz: mov r6.z, pv.y ;;";
+    let outcome = run(groups);
     let row = |register| -> Vec<u32> { (0..4).map(|channel| outcome.value(register, channel)).collect() };
     assert_eq!(row(5), [22, 11, 32, 10]);
     assert_eq!(row(6), [10, 22, 11, 0]);
@@ -35,13 +35,13 @@ fn results_of_the_group_before_are_read_before_they_change() {
 
 #[test]
 fn masked_results_are_seen_by_the_next_group_only() {
-    let outcome = run(2, "ADD_INT * T1.Z (MASKED), T0.X, T0.Y\nADD_INT * T2.X, PV.Z, T1.Z\n");
+    let outcome = run("z: add_int _.z, r0.x, r0.y ;;\nx: add_int r2.x, pv.z, r1.z ;;");
     assert_eq!((outcome.value(1, 2), outcome.value(2, 0)), (22, 10 + 11 + 22));
 }
 
 #[test]
 fn lanes_that_are_not_active_keep_registers_and_results() {
-    let source = clause(2, "", "MOV * T0.X, 1\nADD_INT * T1.Y, PV.X, 1\n");
+    let source = clause("", "x: mov r0.x, 1 ;;\ny: add_int r1.y, pv.x, 1 ;;");
     let outcome = Machine::default().run(&source, |registers, _| {
         set_gpr(registers, 0, 0, |lane| 100 + lane);
         set_gpr(registers, 1, 1, |lane| 200 + lane);
@@ -56,11 +56,11 @@ fn lanes_that_are_not_active_keep_registers_and_results() {
 
 #[test]
 fn literals_and_inline_constants() {
-    let lines = "MOV T0.X, literal.x\nMOV T0.Y, literal.w\nMOV T0.Z, literal.z\nMOV * T0.W, literal.y
-        0x11111111, 0x22222222\n0x33333333, 0x44444444
-        MOV T1.X, 0.0\nMOV T1.Y, 1.0\nMOV T1.Z, 0.5\nMOV * T1.W, -1.0
-        MOV T2.X, 1\nMOV * T2.Y, -1\n";
-    let outcome = run(12, lines);
+    let groups = "x: mov r0.x, lit.x\ny: mov r0.y, lit.w\nz: mov r0.z, lit.z\nw: mov r0.w, lit.y
+        literals 0x11111111, 0x22222222, 0x33333333, 0x44444444 ;;
+        x: mov r1.x, 0\ny: mov r1.y, 1.0\nz: mov r1.z, 0.5\nw: mov r1.w, -1.0 ;;
+        x: mov r2.x, 1\ny: mov r2.y, -1 ;;";
+    let outcome = run(groups);
     let row = |register| -> Vec<u32> { (0..4).map(|channel| outcome.value(register, channel)).collect() };
     assert_eq!(row(0), [0x1111_1111, 0x4444_4444, 0x3333_3333, 0x2222_2222]);
     assert_eq!(row(1), [0, ONE, 0x3f00_0000, 0xbf80_0000]);
@@ -70,24 +70,21 @@ fn literals_and_inline_constants() {
 /// Sums, source modifiers and output modifiers, computed by hand.
 #[test]
 fn float_addition() {
-    for (line, expected) in [
-        ("ADD * T0.X, 1.0, 0.5", 0x3fc0_0000),                // 1.5
-        ("ADD * T0.X, -1.0, 0.5", 0xbf00_0000),               // -0.5
-        ("ADD * T0.X, |literal.x|, literal.y", 0x40a0_0000),  // 3 + 2
-        ("ADD * T0.X, -|literal.x|, literal.y", 0xbf80_0000), // -3 + 2
-        ("ADD * T0.X * 2.0, 1.0, 0.5", 0x4040_0000),          // 3
-        ("ADD * T0.X * 4.0, 1.0, 0.5", 0x40c0_0000),          // 6
-        ("ADD * T0.X / 2.0, 1.0, 0.5", 0x3f40_0000),          // 0.75
-        ("ADD_SAT * T0.X, 1.0, 0.5", ONE),
-        ("ADD_SAT * T0.X, -1.0, 0.5", 0),
-        ("ADD_SAT * T0.X / 2.0, 1.0, 0.5", 0x3f40_0000),
-        ("MOV_SAT * T0.X, literal.y", ONE),
-        ("MOV * T0.X * 2.0, literal.y", 0x4080_0000), // 4
+    for (sum, expected) in [
+        ("add r0.x, 1.0, 0.5", 0x3fc0_0000),       // 1.5
+        ("add r0.x, -1.0, 0.5", 0xbf00_0000),      // -0.5
+        ("add r0.x, |-3.0|, 2.0", 0x40a0_0000),    // 3 + 2
+        ("add r0.x, -|-3.0|, 2.0", 0xbf80_0000),   // -3 + 2
+        ("add r0.x, 1.0, 0.5 mul:2", 0x4040_0000), // 3
+        ("add r0.x, 1.0, 0.5 mul:4", 0x40c0_0000), // 6
+        ("add r0.x, 1.0, 0.5 div:2", 0x3f40_0000), // 0.75
+        ("add r0.x, 1.0, 0.5 clamp", ONE),
+        ("add r0.x, -1.0, 0.5 clamp", 0),
+        ("add r0.x, 1.0, 0.5 div:2 clamp", 0x3f40_0000),
+        ("mov r0.x, 2.0 clamp", ONE),
+        ("mov r0.x, 2.0 mul:2", 0x4080_0000), // 4
     ] {
-        // -3 and 2.
-        let literals = if line.contains("literal") { "\n0xc0400000, 0x40000000" } else { "" };
-        let words = if literals.is_empty() { 1 } else { 2 };
-        assert_eq!(run(words, &format!("{line}{literals}\n")).value(0, 0), expected, "{line}");
+        assert_eq!(run(&format!("x: {sum} ;;")).value(0, 0), expected, "{sum}");
     }
 }
 
@@ -95,14 +92,14 @@ fn float_addition() {
 #[test]
 fn moves_copy_bits() {
     for (source, expected) in [
-        ("literal.x", 0xff80_0001u32),
-        ("|literal.x|", 0x7f80_0001),
-        ("-literal.x", 0x7f80_0001),
-        ("-|literal.x|", 0xff80_0001),
-        ("literal.y", 1),
-        ("-literal.y", 0x8000_0001),
+        ("0xff800001", 0xff80_0001u32),
+        ("|0xff800001|", 0x7f80_0001),
+        ("-(0xff800001)", 0x7f80_0001),
+        ("-|0xff800001|", 0xff80_0001),
+        ("lit(1)", 1),
+        ("-(lit(1))", 0x8000_0001),
     ] {
-        let outcome = run(2, &format!("MOV * T0.X, {source}\n0xff800001, 1\n"));
+        let outcome = run(&format!("x: mov r0.x, {source} ;;"));
         assert_eq!(outcome.value(0, 0), expected, "{source}");
     }
 }
@@ -111,44 +108,36 @@ fn moves_copy_bits() {
 /// rounding the result would be `2^-24`.
 #[test]
 fn multiply_add_rounds_twice() {
-    let lines = "MULADD_IEEE * T0.X, literal.x, literal.x, -literal.y\n0x3f800800, 0x3f801000\n";
-    assert_eq!(run(2, lines).value(0, 0), 0);
-    let lines = "MULADD_IEEE * T0.X, literal.x, -literal.y, 1.0\n0x40400000, 0x40000000\n";
-    assert_eq!(run(2, lines).value(0, 0), 0xc0a0_0000); // 3 * -2 + 1
+    assert_eq!(run("x: muladd_ieee r0.x, 0x3f800800, 0x3f800800, -(0x3f801000) ;;").value(0, 0), 0);
+    assert_eq!(run("x: muladd_ieee r0.x, 3.0, -(2.0), 1.0 ;;").value(0, 0), 0xc0a0_0000); // 3 * -2 + 1
     // Zero times infinity is no number under the rules of IEEE 754.
-    let lines = "MULADD_IEEE * T0.X, 0.0, literal.x, 1.0\n0x7f800000, 0\n";
-    assert_eq!(run(2, lines).value(0, 0) & 0x7fc0_0000, 0x7fc0_0000);
-    let lines = "MULADD_IEEE_SAT * T0.X, literal.x, literal.x, 1.0\n0x40400000, 0\n";
-    assert_eq!(run(2, lines).value(0, 0), ONE);
+    assert_eq!(run("x: muladd_ieee r0.x, 0, 0x7f800000, 1.0 ;;").value(0, 0) & 0x7fc0_0000, 0x7fc0_0000);
+    assert_eq!(run("x: muladd_ieee r0.x, 3.0, 3.0, 1.0 clamp ;;").value(0, 0), ONE);
 }
 
 /// Bits 2 and 3 of SET_MODE's source: denormals of sources and of results (HD 6900 ISA 8.2).
 #[test]
 fn the_context_says_what_becomes_of_denormals() {
     // Twice the smallest normal number, minus that number and a denormal: a denormal.
-    let small = "ADD * T0.X, literal.x, literal.y\n0x00800000, 0x80000001\n";
+    let small = "x: add r0.x, 0x00800000, 0x80000001 ;;";
     // A denormal and 0.
-    let source = "ADD * T0.X, literal.x, 0.0\n1, 0\n";
+    let source = "x: add r0.x, lit(1), 0 ;;";
     for (context, result, kept) in [(0b1100, 0x007f_ffff, 1), (0b0100, 0, 0), (0b1000, 0x0080_0000, 0)] {
         let machine = Machine { context: Some(context), ..Machine::default() };
-        assert_eq!(machine.run(&clause(2, "", small), |_, _| ()).value(0, 0), result, "{context:#b}");
-        assert_eq!(machine.run(&clause(2, "", source), |_, _| ()).value(0, 0), kept, "{context:#b}");
+        assert_eq!(machine.run(&clause("", small), |_, _| ()).value(0, 0), result, "{context:#b}");
+        assert_eq!(machine.run(&clause("", source), |_, _| ()).value(0, 0), kept, "{context:#b}");
     }
     // Towards plus and minus infinity: 1 + 2^-24.
     for (context, expected) in [(0b1100, ONE), (0b1101, ONE + 1), (0b1110, ONE), (0b1111, ONE)] {
         let machine = Machine { context: Some(context), ..Machine::default() };
-        let sum = clause(2, "", "ADD * T0.X, 1.0, literal.x\n0x33800000, 0\n");
+        let sum = clause("", "x: add r0.x, 1.0, 0x33800000 ;;");
         assert_eq!(machine.run(&sum, |_, _| ()).value(0, 0), expected, "{context:#b}");
     }
 }
 
 #[test]
 fn integer_addition_wraps() {
-    let outcome = run(2, "ADD_INT T0.X, literal.x, 1\nADD_INT * T0.Y, -1, -1\n");
-    // The literal is the word after the group. Here it is missing, so the clause is one word too
-    // short.
-    assert!(outcome.fault.is_some());
-    let outcome = run(3, "ADD_INT T0.X, literal.x, 1\nADD_INT * T0.Y, -1, -1\n0xffffffff, 0\n");
+    let outcome = run("x: add_int r0.x, 0xffffffff, 1\ny: add_int r0.y, -1, -1 ;;");
     assert_eq!((outcome.value(0, 0), outcome.value(0, 1)), (0, 0xffff_fffe));
 }
 
@@ -157,11 +146,8 @@ fn integer_addition_wraps() {
 fn constants_come_from_locked_lines() {
     let constants = |first: u32| (0..512).map(|n| first + n).collect::<Vec<u32>>();
     let machine = Machine { buffers: vec![constants(1000), constants(5000)], ..Machine::default() };
-    let source = clause(
-        2,
-        ", KC0[CB3:16-48], KC1[CB15:0-16]",
-        "ADD_INT T0.X, KC0[1].Y, KC1[2].W\nMOV * T0.Y, KC0[31].Z\n",
-    );
+    let groups = "x: add_int r0.x, kc0[1].y, kc1[2].w ;;\ny: mov r0.y, kc0[31].z ;;";
+    let source = clause(", kc0=cb3[16:47], kc1=cb15[0:15]", groups);
     let outcome = machine.run(&source, |registers, addresses| {
         registers.set_uni64(wavemill_lift::cayman::registers::bank(3), addresses[0]);
         registers.set_uni64(wavemill_lift::cayman::registers::bank(15), addresses[1]);

@@ -8,6 +8,8 @@ use wavemill_ir::{Block, FaultKind, Uni, verify};
 use wavemill_isa::cayman::{FieldId, Inst, Op};
 use wavemill_lift::Lift;
 use wavemill_lift::cayman::{Cayman, registers};
+use wavemill_machine::engine::Export;
+use wavemill_machine::registers::CellPair;
 use wavemill_machine::{
     BlockSource, FaultCause, Grid, GuestMemory, RegisterCounts, Registers, RunError, RunOptions, WaveInit,
     WaveSnapshot, run,
@@ -23,18 +25,12 @@ pub(crate) const GPRS: u16 = 16;
 /// The program, with a stack of 16 entries.
 pub(crate) const FAMILY: Cayman = Cayman { program: CODE, gprs: GPRS, temporaries: 0, stack: 16 };
 
-/// The programs of tests: machine code, and the text in the syntax of LLVM's r600 backend.
-const PROGRAMS: &str = include_str!("programs.words");
-
-/// The machine code of a program of [`PROGRAMS`].
-pub(crate) fn code(source: &str) -> Vec<u8> {
-    let shown = format!("{source:?}");
-    let mut programs = PROGRAMS.lines().filter_map(|line| line.split_once(' '));
-    let (digits, _) = programs
-        .find(|(_, text)| *text == shown)
-        .unwrap_or_else(|| panic!("programs.words has no program {shown}"));
-    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).expect("two digits");
-    (0..digits.len()).step_by(2).map(byte).collect()
+/// The machine code of a program in Wavemill's own text.
+pub(crate) fn assembled(source: &str) -> Vec<u8> {
+    let assembled = wavemill_asm::cayman::assemble(source.as_bytes(), &Default::default());
+    assert!(assembled.reports.is_empty(), "{:?}\n{source}", assembled.reports);
+    let [program] = &assembled.programs[..] else { panic!("one program in\n{source}") };
+    program.bytes.clone()
 }
 
 /// Lifts the block, or the instruction, at a position of code at [`CODE`], and checks that it is
@@ -66,6 +62,8 @@ pub(crate) struct Machine {
     pub(crate) lds: u32,
     /// The context, if it is not [`MODE`].
     pub(crate) context: Option<u32>,
+    /// Bytes of private memory of each lane.
+    pub(crate) scratch: u32,
 }
 
 /// The end of the wave, and the state that it leaves.
@@ -74,13 +72,17 @@ pub(crate) struct Outcome {
     /// The position of the fault, its cause, and the registers; `None` if the wave ended.
     pub(crate) fault: Option<(u64, FaultCause, WaveSnapshot)>,
     pub(crate) buffers: Vec<Vec<u32>>,
+    /// What the wave exported, if it ended.
+    pub(crate) exports: Vec<Export>,
+    /// Whether the wave waits for another one, and there is none.
+    pub(crate) waits: bool,
 }
 
 impl Outcome {
-    /// A channel of a register in all lanes, of a program that ended with [`STOP`].
+    /// A channel of a register in all lanes, of a program that ended with `halt`.
     pub(crate) fn gpr(&self, register: usize, channel: usize) -> [u32; 64] {
         let (_, cause, snapshot) = self.fault.as_ref().expect("the program stopped");
-        assert_eq!(*cause, FaultCause::Instruction(FaultKind::Unsupported));
+        assert_eq!(*cause, FaultCause::Instruction(FaultKind::Halted));
         snapshot.rows[0][4 * register + channel]
     }
 
@@ -92,10 +94,8 @@ impl Outcome {
     }
 }
 
-/// A word whose fault shows the registers: `HALT` has no row.
+/// HALT: a word whose fault shows the registers.
 pub(crate) const HALT_WORD: u64 = 0x87c0_0000_0000_0000;
-/// The same as text.
-pub(crate) const STOP: &str = ".quad 0x87c0000000000000\n";
 
 struct Program<'a> {
     code: &'a [u8],
@@ -115,11 +115,17 @@ impl BlockSource for Program<'_> {
 struct Init<'a> {
     set: &'a (dyn Fn(&mut Registers, &[u64]) + Sync),
     addresses: &'a [u64],
+    /// Address and bytes of the private memory of the wave.
+    private: Option<(u64, u64)>,
 }
 
 impl WaveInit for Init<'_> {
     fn work_items(&self, _: [u32; 3]) -> u32 {
         64
+    }
+
+    fn scratch(&self, _: u32) -> Option<(u64, u64)> {
+        self.private
     }
 
     fn init(&self, _: [u32; 3], _: u32, _: u32, registers: &mut Registers) {
@@ -129,15 +135,18 @@ impl WaveInit for Init<'_> {
         for resource in buffers.chain(targets) {
             registers.set_uni(self::registers::bytes_of(resource), u32::MAX);
         }
+        if let Some((address, _)) = self.private {
+            registers.set_uni64(self::registers::PRIVATE_MEMORY, address);
+        }
         (self.set)(registers, self.addresses);
     }
 }
 
 impl Machine {
-    /// Runs a source from its first word on every tier, in blocks and one instruction at a time:
+    /// Runs a program from its first word on every tier, in blocks and one instruction at a time:
     /// all must agree.
     pub(crate) fn run(&self, source: &str, set: impl Fn(&mut Registers, &[u64]) + Sync) -> Outcome {
-        self.run_code(&code(source), set)
+        self.run_code(&assembled(source), set)
     }
 
     /// The same with machine code.
@@ -186,20 +195,24 @@ impl Machine {
         for (number, dwords) in tables(&addresses).iter().enumerate() {
             addresses.push(allocate(format!("table {number}"), dwords));
         }
+        let size = 64 * u64::from(self.scratch);
+        let private =
+            (size > 0).then(|| (memory.allocate("private memory", size, 256).expect("memory"), size));
         let map = memory.snapshot();
         let grid = Grid {
             map: &map,
             source: &Program { code, single },
-            init: &Init { set, addresses: &addresses },
+            init: &Init { set, addresses: &addresses, private },
             workgroups: [1, 1, 1],
             waves_per_group: 1,
             registers: RegisterCounts {
                 cells: registers::CELLS,
+                private_base: CellPair::new(registers::PRIVATE_MEMORY),
                 ..RegisterCounts::of_rows([4 * GPRS, registers::SECOND_ROWS])
             },
             lds_size: self.lds,
             lds_granule: 0,
-            scratch_size: 0,
+            scratch_size: self.scratch,
             entry: CODE,
             context: self.context.unwrap_or(MODE),
             resident: 1,
@@ -208,11 +221,18 @@ impl Machine {
             threads: NonZeroUsize::new(1),
             max_instructions: Some(1 << 16),
             deterministic: true,
+            record_exports: true,
+            find_stalls: true,
             ..RunOptions::default()
         };
-        let fault = match run(&grid, &Interpreter::on(tier), &options) {
-            Ok(_) => None,
-            Err(RunError::Fault(fault)) => Some((fault.pc, fault.cause, *fault.snapshot)),
+        let mut waits = false;
+        let (fault, exports) = match run(&grid, &Interpreter::on(tier), &options) {
+            Err(RunError::Stalled { .. }) => {
+                waits = true;
+                (None, Vec::new())
+            }
+            Ok(stats) => (None, stats.exports.into_iter().flat_map(|wave| wave.exports).collect()),
+            Err(RunError::Fault(fault)) => (Some((fault.pc, fault.cause, *fault.snapshot)), Vec::new()),
             Err(other) => panic!("{other:?}"),
         };
         let read = |(address, dwords): (&u64, &Vec<u32>)| {
@@ -221,16 +241,8 @@ impl Machine {
             bytes.as_chunks::<4>().0.iter().map(|dword| u32::from_le_bytes(*dword)).collect()
         };
         let buffers = addresses.iter().zip(&self.buffers).map(read).collect();
-        Outcome { fault, buffers }
+        Outcome { fault, buffers, exports, waits }
     }
-}
-
-/// The machine code of a program in Wavemill's own text.
-pub(crate) fn assembled(source: &str) -> Vec<u8> {
-    let assembled = wavemill_asm::cayman::assemble(source.as_bytes(), &Default::default());
-    assert!(assembled.reports.is_empty(), "{:?}\n{source}", assembled.reports);
-    let [program] = &assembled.programs[..] else { panic!("one program in\n{source}") };
-    program.bytes.clone()
 }
 
 /// Sets a channel of a register in all lanes.
@@ -244,9 +256,9 @@ pub(crate) fn set_active(registers: &mut Registers, lanes: u64) {
     registers.set_uni64(Uni::ACTIVE, lanes);
 }
 
-/// A program of one ALU clause with these lines, `words` words in all, which then stops.
-pub(crate) fn clause(words: usize, windows: &str, lines: &str) -> String {
-    format!("ALU {}, @clause{windows}\n{STOP}clause:\n{lines}\n", words - 1)
+/// A program of one ALU clause with these groups, which then stops.
+pub(crate) fn clause(windows: &str, groups: &str) -> String {
+    format!("alu clause{windows}\nhalt\nclause: {groups}\n")
 }
 
 /// Machine code of one ALU clause of these words, which then stops.

@@ -1,7 +1,7 @@
 //! All words lift to a well-formed block or to a fault, without a panic.
 
 use wavemill_ir::{FaultKind, Terminator};
-use wavemill_isa::cayman::{FieldId, Inst, Op, Slots};
+use wavemill_isa::cayman::{FieldId, Format, Inst, Op, Slots};
 use wavemill_isa::gcn::Fidelity;
 use wavemill_lift::cayman::Position;
 use wavemill_oracle::SplitMix64;
@@ -59,6 +59,14 @@ fn slots(inst: &Inst) -> Vec<Inst> {
     let field = |inst: Inst, id, value: u32| inst.with(id, value).unwrap_or(inst);
     let placed = |(index, (channel, slot)): (usize, (u8, Inst))| {
         let slot = field(slot, FieldId::DstChan, channel.into());
+        // Slots of an interpolation without a result.
+        let has_result = match slot.op() {
+            Op::InterpXy => channel < 2,
+            Op::InterpZw => channel >= 2,
+            Op::InterpX | Op::InterpZ => channel % 2 == 0,
+            _ => true,
+        };
+        let slot = if has_result { slot } else { field(slot, FieldId::WriteMask, 0) };
         if index == last {
             field(slot, FieldId::Last, 1)
         } else if index < last && last > 0 {
@@ -70,6 +78,28 @@ fn slots(inst: &Inst) -> Vec<Inst> {
     slots.into_iter().enumerate().map(placed).collect()
 }
 
+/// An instruction with what it needs to have a meaning.
+fn completed(inst: Inst) -> Inst {
+    let fields: &[(FieldId, u32)] = match inst.op() {
+        // A table behind the word.
+        Op::Jumptable => &[(FieldId::Addr, 2)],
+        // Parameters.
+        op if op.is_interpolation() => &[(FieldId::Src1Sel, 448)],
+        Op::InterpLoadP0 | Op::InterpLoadP10 | Op::InterpLoadP20 => &[(FieldId::Src0Sel, 448)],
+        // The local mode.
+        Op::SetLdsSize => &[(FieldId::Src1Sel, 248)],
+        // It returns nothing.
+        Op::TexKeepGradients => {
+            &[(FieldId::DstSelX, 7), (FieldId::DstSelY, 7), (FieldId::DstSelZ, 7), (FieldId::DstSelW, 7)]
+        }
+        Op::GdsAtomicOrderedAllocRet => &[(FieldId::BcastFirstReq, 1)],
+        // MEM_RAT_COMBINED_CACHELESS: the index is in the data.
+        op if op.row().format == Format::Rat && op.row().code == 92 => &[(FieldId::Type, 0)],
+        _ => &[],
+    };
+    fields.iter().fold(inst, |inst, (field, value)| inst.with(*field, *value).expect("it fits"))
+}
+
 #[test]
 fn every_row_has_the_meaning_that_it_says() {
     for &op in Op::ALL {
@@ -77,6 +107,7 @@ fn every_row_has_the_meaning_that_it_says() {
         let inst = inst.with(FieldId::Last, 1).unwrap_or(inst);
         let inst = inst.with(FieldId::CompMask, 1).unwrap_or(inst);
         let inst = inst.with(FieldId::DataFormat, 34).unwrap_or(inst);
+        let inst = completed(inst);
         // In a clause the position of its first word.
         let word = if op.row().format.is_control() { None } else { Some(0) };
         let block = lift(&program(&inst), Position { control: CODE, word }.number(), MODE, true);

@@ -269,6 +269,23 @@ fn levels_of_detail() {
         // Coordinates that count texels have level 0.
         near(level("sample r1.xyzw, r0.xyzw, res:7 smp:3 ct:uunn", &quad, lane), 0.0);
     }
+    // Lanes that are not active take part in differences, whether the source is in order or not.
+    for fetch in [
+        "sample r1.xyzw, r0.xyzw, res:7 smp:3 ct:nnnn",
+        "sample r1.x___, r0.yxzw, res:7 smp:3 ct:nnnn",
+        "sample_lb r1.xyzw, r0.xyz0, res:7 smp:3 ct:nnnn",
+        "get_comp_tex_lod r1.x___, r0.yxzw, res:7 smp:3 ct:nnnn",
+    ] {
+        let sampler = Sampler { unnormalised: false, mip: 2, ..Sampler::POINT };
+        let texture = Texture { memory: &memory, words: &words, sampler: sampler.words() };
+        let active = 0x8421_0000_8421_8421;
+        let outcome = run_with(&texture, &program(fetch), &quad, |registers| set_active(registers, active));
+        for lane in (0..64).filter(|lane| active >> lane & 1 != 0) {
+            let level = floats(&outcome, lane)[0];
+            near(if fetch.starts_with("get") { level } else { level / 10.0 }, 2.0);
+        }
+        assert_eq!(result(&outcome, 1), [7; 4]);
+    }
     // Gradients of 8 texels along y to the right, and of 2 along x downwards.
     let gradients = "set_gradients_h r1.____, r2.xyzw, res:7 smp:3 ct:nnnn
         set_gradients_v r1.____, r2.zwxy, res:7 smp:3 ct:nnnn";

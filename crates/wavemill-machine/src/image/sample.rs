@@ -336,8 +336,8 @@ impl<'a> Unit<'a> {
             }
             if dimensions.has_slices() && dimensions != Dimensions::Cube && !unnormalised[cells - 1] {
                 return wrong(
-                    "the image has slices, and the instruction has a normalised coordinate for them; the number of \
-                     a slice is not normalised",
+                    "the image has slices, and the instruction has a normalised coordinate for them; the \
+                     number of a slice is not normalised",
                 );
             }
         }

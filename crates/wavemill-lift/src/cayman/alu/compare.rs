@@ -4,7 +4,7 @@
 use wavemill_ir::{
     Attrs, CmpPred, FloatOp, IntType, Op as IrOp, Operand, Row as IrRow, ScalarOp, SrcMods, Uni, Width,
 };
-use wavemill_isa::cayman::{FieldId as F, Flag, Op};
+use wavemill_isa::cayman::Op;
 
 use super::Slot;
 use super::operation::{F32, MAX, ONE, Output, PLAIN, constant};
@@ -108,10 +108,7 @@ const fn select(relation: CmpPred, ty: Type) -> IrOp {
 impl Lifter<'_, '_> {
     /// A pair of cells for the mask that an instruction makes, if it makes one.
     pub(super) fn new_mask(&mut self, slot: &Slot) -> Option<Uni> {
-        let inst = &slot.inst;
-        let updates = inst.bit(F::UpdatePred) || inst.bit(F::UpdateExecMask);
-        let makes = inst.row().has(Flag::Kill) || inst.row().has(Flag::Predicate) && updates;
-        makes.then(|| self.b.uni_temp(2))
+        slot.makes_mask().then(|| self.b.uni_temp(2))
     }
 
     /// A selection with an f32 result, its output modifiers, and its mask.

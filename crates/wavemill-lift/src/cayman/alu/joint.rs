@@ -72,8 +72,17 @@ impl Lifter<'_, '_> {
                 }
             }
             Slots::All | Slots::Three => self.repeated(slot, channel, channels, joint)?,
-            // Interpolations.
-            Slots::Xy | Slots::Zw => return Err(UNSUPPORTED),
+            Slots::Xy | Slots::Zw => {
+                let first = channel & 2;
+                let slots = all_of(slot.inst.op(), [first, first + 1], channels)?;
+                if channel == first {
+                    let mut own = [None; 4];
+                    (own[first], own[first + 1]) = (Some(slots[0]), Some(slots[1]));
+                    let results = self.interpolation(slot.inst.op(), own)?;
+                    joint.results[first] = Some(results[first]);
+                    joint.results[first + 1] = Some(results[first + 1]);
+                }
+            }
             Slots::Any | Slots::X | Slots::W | Slots::NotW | Slots::XOrY => {
                 if let Some(chain) = row.chain {
                     let producer = chain.producer(channel as u8).ok_or(ILLEGAL)?;
@@ -131,6 +140,7 @@ impl Lifter<'_, '_> {
             Op::FltToUint4 => [self.pack_bytes(slots).into(); 4],
             Op::Mul64 | Op::Mul64R700 | Op::Fma64 => self.double_product(slots),
             Op::Frexp64 => self.double_parts(slots)?,
+            Op::InterpXy | Op::InterpZw => self.interpolation(op, slots.map(Some))?,
             _ => return Err(UNSUPPORTED),
         })
     }

@@ -73,6 +73,8 @@ impl Lifter<'_, '_> {
             self.float(IrOp::Cvt(operation), result, &slot.sources, slot.modifiers, output);
         } else if transcendental::of(op).is_some() {
             self.transcendental(slot, result)?;
+        } else if self.load_parameter(slot, result)? {
+            // It has no mask.
         } else if op == Op::Nop {
             // The manual leaves PV undefined: it keeps its value.
         } else if !(self.integer_sequence(slot, result)

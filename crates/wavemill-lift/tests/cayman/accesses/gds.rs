@@ -92,3 +92,101 @@ fn accesses_follow_the_models_of_lds() {
         }
     }
 }
+
+/// Runs a clause of accesses with T0 and T1 from lanes, and then reads eight dwords of the share, from
+/// [`BASE`] on, to T8.
+fn counted(words: &[Inst], active: u64, index: u32) -> super::super::machine::Outcome {
+    // MOVA_DST 2 is CF_IDX0.
+    let mova = with(Inst::new(Op::MovaInt), &[(F::Src0Sel, 1), (F::MovaDst, 2), (F::Last, 1)]);
+    let mut clause = words.to_vec();
+    clause.push(access(Op::GdsReadRet, 2, 8, 0));
+    let clear = access(Op::GdsWrite, 2, 0, 0);
+    clause.insert(0, clear);
+    let calls = [
+        with(Inst::new(Op::Alu), &[(F::Addr, 4)]),
+        with(Inst::new(Op::Gds), &[(F::Addr, 6), (F::Count, clause.len() as u32 - 1)]),
+    ];
+    let mut program = bytes(&calls);
+    program.extend(HALT_WORD.to_le_bytes());
+    program.resize(32, 0);
+    program.extend(bytes(&[mova]));
+    program.resize(48, 0);
+    program.extend(bytes(&clause));
+    Machine::default().run_code(&program, |registers, _| {
+        set_gpr(registers, 0, 0, |lane| 4 * (lane % 8));
+        set_gpr(registers, 0, 1, |lane| 3 + lane);
+        set_gpr(registers, 1, 0, |_| index);
+        set_gpr(registers, 2, 0, |lane| 4 * (lane % 8));
+        set_gpr(registers, 2, 1, |_| 100);
+        (0..4).for_each(|channel| set_gpr(registers, 4, channel, |_| 7));
+        registers.set_uni(registers::GLOBAL_SHARE, BASE << 16 | 0x1000);
+        registers.set_uni(registers::COUNTERS, (BASE + 4) << 16 | 0x40);
+        registers.set_uni(registers::ORDERED_COUNT, (BASE + 12) << 16);
+        super::super::machine::set_active(registers, active);
+    })
+}
+
+/// Append and consume counters: the number of the counter is the address.
+#[test]
+fn counters() {
+    for (mode, id, index, counter) in [(0, 2, 9, 2), (1, 1, 3, 4)] {
+        let fields = [(F::AllocConsume, 1), (F::UavId, id), (F::UavIndexMode, mode)];
+        let add = with(access(Op::GdsAddRet, 0, 4, 0), &fields);
+        let outcome = counted(&[add], !0, index);
+        // Lanes add one after the other.
+        let mut total = 100;
+        for lane in 0..64 {
+            assert_eq!(outcome.gpr(4, 0)[lane], total, "lane {lane}");
+            total += 3 + lane as u32;
+        }
+        // The first counter is the second dword.
+        for lane in 0..8 {
+            let wanted = if lane == counter + 1 { total } else { 100 };
+            assert_eq!(outcome.gpr(8, 0)[lane], wanted, "dword {lane}");
+        }
+    }
+    // Without a result, the bit is ignored.
+    let add = with(access(Op::GdsAdd, 0, 4, 0), &[(F::AllocConsume, 1), (F::UavId, 2)]);
+    let outcome = counted(&[add], 0xff, 0);
+    for lane in 0..8 {
+        assert_eq!(outcome.gpr(8, 0)[lane], 103 + lane as u32);
+    }
+}
+
+/// BCAST_FIRST_REQ: the first active lane makes the access, and all lanes get its result.
+#[test]
+fn one_lane_for_all() {
+    for active in [!0, 0xffff_0000_0000_ff40] {
+        let add = with(access(Op::GdsAddRet, 0, 4, 0), &[(F::BcastFirstReq, 1)]);
+        let store = with(access(Op::GdsWrite, 2, 0, 0), &[]);
+        // All of the share is 100, from the active lanes.
+        let outcome = counted(&[store, add], active, 0);
+        let first = active.trailing_zeros() as usize;
+        for lane in 0..64 {
+            assert_eq!(outcome.gpr(4, 0)[lane], 100, "lane {lane}");
+        }
+        let dword =
+            (first..64).find(|lane| lane % 8 == first % 8 && active >> lane & 1 != 0).expect("a lane");
+        assert_eq!(outcome.gpr(8, 0)[dword], 103 + first as u32);
+    }
+}
+
+/// ATOMIC_ORDERED_ALLOC: seven bits of the datum of the first lane are added to the counter.
+#[test]
+fn ordered_allocation() {
+    let alloc = |fields: &[(F, u32)]| {
+        let own = [(F::SrcSelX, 1), (F::BcastFirstReq, 1)];
+        with(with(access(Op::GdsAtomicOrderedAllocRet, 0, 4, 0), &own), fields)
+    };
+    let active = 0xffff_ffff_ffff_ff00;
+    let outcome = counted(&[alloc(&[])], active, 0);
+    for lane in 0..64 {
+        assert_eq!(outcome.gpr(4, 0)[lane], 100, "lane {lane}");
+        assert_eq!(outcome.gpr(4, 1)[lane], 0, "lane {lane}");
+    }
+    for lane in 8..16 {
+        assert_eq!(outcome.gpr(8, 0)[lane], if lane == 11 { 100 + 3 + 8 } else { 100 }, "dword {}", lane - 8);
+    }
+    // The second turn of the wave does not come.
+    assert!(counted(&[alloc(&[]), alloc(&[])], active, 0).waits);
+}

@@ -1,5 +1,7 @@
 //! Random access targets: stores and atomic operations, with bounds (HD 6900 ISA 6.4, 8.1, 9.1).
 
+#![allow(clippy::needless_range_loop, reason = "a lane is the same index into several arrays")]
+
 use wavemill_isa::cayman::{FieldId as F, Inst, Op};
 use wavemill_lift::cayman::registers;
 use wavemill_oracle::SplitMix64;
@@ -188,4 +190,123 @@ fn typed_stores() {
             assert_eq!(outcome.buffers[0], found, "{} of {size} bytes", op.row().name);
         }
     }
+}
+
+/// Runs an access with the index in T0.x, and the data in T1, T2 and T3, relative to the loop index
+/// if `relative`. W of T1 is the index, too.
+fn run_burst(inst: Inst, dwords: usize, format: u32, index: &[u32; 64], relative: bool) -> Outcome {
+    let own = [(F::RwGpr, if relative { 0 } else { 1 }), (F::RwRel, relative.into()), (F::IndexGpr, 0)];
+    let inst = with(inst, &own);
+    // A loop of one iteration, whose index is 1.
+    let words = [with(Inst::new(Op::LoopStart), &[(F::Addr, 2)]), inst];
+    let mut code = bytes(&words);
+    code.extend(HALT_WORD.to_le_bytes());
+    let machine = Machine { buffers: vec![vec![9; dwords]], ..Machine::default() };
+    machine.run_code(&code, |registers, addresses| {
+        let mut constants = [0; 64];
+        constants[0] = 1 | 1 << 12;
+        registers.set_row(registers::LOOP_CONSTANTS, &constants);
+        set_gpr(registers, 0, 0, |lane| index[lane as usize]);
+        for register in 1..4 {
+            for channel in 0..4 {
+                set_gpr(registers, register, channel, |lane| {
+                    burst_datum(u32::from(register) - 1, channel.into(), lane)
+                });
+            }
+        }
+        if inst.row().code == 92 {
+            set_gpr(registers, 1, 3, |lane| index[lane as usize]);
+        }
+        let target = registers::random_access_target(0);
+        registers.set_uni64(target, addresses[0]);
+        registers.set_uni(registers::bytes_of(target), 4 * dwords as u32);
+        registers.set_uni(target.plus(3), format);
+        registers.set_uni(registers::target_unit(0), 16);
+    })
+}
+
+fn burst_datum(register: u32, channel: u32, lane: u32) -> u32 {
+    0x1_0000 * register + 0x1000 * channel + lane
+}
+
+/// Bursts: the next register goes to the next element, or as many dwords further as an access without
+/// caches says. An element of several dwords multiplies the index.
+#[test]
+fn bursts() {
+    let index: [u32; 64] = std::array::from_fn(|lane| 63 - lane as u32);
+    let dwords = 900;
+    for (op, elem_size, stride, factor, step) in [
+        (Op::MemRatStoreDword, 0, 0, 1, 1),
+        (Op::MemRatStoreDword, 3, 0, 4, 4),
+        (Op::MemRatCachelessStoreDword, 3, 70, 4, 71),
+        (Op::MemRatCachelessStoreDword, 1, 255, 2, 256),
+    ] {
+        for relative in [false, true] {
+            let fields =
+                [(F::CompMask, 3), (F::ElemSize, elem_size), (F::ArraySize, stride), (F::BurstCount, 2)];
+            let outcome = run_burst(with(Inst::new(op), &fields), dwords, 0, &index, relative);
+            let mut memory = vec![9; dwords];
+            for n in 0..3 {
+                for lane in 0..64u32 {
+                    for channel in 0..2 {
+                        let at = (index[lane as usize] * factor + n * step + channel) as usize;
+                        if let Some(dword) = memory.get_mut(at) {
+                            *dword = burst_datum(n, channel, lane);
+                        }
+                    }
+                }
+            }
+            // Where dwords overlap, later lanes and registers win.
+            assert_eq!(outcome.buffers[0], memory, "{} {elem_size} {stride}", op.row().name);
+        }
+    }
+    // Elements in the format of the target: 32_32_32_32, 16 bytes each.
+    let fields = [(F::BurstCount, 2)];
+    let outcome = run_burst(
+        with(Inst::new(Op::MemRatStoreTyped), &fields),
+        dwords,
+        format_cell(14, 4),
+        &index.map(|index| 3 * index),
+        false,
+    );
+    let wanted = (0..dwords as u32).map(|dword| {
+        let element = dword / 4;
+        if element >= 192 { 9 } else { burst_datum(element % 3, dword % 4, 63 - element / 3) }
+    });
+    assert_eq!(outcome.buffers[0], wanted.collect::<Vec<_>>());
+}
+
+/// MEM_RAT_COMBINED_CACHELESS: the index is W of the data.
+#[test]
+fn combined_accesses() {
+    let index: [u32; 64] = std::array::from_fn(|lane| 2 * (lane as u32 ^ 5));
+    let dwords = 600;
+    for (op, mask, size, count) in [
+        (Op::MemRatCombinedCachelessStoreDword, 1, 4, 1),
+        (Op::MemRatCombinedCachelessStoreDword, 3, 4, 2),
+        (Op::MemRatCombinedCachelessStoreShort, 1, 2, 1),
+        (Op::MemRatCombinedCachelessStoreByte, 1, 1, 1),
+    ] {
+        let fields = [(F::Type, 0), (F::CompMask, mask)];
+        let outcome = run_burst(with(Inst::new(op), &fields), dwords, 0, &index, false);
+        let mut memory = bytes_of(&vec![9; dwords]);
+        for lane in 0..64 {
+            for channel in 0..count {
+                let at = index[lane] as usize * size + 4 * channel;
+                let datum = burst_datum(0, channel as u32, lane as u32).to_le_bytes();
+                memory[at..at + size].copy_from_slice(&datum[..size]);
+            }
+        }
+        assert_eq!(bytes_of(&outcome.buffers[0]), memory, "{}", op.row().name);
+    }
+    // 16_16_16_16: integers of 32 bits saturate; Z and W are 0.
+    let fields = [(F::Type, 0)];
+    let store = with(Inst::new(Op::MemRatCombinedCachelessStoreTyped), &fields);
+    let outcome = run_burst(store, dwords, format_cell(12, 4), &index, false);
+    let mut memory = vec![9; dwords];
+    for lane in 0..64u32 {
+        let at = 4 * index[lane as usize] as usize;
+        memory[at..at + 2].copy_from_slice(&[burst_datum(0, 0, lane) | burst_datum(0, 1, lane) << 16, 0]);
+    }
+    assert_eq!(outcome.buffers[0], memory);
 }
