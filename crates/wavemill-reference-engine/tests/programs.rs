@@ -145,8 +145,7 @@ fn texels(random: &mut SplitMix64) -> TexelAccess {
 
 fn operation(random: &mut SplitMix64) -> Op {
     let width = random.pick(&WIDTHS);
-    let addr =
-        BufferAddr { offen: !random.one_in(3), idxen: random.one_in(3), plain: random.one_in(4) };
+    let addr = BufferAddr { offen: !random.one_in(3), idxen: random.one_in(3), plain: random.one_in(4) };
     let ty = random.pick(&MEM_TYPES);
     let space = random.pick(&SPACES);
     let cells = CellRange { first: Uni(4), end: LACKING.plus(1) };

@@ -169,3 +169,64 @@ fn bindings_put_arguments_at_locations() {
 
 /// The bindings of the example besides the one that changes.
 const MORE: [&str; 6] = ["--bind", "buf2=table[stride:16]", "--bind", "r3.x=index", "--bind", "rat1=found"];
+
+/// The colour of a pixel of the sphere, by ordinary arithmetic; `None` outside. `texels` are those
+/// of 8 x 8, sampled with repetition and weights.
+fn sphere(texels: &[u8], column: usize, row: usize) -> Option<[f64; 4]> {
+    let place = |n: usize| -1.15 + 2.3 * (n as f64 + 0.5) / 256.0;
+    let (x, y) = (place(column), -place(row));
+    let rest = 1.0 - x * x - y * y;
+    if rest < 0.0 {
+        return None;
+    }
+    let z = rest.sqrt();
+    let coordinate = |p: f64| (0.5 + 0.5 * p / (1.0 + z)) * 8.0 - 0.5;
+    let (u, v) = (coordinate(x), coordinate(-y));
+    let texel = |u: f64, v: f64, channel: usize| {
+        let (u, v) = (u.rem_euclid(8.0) as usize, v.rem_euclid(8.0) as usize);
+        f64::from(texels[4 * (8 * v + u) + channel]) / 255.0
+    };
+    let sampled = |channel: usize| {
+        let (left, up) = (u.floor(), v.floor());
+        let blend =
+            |v: f64| texel(left, v, channel) * (1.0 - u + left) + texel(left + 1.0, v, channel) * (u - left);
+        blend(up) * (1.0 - v + up) + blend(up + 1.0) * (v - up)
+    };
+    let towards = |light: [f64; 3]| (light[0] * x + light[1] * y + light[2] * z).max(0.0);
+    let diffuse = 0.15 + 0.85 * towards([-0.48, 0.64, 0.6]);
+    let highlight = 0.4 * towards([-0.26833, 0.35777, 0.89443]).powi(32);
+    let colour = |channel| (sampled(channel) * diffuse + highlight).clamp(0.0, 1.0) * 255.0;
+    Some([colour(0), colour(1), colour(2), 255.0])
+}
+
+/// A pixel shader: interpolation, kill, a texture, a typed store.
+#[test]
+fn the_sphere_is_lit() {
+    let folder = Folder::new("cayman_run_sphere");
+    let path = repository().join("examples/cayman/sphere.toml");
+    let line = ["run", path.to_str().unwrap(), "hills:image2d[rgba8,8x8]=random(5)"];
+    let out_files = ["--out", "picture=picture.bin", "--out", "hills=hills.bin"];
+    for more in [&[][..], &["--tier", "portable"]] {
+        expect(&folder, 0, &[&line[..], &out_files, more].concat());
+        let [picture, texels] =
+            ["picture.bin", "hills.bin"].map(|name| std::fs::read(folder.0.join(name)).unwrap());
+        assert_eq!((picture.len(), texels.len()), (4 << 16, 256));
+        let (mut inside, mut largest) = (0, 0f64);
+        for (number, pixel) in picture.chunks_exact(4).enumerate() {
+            let Some(wanted) = sphere(&texels, number % 256, number / 256) else {
+                assert_eq!(pixel, [0; 4], "pixel {number} is not on the sphere");
+                continue;
+            };
+            inside += 1;
+            for (found, wanted) in pixel.iter().zip(wanted) {
+                largest = largest.max((f64::from(*found) - wanted).abs());
+            }
+        }
+        // A circle of 256 / 2.3 pixels. Weights of texels are multiples of 1/256.
+        assert!((38_700..39_150).contains(&inside), "{inside}");
+        assert!(largest < 2.5, "{largest}");
+    }
+    // One export for each pixel on the sphere.
+    let text = err(&expect(&folder, 0, &[&line[..], &["--print", "exports"]].concat()));
+    assert!(text.contains("65,536 work-items"), "{text}");
+}
