@@ -62,7 +62,9 @@ impl Drop for BufferInner {
 
 impl Buffer {
     pub(crate) fn allocate(device: &Arc<DeviceInner>, name: &str, size: u64, align: u64) -> Result<Self> {
-        let address = device.memory.allocate(name, size, align)?;
+        // What is allocated beyond the size belongs to the buffer as far as kernels are concerned.
+        let allocated = size.checked_next_multiple_of(device.abi.allocation_unit()).unwrap_or(size);
+        let address = device.memory.allocate(name, allocated, align)?;
         Ok(Buffer(Arc::new(BufferInner { device: device.clone(), address, size })))
     }
 

@@ -38,6 +38,11 @@ pub(crate) trait Abi: Debug + Sync {
     /// Bytes of a pointer to global memory: 4 or 8.
     fn pointer_bytes(&self) -> u32;
 
+    /// Bytes of which the size of an allocation is a multiple.
+    fn allocation_unit(&self) -> u64 {
+        1
+    }
+
     /// Whether code objects can describe the parameters of kernels. If not, a kernel takes all
     /// arguments, and each has the location that follows from its size and those before it.
     fn describes_arguments(&self) -> bool {

@@ -47,6 +47,11 @@ impl Abi for R600 {
         4
     }
 
+    /// Stores of bytes and shorts are atomic operations on dwords (LLVM, `R600TargetLowering`).
+    fn allocation_unit(&self) -> u64 {
+        4
+    }
+
     fn describes_arguments(&self) -> bool {
         false
     }
