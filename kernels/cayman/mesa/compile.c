@@ -104,6 +104,8 @@ int main(int count, char **paths) {
     if (count < 2)
         fail("expected", "the files of a program");
     open_context();
+    // What the driver compiled before this is its own.
+    fprintf(stderr, "compile: program\n");
     const GLuint program = glCreateProgram();
     for (int i = 1; i < count; i++)
         attach(program, paths[i]);
@@ -137,6 +139,7 @@ int main(int count, char **paths) {
         fail("error of OpenGL", text);
     }
     glFlush();
+    fprintf(stderr, "compile: end\n");
     // The driver's threads and buffers end with the process.
     fflush(NULL);
     _exit(0);

@@ -108,7 +108,8 @@ static int disguise(int status, dev_t dev, ino_t ino, mode_t *mode, dev_t *rdev)
 
 #define STAT(name, type, first_type, first)                                                                            \
     int name(first_type what, struct type *out) {                                                                      \
-        return disguise(REAL(name)(first, out), out->st_dev, out->st_ino, &out->st_mode, &out->st_rdev);               \
+        const int status = REAL(name)(first, out);                                                                     \
+        return disguise(status, out->st_dev, out->st_ino, &out->st_mode, &out->st_rdev);                               \
     }
 #define OF_PATH redirect(what, (char[PATH_MAX]){0})
 

@@ -72,19 +72,60 @@ done
 printf '\x02\x10\x18\x67' >"$device/config"
 head -c 60 /dev/zero >>"$device/config"
 
-# One program: what the driver prints of its machine code, without the intermediate forms before it.
-dump() { # file...
+# Prints what the driver prints of a program's machine code, without its intermediate forms. The first shader that the
+# driver compiles for a program is that of its compute or vertex stage, the last one the pixel shader for the targets that
+# are there. Between them are shaders for targets that are not, and some of the driver's own.
+dump() { # compute or draw, file...
     local output=$work/output status=0
     : >"$work/tree/dev/dri/renderD128"
     TREE=$work/tree LD_PRELOAD=$work/device.so R600_DEBUG=cs,vs,ps MESA_SHADER_CACHE_DISABLE=true \
-        timeout -k 5 60 "$work/compile" "$@" >"$output" 2>&1 || status=$?
+        timeout -k 5 60 "$work/compile" "${@:2}" >"$output" 2>&1 || status=$?
     if ((status)); then
-        echo "kernels/cayman/mesa/dump.sh: $*: exit status $status" >&2
-        grep -a -v '^[ 0-9]' "$output" | tail -n 5 >&2
+        echo "kernels/cayman/mesa/dump.sh: ${*:2}: exit status $status" >&2
+        grep -a '^compile:' "$output" | tail -n 3 >&2
         return 1
     fi
-    cat "$output"
+    awk -v kind="$1" '
+        /^compile: program/ { ours = 1; count = 0 }
+        /^compile: end/ { ours = 0 }
+        /^shader: MESA_SHADER_/ { stage = $0 }
+        ours && /^bytecode / { text = stage "\n"; inside = 1 }
+        inside { text = text $0 "\n" }
+        inside && /^-----/ { inside = 0; if (!count++) first = text; last = text }
+        END { printf "%s", first; if (kind == "draw") printf "%s", last }' "$output"
 }
 
-version=$("$cc" --version >/dev/null && dpkg-query -W -f='${Version}' libgl1-mesa-dri 2>/dev/null || echo unknown)
 cd "$here"
+names=("${only[@]}")
+if ((${#names[@]} == 0)); then
+    names=(*.comp *.frag)
+    names=("${names[@]%.*}")
+fi
+out=$work/dumps
+mkdir -p "$out"
+for name in "${names[@]}"; do
+    if [[ -e $name.comp ]]; then
+        dump compute "$name.comp" >"$out/$name.txt"
+    else
+        dump draw plain.vert "$name.frag" >"$out/$name.txt"
+    fi
+done
+
+mesa=$(dpkg-query -W -f='${Package} ${Version}\n' libgl1-mesa-dri 2>/dev/null || echo 'a Mesa that is no package')
+if [[ $mode == build ]]; then
+    mkdir -p dumps
+    cp "$out"/*.txt dumps/
+    ((${#only[@]})) || echo "$mesa" >MESA
+    exit 0
+fi
+# Packages of one upstream version compile alike.
+upstream() { sed 's/-[^-]*$//'; }
+if [[ $(upstream <MESA) != "$(echo "$mesa" | upstream)" ]]; then
+    echo "kernels/cayman/mesa/dump.sh: dumps not compared: they were made by $(cat MESA), and here is $mesa"
+    exit 0
+fi
+if ! diff -r "$out" dumps >&2; then
+    echo "kernels/cayman/mesa/dump.sh: dumps differ from what the programs give" >&2
+    exit 1
+fi
+echo "kernels/cayman/mesa/dump.sh: all dumps are as the programs give them"
