@@ -6,6 +6,8 @@
 #   kernels/cayman/build.sh            rebuild all of them in place
 #   kernels/cayman/build.sh NAME...    rebuild those of some sources only
 #   kernels/cayman/build.sh --check    rebuild into a temporary folder and compare byte for byte with the committed ones
+#   kernels/cayman/build.sh --text FOLDER
+#                                      write LLVM's text of all of them, with the encodings: FOLDER/<name>.s
 #   kernels/cayman/build.sh --tools    only say what is missing; exit status 3 if something is
 #
 # Needs clang-22, llvm-22 (opt, llc, llvm-dis) and libclc-22 (Debian: apt-get install --no-install-recommends clang-22
@@ -51,9 +53,9 @@ reason() { # status file
     echo "${line:0:150}"
 }
 
-# Writes <folder>/<name>.o and <folder>/<name>.absent.
-build_one() { # folder name
-    local folder=$1 name=$2 work kernels kernel good=() status
+# Writes <folder>/<name>.o and <folder>/<name>.absent, and <folder>/<name>.s in the mode `text`.
+build_one() { # mode folder name
+    local mode=$1 folder=$2 name=$3 work kernels kernel good=() status
     work=$folder/$name.work
     mkdir -p "$work"
     : >"$folder/$name.absent"
@@ -92,6 +94,7 @@ build_one() { # folder name
         "$opt" -passes='internalize,globaldce,always-inline,inline,globaldce,default<O2>' \
             -internalize-public-api-list="$list" "$work/all.bc" -o "$work/good.bc"
         "$llc" -mtriple=r600-- -mcpu=cayman -O2 -filetype=obj "$work/good.bc" -o "$folder/$name.o"
+        [[ $mode != text ]] || "$llc" -mtriple=r600-- -mcpu=cayman -O2 -show-mc-encoding "$work/good.bc" -o "$folder/$name.s"
         chmod 644 "$folder/$name.o"
     fi
     rm -r "$work"
@@ -102,6 +105,11 @@ only=()
 case "${1-}" in
 --check) mode=check ;;
 --tools) mode=tools ;;
+--text)
+    (($# == 2)) || { usage >&2 && exit 2; }
+    mode=text
+    text=$(realpath "$2")
+    ;;
 # How the script calls itself.
 --one)
     cd "$here/.."
@@ -136,7 +144,7 @@ if ((${#names[@]} == 0)); then
 fi
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-printf '%s\n' "${names[@]}" | xargs -P "${JOBS:-$(nproc)}" -I{} bash "$here/build.sh" --one "$out" {}
+printf '%s\n' "${names[@]}" | xargs -P "${JOBS:-$(nproc)}" -I{} bash "$here/build.sh" --one "$mode" "$out" {}
 absent() { # folder
     cat <<'END'
 # Kernels that have no object for Cayman: source, kernel (* for all of the source), compiler, and its first error.
@@ -145,6 +153,10 @@ END
     cat "$1"/*.absent
 }
 
+if [[ $mode == text ]]; then
+    mv "$out"/*.s "$text"
+    exit 0
+fi
 if [[ $mode == build ]]; then
     mkdir -p bin/cayman
     for name in "${names[@]}"; do
