@@ -26,7 +26,7 @@ pub(crate) struct InfoArgs {
     #[arg(long, value_name = "TEXT")]
     kernel: Option<String>,
     /// Only code that runs on this target or product, such as gfx942, gfx90a:xnack- or mi210
-    #[arg(long, value_name = "TARGET", value_parser = input::parse_target_to_select)]
+    #[arg(long, value_name = "TARGET", value_parser = input::parse_target)]
     target: Option<TargetId>,
     /// Write one JSON object instead of text (docs/json.md)
     #[arg(long)]

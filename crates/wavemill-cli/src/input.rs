@@ -245,43 +245,23 @@ pub(crate) fn parse_target(text: &str) -> Result<TargetId, String> {
 /// Parses a target of `wavemill run` whose instructions are known, for clap.
 pub(crate) fn parse_choice_to_run(text: &str) -> Result<TargetChoice, String> {
     let choice = parse_choice(text)?;
-    instruction_set(choice.target())?;
+    if !cayman::is_cayman(choice.target()) {
+        instruction_set(choice.target())?;
+    }
     Ok(choice)
 }
 
 /// Parses a target id, or a product, whose instructions are known, for clap.
-pub(crate) fn parse_target_with_instructions(text: &str) -> Result<TargetId, String> {
-    let id = parse_target(text)?;
-    instruction_set(&id)?;
-    Ok(id)
-}
-
-/// Parses a target or product that the text commands know: those with instructions, and Cayman.
 pub(crate) fn parse_target_with_text(text: &str) -> Result<TargetId, String> {
-    match cayman_named(text) {
-        Some(id) => Ok(id),
-        None => parse_target_with_instructions(text),
-    }
-}
-
-/// Parses a target id or a product that selects code, as [`parse_target`]; Cayman's products too.
-pub(crate) fn parse_target_to_select(text: &str) -> Result<TargetId, String> {
-    cayman_named(text).map_or_else(|| parse_target(text), Ok)
-}
-
-/// Cayman, if the text names it or a product with it.
-fn cayman_named(text: &str) -> Option<TargetId> {
-    let is_product = cayman::PRODUCTS.iter().any(|product| product.eq_ignore_ascii_case(text));
-    let name = if is_product { Target::Cayman.name() } else { text };
-    name.parse().ok().filter(cayman::is_cayman)
+    parse_choice_to_run(text).map(|choice| choice.target().clone())
 }
 
 /// Parses a target or product and returns its instructions, as [`parse_instruction_set`]; Cayman
 /// too.
 pub(crate) fn parse_target_to_describe(text: &str) -> Result<Target, String> {
-    match cayman_named(text) {
-        Some(_) => Ok(Target::Cayman),
-        None => parse_instruction_set(text),
+    match parse_target(text)? {
+        id if cayman::is_cayman(&id) => Ok(Target::Cayman),
+        _ => parse_instruction_set(text),
     }
 }
 
@@ -316,7 +296,7 @@ fn near_targets(text: &str) -> Vec<String> {
     let joined = |name: &str| name.to_ascii_lowercase().replace(['-', '_', ' '], "");
     let text = joined(text);
     let known = || {
-        let targets = Target::GCN.iter().map(|target| target.name());
+        let targets = Target::ALL.iter().map(|target| target.name());
         targets.chain(PRODUCTS.iter().map(|product| product.name))
     };
     let holds = |name: &&str| {

@@ -20,7 +20,7 @@ fn features(target: Target) -> Vec<&'static str> {
 
 /// Processors whose instructions are known, but that cannot run kernels here.
 fn assembled_only() -> Vec<&'static str> {
-    let runs = |name: &&str| Target::GCN.iter().any(|target| target.name() == *name);
+    let runs = |name: &&str| Target::ALL.iter().any(|target| target.name() == *name);
     InstructionSet::processors().filter(|name| !runs(name)).collect()
 }
 
@@ -30,7 +30,7 @@ fn table() -> String {
     let titles = PRODUCTS.iter().map(|product| product.title.len()).max().unwrap_or(0);
     let mut out =
         String::from("Targets and their products. A target alone means the first of its products.\n");
-    for target in Target::GCN {
+    for target in Target::ALL {
         let features = match &features(target)[..] {
             [] => String::new(),
             names => format!("  features: {}", names.join(", ")),
@@ -74,7 +74,7 @@ fn list() -> Value {
     };
     with_kind(
         Kind::Targets,
-        json!({ "targets": Target::GCN.map(target), "assembled_only": assembled_only() }),
+        json!({ "targets": Target::ALL.map(target), "assembled_only": assembled_only() }),
     )
 }
 

@@ -1,6 +1,7 @@
 //! `wavemill run` from the command line to the results.
 
 mod arguments;
+mod cayman;
 mod exports;
 pub(crate) mod images;
 mod names;
@@ -10,7 +11,6 @@ mod synchronization;
 use std::process::Output;
 
 use crate::common::{Folder, err, expect, out, repository};
-use wavemill_object::CodeObject;
 
 const TARGETS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx950"];
 
@@ -72,6 +72,24 @@ fn fidelity_has_levels_and_facets_with_their_texts() {
     let text = err(&expect(&folder, 0, &[&line[..], &["--stats"]].concat()));
     assert!(text.contains("\nmix\n") && text.contains(fidelity), "{text}");
     assert!(!text.contains("% exact\n"), "{text}");
+}
+
+/// Fast sums are a facet of their own, and no result with it counts as exact.
+#[test]
+fn fidelity_reports_fast_sums() {
+    let fidelity = |rule: &str| {
+        let line = ["examples/sparse.toml", "--mfma", rule, "--fidelity", "--message-format", "json"];
+        let text = err(&repository_run(&line));
+        let messages = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let mut reports: Vec<_> = messages.filter(|message| message["fidelity"].is_object()).collect();
+        assert_eq!(reports.len(), 1, "{text}");
+        let fidelity = reports.pop().unwrap()["fidelity"].take();
+        let facets = fidelity["facets"].as_array().unwrap();
+        facets.iter().find(|facet| facet["name"] == "fast_sums").cloned()
+    };
+    assert_eq!(fidelity("exact"), None);
+    let facet = fidelity("fast").expect("a facet of fast sums");
+    assert_eq!((&facet["kind"], &facet["count"]), (&"order".into(), &1.into()), "{facet}");
 }
 
 #[test]
@@ -242,20 +260,8 @@ fn endless_runs_exit_with_124() {
 #[test]
 fn unsupported_instructions_exit_with_5() {
     let folder = Folder::new("unsupported");
-    folder.object("gfx90a", "vector_add");
-    let path = folder.0.join("vector_add.co");
-    let mut bytes = std::fs::read(&path).unwrap();
-    let object = CodeObject::parse(&bytes).unwrap();
-    let entry = object.kernels()[0].entry_address;
-    let segment = object.segments().iter().find(|segment| segment.holds(entry, 8)).unwrap();
-    let at = (entry - segment.address + segment.file_offset) as usize;
-    // A matrix product under VGPR indexing, which no manual describes:
-    // s_set_gpr_idx_on s2, gpr_idx(); v_mfma_f32_4x4x1f32 v[4:7], v0, v1, v[4:7]
-    let program = [0xbf11_0002u32, 0xd3c2_0004, 0x0412_0300].map(u32::to_le_bytes);
-    bytes[at..at + 12].copy_from_slice(program.as_flattened());
-    std::fs::write(&path, &bytes).unwrap();
-    let line = ["run", "vector_add.co", "--grid", "1", "--block", "64", "a[64]", "b[64]", "c[64]", "n=64"];
-    let message = err(&expect(&folder, 5, &line));
+    folder.file("indexed.s", include_str!("schemas/unsupported.s"));
+    let message = err(&expect(&folder, 5, &["run", "indexed.s", "--grid", "1", "--block", "64"]));
     assert!(message.contains("unsupported instruction"), "{message}");
     assert!(message.contains("v_mfma_f32_4x4x1f32 v[4:7], v0, v1, v[4:7]"), "{message}");
 }

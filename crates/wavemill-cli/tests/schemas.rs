@@ -257,6 +257,9 @@ fn odd_kernels(cases: &mut Cases) {
         124,
         "run odd.co --kernel forever --grid 1 --block 64 --max-instructions 1000 --threads 1",
     );
+    folder.file("unsupported.s", include_str!("schemas/unsupported.s"));
+    let last = cases.run(&folder, 5, "run unsupported.s --grid 1 --block 64").pop().unwrap();
+    assert_eq!(last["fault"]["unsupported"], json!(true));
     folder.file("gds.s", include_str!("schemas/gds.s"));
     let last = cases.run(&folder, 4, "run gds.s --grid 1 --block 1").pop().unwrap();
     assert_eq!((&last["fault"]["access"], &last["fault"]["space"]), (&json!("load"), &json!("gds")));

@@ -61,7 +61,8 @@ impl Cond {
 /// Why a block cannot continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum FaultKind {
-    /// The word at the PC is not an instruction of the target.
+    /// The word at the PC is not an instruction of the target, or breaks a rule that the manual
+    /// states for it.
     IllegalInstruction,
     /// The instruction exists, but its meaning is not implemented.
     Unsupported,

@@ -21,6 +21,11 @@ pub trait Lift: Debug + Send + Sync {
     /// Lifts the one instruction at a position, otherwise as [`Lift::block`].
     fn instruction(&self, position: u64, context: u32, fetch: &mut Fetch<'_>) -> Block;
 
+    /// The guest address of the code that a position names: for most families, the position itself.
+    fn address(&self, position: u64) -> u64 {
+        position
+    }
+
     /// The bits of a context that blocks depend on.
     fn context_key(&self) -> u32;
 

@@ -3,6 +3,8 @@
 //! An allocation ends at the requested byte, and an unmapped gap follows it, so an access one byte
 //! past the end is found. [`AddressMode`] selects the kind of addresses. In the sandbox, gaps are
 //! large ([`SPACING`]): an index that is wrong by a factor, or by any 31 bits, hits nothing either.
+//! Programs with pointers of 32 bits have a smaller sandbox
+//! ([`GuestMemory::with_short_pointers`]).
 //! No address is reused, so a use after free is found, too. In identity mode, gaps are
 //! [`GUARD_GAP`], and a use after free is found as long as the host's memory is not reused. Freed
 //! allocations keep their addresses for a while to prevent that.
@@ -47,6 +49,12 @@ const DENSE: u64 = 1 << 44;
 /// Start of the allocations of [`GuestMemory::allocate_internal`] in the sandbox, far from the
 /// addresses that kernels compute with.
 const INTERNAL_BASE: u64 = 1 << 47;
+/// The addresses of [`GuestMemory::with_short_pointers`]: all pointers have 32 bits. Allocations
+/// begin at multiples of [`Space::spacing`] bytes while there are enough addresses.
+const SHORT: Space = Space { first: 1 << 20, last: 1 << 32, spacing: 1 << 24, dense: 1 << 31, reuses: true };
+/// The addresses of other memory in the sandbox.
+const LONG: Space =
+    Space { first: SANDBOX_BASE, last: INTERNAL_BASE, spacing: SPACING, dense: DENSE, reuses: false };
 /// Least number of unmapped bytes after every allocation; the sandbox mostly has far more, see
 /// [`SPACING`].
 pub const GUARD_GAP: u64 = 4096;
@@ -96,6 +104,17 @@ impl fmt::Display for AddressMode {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
+    /// There are not enough addresses left in memory of
+    /// [short pointers](GuestMemory::with_short_pointers).
+    #[error(
+        "cannot allocate {size} bytes for `{name}`: the 4 GiB that pointers of 32 bits reach have no such gap left"
+    )]
+    OutOfAddresses {
+        /// Name of the allocation.
+        name: String,
+        /// Size in bytes.
+        size: u64,
+    },
     /// The host does not have enough memory.
     #[error("cannot allocate {size} bytes for `{name}`: the host does not have that much memory")]
     OutOfMemory {
@@ -132,6 +151,7 @@ pub enum MemoryError {
 #[derive(Debug)]
 pub struct GuestMemory {
     mode: AddressMode,
+    space: Space,
     /// Freed memory in identity mode. Declared before the map, so that it is dropped first and
     /// receives nothing when all memory is dropped.
     quarantine: Arc<Quarantine>,
@@ -156,6 +176,21 @@ impl Drop for Leaving<'_> {
     }
 }
 
+/// The sandbox's addresses for allocations that users can see.
+#[derive(Clone, Copy, Debug)]
+struct Space {
+    /// The first address.
+    first: u64,
+    /// The address after the last.
+    last: u64,
+    /// Allocations begin at multiples of this, and at least half as many unmapped bytes follow each.
+    spacing: u64,
+    /// Addresses at the end for allocations with gaps of only [`GUARD_GAP`].
+    dense: u64,
+    /// Whether addresses of freed memory are used again when there are no others.
+    reuses: bool,
+}
+
 /// The next free addresses of the sandbox.
 #[derive(Debug)]
 struct Next {
@@ -175,12 +210,25 @@ impl GuestMemory {
     /// Empty guest memory.
     #[must_use]
     pub fn new(mode: AddressMode) -> Self {
+        GuestMemory::in_space(mode, LONG)
+    }
+
+    /// Empty guest memory in the sandbox, for programs whose pointers have 32 bits: all addresses
+    /// of [`GuestMemory::allocate`] fit. `None` in builds that do not check accesses
+    /// ([`CHECKS_ACCESSES`]), which have no sandbox.
+    #[must_use]
+    pub fn with_short_pointers() -> Option<Self> {
+        CHECKS_ACCESSES.then(|| GuestMemory::in_space(AddressMode::Sandbox, SHORT))
+    }
+
+    fn in_space(mode: AddressMode, space: Space) -> Self {
         GuestMemory {
             // Unchecked accesses go to host addresses.
             mode: if CHECKS_ACCESSES { mode } else { AddressMode::Identity },
+            space,
             quarantine: Arc::default(),
             map: RwLock::default(),
-            next: Mutex::new(Next { users: SANDBOX_BASE, internal: INTERNAL_BASE }),
+            next: Mutex::new(Next { users: space.first, internal: INTERNAL_BASE }),
             leaving: Mutex::default(),
         }
     }
@@ -299,20 +347,47 @@ impl GuestMemory {
     ) -> Result<u64, MemoryError> {
         let fail = || MemoryError::OutOfMemory { name: name.to_owned(), size };
         let mut next = self.next.lock().unwrap_or_else(|e| e.into_inner());
+        let Space { last: end_of_users, spacing, dense, .. } = self.space;
         let (next, last) = match internal {
             true => (&mut next.internal, LDS_APERTURE),
-            false => (&mut next.users, INTERNAL_BASE),
+            false => (&mut next.users, end_of_users),
         };
-        let start = next.checked_next_multiple_of(place.0).ok_or_else(fail)? + place.1;
-        let end = start.checked_add(size).and_then(|e| e.checked_add(GUARD_GAP)).ok_or_else(fail)?;
-        if end >= last {
-            return Err(fail());
+        let behind = |start: u64| start.checked_add(size).and_then(|end| end.checked_add(GUARD_GAP));
+        let fits = |end: &u64| *end < last;
+        let at = next.checked_next_multiple_of(place.0).and_then(|start| start.checked_add(place.1));
+        let start = match at {
+            Some(start) if behind(start).is_some_and(|end| fits(&end)) => start,
+            _ if internal || !self.space.reuses => return Err(fail()),
+            _ => self
+                .free_space(size, place)
+                .ok_or_else(|| MemoryError::OutOfAddresses { name: name.to_owned(), size })?,
+        };
+        let end = behind(start).filter(fits).ok_or_else(fail)?;
+        // An address among others that is used again does not move the next one.
+        if end > *next {
+            let apart = (end + spacing / 2).next_multiple_of(spacing);
+            *next = if internal || last - end < dense { end.next_multiple_of(4096) } else { apart };
         }
-        let apart = (end + SPACING / 2).next_multiple_of(SPACING);
-        *next = if internal || last - end < DENSE { end.next_multiple_of(4096) } else { apart };
         // Still under the lock, so that no other thread gets the same addresses.
         self.add(internal, name, start, size, block)?;
         Ok(start)
+    }
+
+    /// The lowest address for an allocation of users between the others, with a gap of
+    /// [`GUARD_GAP`] around it.
+    fn free_space(&self, size: u64, place: (u64, u64)) -> Option<u64> {
+        let map = self.snapshot();
+        let mut start = self.space.first;
+        let users = map.live.iter().filter(|one| one.start < self.space.last);
+        for one in users.map(Some).chain([None]) {
+            let at = start.checked_next_multiple_of(place.0)?.checked_add(place.1)?;
+            let end = at.checked_add(size)?.checked_add(GUARD_GAP)?;
+            match one {
+                Some(one) if end > one.start => start = one.end().checked_add(GUARD_GAP)?,
+                _ => return (end < self.space.last).then_some(at),
+            }
+        }
+        None
     }
 
     /// Adds an allocation at its host address.
@@ -352,10 +427,8 @@ impl GuestMemory {
             });
         }
         let map = Arc::make_mut(&mut map);
-        if self.mode == AddressMode::Identity {
-            // The host may have reused addresses of freed memory.
-            map.freed.retain(|(_, s, e)| *e <= start || *s >= start + size);
-        }
+        // Addresses of freed memory may have been reused.
+        map.freed.retain(|(_, s, e)| *e <= start || *s >= start + size);
         let block = Arc::new(block);
         let allocation =
             Allocation { name: name.into(), start, size, read_only: Arc::default(), internal, block };
@@ -531,6 +604,33 @@ mod tests {
         assert!((GUARD_GAP..3 * GUARD_GAP).contains(&gaps[7]), "{gaps:x?}");
         m.next.lock().unwrap().users = INTERNAL_BASE - GUARD_GAP;
         assert!(m.allocate("a", 100, 1).is_err());
+    }
+
+    /// With short pointers, addresses fit 32 bits, and those of freed memory are used again when
+    /// there are no others.
+    #[test]
+    fn short_addresses_are_used_again() {
+        let Some(m) = GuestMemory::with_short_pointers() else { return };
+        let a = m.allocate("a", 100, 1).unwrap();
+        let b = m.allocate("b", 100, 1).unwrap();
+        assert!(b - (a + 100) >= SHORT.spacing / 2);
+        m.next.lock().unwrap().users = SHORT.last - GUARD_GAP;
+        // Between a and b, and between b and the end.
+        let between = m.allocate("between", b - a - 3 * GUARD_GAP, 1).unwrap();
+        assert!((a..b).contains(&between));
+        let behind = m.allocate("behind", 1 << 30, 1);
+        // Hosts may not have a gigabyte.
+        if let Ok(at) = behind {
+            assert!(at > b && at + (1 << 30) < SHORT.last);
+        }
+        m.free(b).unwrap();
+        assert!(matches!(m.snapshot().nearest(b), Nearest::Freed { .. }));
+        assert_eq!(m.allocate("again", 100, 1).unwrap() >> 12, b >> 12);
+        assert!(!matches!(m.snapshot().nearest(b), Nearest::Freed { .. }));
+        assert!(matches!(
+            m.allocate("more than there is", 1 << 32, 1),
+            Err(MemoryError::OutOfAddresses { .. })
+        ));
     }
 
     #[test]

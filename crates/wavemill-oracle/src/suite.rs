@@ -63,7 +63,11 @@ pub struct Suite {
     missing: Vec<OracleMissing>,
     oracle_tests: usize,
     left_out: usize,
+    whole: &'static str,
 }
+
+/// The setting that runs all tests of most suites.
+const WHOLE: &str = "WAVEMILL_TESTS=all";
 
 impl Suite {
     /// An empty suite that follows the command line of `cargo test` for a test binary.
@@ -74,6 +78,7 @@ impl Suite {
             missing: Vec::new(),
             oracle_tests: 0,
             left_out: 0,
+            whole: WHOLE,
         }
     }
 
@@ -117,6 +122,12 @@ impl Suite {
         self.left_out += tests;
     }
 
+    /// Names the setting that runs all tests, for the closing line. Without a call, it is
+    /// `WAVEMILL_TESTS=all`.
+    pub fn runs_all_with(&mut self, setting: &'static str) {
+        self.whole = setting;
+    }
+
     /// Runs the tests and prints the closing line: the number of skipped oracle tests, and the
     /// reasons.
     pub fn run(mut self) -> ExitCode {
@@ -134,6 +145,7 @@ impl Suite {
                 skipped: self.missing.len(),
                 of: self.oracle_tests,
                 left_out: self.left_out,
+                whole: if self.left_out == 0 { Vec::new() } else { vec![self.whole.to_owned()] },
                 reasons,
             };
             println!("{tally}");
@@ -152,6 +164,8 @@ pub struct Tally {
     pub of: usize,
     /// Number of tests that samples omit.
     pub left_out: usize,
+    /// The settings that run them, sorted, each once.
+    pub whole: Vec<String>,
     /// The reasons, sorted, each once.
     pub reasons: Vec<String>,
 }
@@ -162,9 +176,12 @@ impl fmt::Display for Tally {
         if !self.reasons.is_empty() {
             write!(f, " ({})", self.reasons.join("; "))?;
         }
-        match self.left_out {
-            0 => Ok(()),
-            n => write!(f, "; tests left out of samples: {n} ({EXTENT_VARIABLE}=all runs them)"),
+        match (self.left_out, &*self.whole) {
+            (0, _) => Ok(()),
+            (n, [setting]) => write!(f, "; tests left out of samples: {n} ({setting} runs them)"),
+            (n, settings) => {
+                write!(f, "; tests left out of samples: {n} ({} run them)", settings.join(" and "))
+            }
         }
     }
 }
@@ -191,15 +208,17 @@ impl Tally {
     }
 
     fn to_file(&self) -> String {
-        format!("{} {} {}\n{}", self.skipped, self.of, self.left_out, self.reasons.join("\n"))
+        let whole = self.whole.join(" ");
+        format!("{} {} {}\n{whole}\n{}", self.skipped, self.of, self.left_out, self.reasons.join("\n"))
     }
 
     fn parse(text: &str) -> Option<Tally> {
         let mut lines = text.lines();
         let mut counts = lines.next()?.split(' ').map_while(|count| count.parse().ok());
         let (skipped, of, left_out) = (counts.next()?, counts.next()?, counts.next()?);
+        let whole = lines.next()?.split_whitespace().map(str::to_owned).collect();
         let reasons = lines.filter(|line| !line.is_empty()).map(str::to_owned).collect();
-        Some(Tally { skipped, of, left_out, reasons })
+        Some(Tally { skipped, of, left_out, whole, reasons })
     }
 
     /// The sum over the last runs of all suites in this build folder.
@@ -212,11 +231,14 @@ impl Tally {
                 total.skipped += tally.skipped;
                 total.of += tally.of;
                 total.left_out += tally.left_out;
+                total.whole.extend(tally.whole);
                 total.reasons.extend(tally.reasons);
             }
         }
-        total.reasons.sort();
-        total.reasons.dedup();
+        for list in [&mut total.whole, &mut total.reasons] {
+            list.sort();
+            list.dedup();
+        }
         total
     }
 }
@@ -228,15 +250,19 @@ mod tests {
     #[test]
     fn a_tally_survives_its_file() {
         let reasons = vec!["no llvm-mc-22".into(), "no libLLVM".into()];
-        let tally = Tally { skipped: 2, of: 5, left_out: 0, reasons };
+        let tally = Tally { skipped: 2, of: 5, reasons, ..Tally::default() };
         assert_eq!(Tally::parse(&tally.to_file()), Some(tally.clone()));
         assert_eq!(tally.to_string(), "oracle tests skipped: 2 of 5 (no llvm-mc-22; no libLLVM)");
-        let sample = Tally { left_out: 7, ..Tally::default() };
+        let mut sample = Tally { left_out: 7, whole: vec![WHOLE.into()], ..Tally::default() };
         assert_eq!(Tally::parse(&sample.to_file()), Some(sample.clone()));
         assert_eq!(
             sample.to_string(),
             "oracle tests skipped: 0 of 0; tests left out of samples: 7 (WAVEMILL_TESTS=all runs them)"
         );
+        sample.whole.insert(0, "WAVEMILL_KERNELS=all".into());
+        assert_eq!(Tally::parse(&sample.to_file()), Some(sample.clone()));
+        let text = sample.to_string();
+        assert!(text.ends_with(" 7 (WAVEMILL_KERNELS=all and WAVEMILL_TESTS=all run them)"), "{text}");
         assert_eq!(Tally::parse("x"), None);
     }
 }

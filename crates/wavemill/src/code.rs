@@ -1,15 +1,23 @@
 //! Code of a device: the regions that hold it, and its lifted blocks.
 
+mod clauses;
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock, RwLockWriteGuard};
 
 use wavemill_ir::{Block, FaultKind, Terminator, Uni};
-use wavemill_isa::Target;
+use wavemill_isa::gcn::{self, decode};
+use wavemill_isa::{Family, Target};
 use wavemill_lift::Lift;
+use wavemill_lift::cayman::Cayman;
 use wavemill_lift::gcn::{Gcn, MatrixRule};
 use wavemill_machine::{BlockSource, MemoryMap};
+
+pub(crate) use clauses::{ClauseInstruction, Content};
+use clauses::{Clauses, Programs};
 
 /// A range of guest memory that holds code.
 #[derive(Clone, Debug)]
@@ -102,7 +110,10 @@ impl Lifted {
 /// All code of a device.
 #[derive(Debug)]
 pub(crate) struct Code {
+    target: Target,
     lifter: Box<dyn Lift>,
+    /// The programs of a family with clauses.
+    programs: Arc<Programs>,
     regions: RwLock<Vec<Region>>,
     lifted: RwLock<Lifted>,
     max_insts: usize,
@@ -112,8 +123,15 @@ pub(crate) struct Code {
 
 impl Code {
     pub(crate) fn new(target: Target, sramecc: bool, matrix: MatrixRule) -> Self {
+        let programs = Arc::new(Programs::default());
+        let lifter: Box<dyn Lift> = match target.family() {
+            Family::Gcn => Box::new(Gcn { target, sramecc, matrix }),
+            Family::Cayman => Box::new(Clauses(programs.clone())),
+        };
         Code {
-            lifter: Box::new(Gcn { target, sramecc, matrix }),
+            target,
+            lifter,
+            programs,
             regions: RwLock::default(),
             lifted: RwLock::default(),
             max_insts: MAX_INSTS,
@@ -124,6 +142,16 @@ impl Code {
     /// Whether code reads the floating-point exceptions of its wave.
     pub(crate) fn looks_at_exceptions(&self, code: &[u8]) -> bool {
         self.lifter.reads_exceptions(code)
+    }
+
+    /// Adds a program of a family with clauses, at guest addresses. Its code is in a region.
+    pub(crate) fn add_program(&self, range: Range<u64>, program: Cayman) {
+        self.programs.add(range, program);
+    }
+
+    /// The guest address of the code that a PC names.
+    pub(crate) fn address(&self, pc: u64) -> u64 {
+        self.lifter.address(pc)
     }
 
     pub(crate) fn add(&self, region: Region) {
@@ -143,7 +171,8 @@ impl Code {
         self.regions.write().unwrap_or_else(|e| e.into_inner()).retain(|r| r.end <= start || r.start >= end);
         let mut lifted = self.lifted();
         lifted.pages.retain(|page, _| !(start..end).contains(page));
-        lifted.retain(|pc, _| !(start..end).contains(pc));
+        lifted.retain(|pc, _| !(start..end).contains(&self.lifter.address(*pc)));
+        self.programs.remove(&(start..end));
     }
 
     /// Forgets blocks whose code has been overwritten since.
@@ -169,8 +198,9 @@ impl Code {
         self.regions.read().unwrap_or_else(|e| e.into_inner()).iter().any(|r| r.reads_exceptions)
     }
 
-    /// The region that holds an address.
+    /// The region that holds the code of a PC.
     pub(crate) fn region(&self, pc: u64) -> Option<Region> {
+        let pc = self.address(pc);
         let regions = self.regions.read().unwrap_or_else(|e| e.into_inner());
         regions.iter().find(|r| (r.start..r.end).contains(&pc)).cloned()
     }
@@ -182,6 +212,45 @@ impl Code {
         let n = (region.end - pc).min(16) as usize;
         let n = if map.read(pc, &mut bytes[..n]) { n } else { 0 };
         (bytes, n)
+    }
+
+    /// The instruction of GCN or CDNA at a PC.
+    pub(crate) fn gcn(&self, map: &MemoryMap, pc: u64) -> Option<gcn::Inst> {
+        if self.target.family() != Family::Gcn {
+            return None;
+        }
+        let (bytes, n) = self.fetch(map, pc);
+        decode(self.target, &bytes[..n]).ok()
+    }
+
+    /// The instruction at a PC of a family with clauses.
+    pub(crate) fn in_clause(&self, map: &MemoryMap, pc: u64) -> Option<ClauseInstruction> {
+        if self.target.family() != Family::Cayman {
+            return None;
+        }
+        let mut fetch = |at: u64, into: &mut [u8; 16]| {
+            let (bytes, n) = self.fetch(map, at);
+            *into = bytes;
+            n
+        };
+        self.programs.read(pc, &mut fetch)
+    }
+
+    /// The text of the instruction at a PC.
+    pub(crate) fn text(&self, map: &MemoryMap, pc: u64) -> Option<String> {
+        match self.target.family() {
+            Family::Gcn => self.gcn(map, pc).as_ref().map(crate::report::text),
+            Family::Cayman => self.in_clause(map, pc).as_ref().map(ClauseInstruction::text),
+        }
+    }
+
+    /// Bytes from the instruction at an address to the next. A dword that is none counts as one.
+    pub(crate) fn size_at(&self, map: &MemoryMap, at: u64) -> u64 {
+        match self.target.family() {
+            Family::Gcn => self.gcn(map, at).map_or(4, |inst| inst.size() as u64),
+            // A unit of addresses.
+            Family::Cayman => 8,
+        }
     }
 
     /// First byte of the page of code that holds an address; the page is added to `pages` if it is

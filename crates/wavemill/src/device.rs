@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use wavemill_asm::InstructionSet;
 use wavemill_isa::Target;
 use wavemill_machine::{GuestMemory, MemoryObserver};
+use wavemill_object::r600::{R600Object, is_r600};
 use wavemill_object::{CodeObject, Container, Feature, Limits, Processor, container::ContainerKind};
 
 use crate::abi;
@@ -25,7 +26,9 @@ pub struct Device(pub(crate) Arc<DeviceInner>);
 
 /// The instruction set of a processor. Code for a generic processor runs on its first member.
 fn instruction_set(id: &TargetId) -> Result<Target> {
-    InstructionSet::of(id).map(InstructionSet::target).ok_or_else(|| Error::unsupported(id.to_string()))
+    let generic = || InstructionSet::of(id).map(InstructionSet::target);
+    let target = Target::from_name(&id.processor.name()).or_else(generic);
+    target.ok_or_else(|| Error::unsupported(id.to_string()))
 }
 
 /// Whether registers are protected by ECC on the device. If the target leaves this open, they are
@@ -48,7 +51,7 @@ pub fn targets_for(code: &TargetId) -> Vec<(TargetId, Vec<&'static Product>)> {
         code.fit(&id)?;
         Some((id, PRODUCTS.iter().filter(|product| product.target == *target).collect()))
     };
-    Target::GCN.iter().filter_map(fitting).collect()
+    Target::ALL.iter().filter_map(fitting).collect()
 }
 
 /// Options of a device, set in any order before it is built.
@@ -105,16 +108,22 @@ impl DeviceBuilder {
     /// Builds the device.
     ///
     /// # Errors
-    /// [`Error::UnsupportedTarget`] if Wavemill does not model it.
+    /// [`Error::UnsupportedTarget`] if Wavemill does not model it, [`Error::ShortPointers`] if the
+    /// target's pointers cannot hold the addresses.
     pub fn build(self) -> Result<Device> {
         let target = instruction_set(self.choice.target())?;
-        let abi = abi::of(target)?;
+        let abi = abi::of(target);
         let mut id = self.choice.target().clone();
         if id.processor.name() != target.name() {
             id.processor = Processor::from_name(target.name());
         }
         let code = Code::new(target, has_ecc(&id, target), self.matrix_rule);
-        let memory = GuestMemory::new(self.addresses);
+        let memory = match abi.pointer_bytes() {
+            4 if self.addresses == AddressMode::Sandbox => GuestMemory::with_short_pointers(),
+            4 => None,
+            _ => Some(GuestMemory::new(self.addresses)),
+        };
+        let memory = memory.ok_or_else(|| Error::ShortPointers { target: id.to_string() })?;
         if let Some(observer) = self.memory_observer {
             memory.set_observer(observer);
         }
@@ -223,6 +232,9 @@ impl Device {
     /// # Errors
     /// As [`Device::targets_in`].
     pub fn targets_within(file: &[u8], limits: &Limits) -> Result<Vec<TargetId>> {
+        if is_r600(file) {
+            return Ok(vec![TargetId::new(R600Object::parse(file)?.processor)]);
+        }
         let container = Container::parse(file)?;
         if let ContainerKind::CodeObject = container.kind() {
             return Ok(vec![CodeObject::parse(file)?.target().clone()]);

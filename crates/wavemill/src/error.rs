@@ -67,6 +67,14 @@ pub enum Error {
         /// Targets that Wavemill runs.
         supported: String,
     },
+    /// The target's pointers have 32 bits, and guest addresses would be the host's.
+    #[error(
+        "pointers of {target} have 32 bits, and cannot hold addresses of the host: use the address mode sandbox"
+    )]
+    ShortPointers {
+        /// The target.
+        target: String,
+    },
     /// The code object does not fit the device.
     #[error("the code object is for {object}, but the device is {device}")]
     TargetMismatch {
@@ -150,7 +158,7 @@ impl From<FindError> for Error {
 impl Error {
     /// The error for a target that Wavemill does not run.
     pub(crate) fn unsupported(target: impl Into<String>) -> Error {
-        let supported = Target::GCN.iter().map(|target| target.name()).collect::<Vec<_>>().join(", ");
+        let supported = Target::ALL.iter().map(|target| target.name()).collect::<Vec<_>>().join(", ");
         Error::UnsupportedTarget { target: target.into(), supported }
     }
 

@@ -1,7 +1,8 @@
 //! Reports of launches that did not finish: faults, grids that can never finish, and grids that were stopped.
 
 pub use crate::report::{
-    ArgumentSegment, FaultReport, FullReport, Jump, Refusal, SegmentAccess, StackOverflow,
+    ArgumentSegment, ClauseKind, ClausePlace, FaultReport, FullReport, Jump, Refusal, SegmentAccess,
+    StackOverflow,
 };
 pub use crate::source::{InlinedCall, SourceLocation};
 pub use crate::stall::{FullStallReport, StallReport};

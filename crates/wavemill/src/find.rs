@@ -17,12 +17,16 @@
 use std::borrow::Cow;
 
 use wavemill_object::container::ContainerKind;
-use wavemill_object::name::{Match, near_names};
+use wavemill_object::name::{Match, Search, near_names};
+use wavemill_object::r600::{R600Object, is_r600};
 use wavemill_object::{CodeObject, Container, Limits, TargetId};
 
 use crate::device::{Device, TargetChoice};
 
 pub use crate::error::FindError;
+
+/// How the names of clang's copies of kernels begin that other kernels call.
+const CALLED_COPY: &str = "__clang_ocl_kern_imp_";
 
 /// A search for a kernel in a file.
 #[derive(Clone, Debug)]
@@ -80,6 +84,9 @@ impl<'a> Finder<'a> {
     /// # Errors
     /// Why no single kernel matches.
     pub fn find(&self) -> Result<FoundKernel<'a>, FindError> {
+        if is_r600(self.file) {
+            return self.find_in_r600();
+        }
         let container = Container::parse(self.file)?;
         match *container.kind() {
             ContainerKind::CodeObject => self.find_in_object(),
@@ -100,6 +107,39 @@ impl<'a> Finder<'a> {
                 let mut contents = Contents::default();
                 contents.add(&object, 0);
                 self.choose(contents)?.1
+            }
+        };
+        Ok(FoundKernel { target, bundle: 0, kernel, object: Cow::Borrowed(self.file) })
+    }
+
+    /// Finds a program in an object file of the R600 family.
+    fn find_in_r600(&self) -> Result<FoundKernel<'a>, FindError> {
+        let object = R600Object::parse(self.file)?;
+        let code = TargetId::new(object.processor);
+        let target = self.target.as_ref().map_or(&code, TargetChoice::target).clone();
+        if code.fit(&target).is_none() {
+            return Err(FindError::OtherTarget { code, target });
+        }
+        let programs =
+            object.parts.iter().filter(|part| part.config.is_some()).map(|part| part.name.as_str());
+        // clang's copy of a kernel for calls from other kernels has other arguments.
+        let names: Vec<&str> = programs.filter(|name| !name.starts_with(CALLED_COPY)).collect();
+        let named = self.kernel.as_deref().map_or(Match::None, |name| {
+            let mut search = Search::new(name);
+            names.iter().for_each(|known| search.add(known, || *known));
+            search.finish()
+        });
+        let kernel = match named {
+            Match::One(kernel) => kernel.to_owned(),
+            Match::Several(all) => {
+                return Err(FindError::AmbiguousName {
+                    name: self.kernel.clone().unwrap_or_default(),
+                    kernels: all.into_iter().map(str::to_owned).collect(),
+                });
+            }
+            Match::None => {
+                let kernels = names.iter().map(|name| (0, (*name).to_owned())).collect();
+                self.choose(Contents { kernels, problems: Vec::new() })?.1
             }
         };
         Ok(FoundKernel { target, bundle: 0, kernel, object: Cow::Borrowed(self.file) })

@@ -40,7 +40,7 @@ impl Kernel {
                 self.unusable(format!("it needs {wanted} {what}; the maximum on {target} is {available}"))
             );
         }
-        let entry = self.object().entry_address;
+        let entry = self.object().entry_address();
         if is_misaligned(entry) {
             let problem = format!("its code begins at {entry:#x}, but instructions begin at multiples of 4");
             return Err(self.unusable(problem));

@@ -1,13 +1,15 @@
 //! Modules: code objects loaded into a device.
 
+mod r600;
+
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use wavemill_isa::gcn::decode;
+use wavemill_object::r600::is_r600;
 use wavemill_object::{
-    AddressSpace, Argument, CodeObject, Container, DebugInfo, Kernel as ObjectKernel, SymbolPlace, TargetId,
-    ValueKind,
+    AddressSpace, Argument, CodeObject, Container, DebugInfo, Kernel as HsaKernel, KernelMetadata,
+    SymbolPlace, TargetId, ValueKind,
     container::ContainerKind,
     name::{Match, Search, near_names},
 };
@@ -20,6 +22,7 @@ use crate::lines::Lines;
 use crate::printf_formats::Formats;
 use crate::{Error, Result};
 
+pub(crate) use r600::R600Kernel;
 pub use wavemill_object::Limits;
 
 /// Bytes of a code object to copy at once.
@@ -48,6 +51,43 @@ pub(crate) struct ModuleInner {
     bias: u64,
 }
 
+/// What a code object says about a kernel.
+#[derive(Debug)]
+pub(crate) enum ObjectKernel {
+    /// A kernel descriptor, and metadata.
+    Hsa(Box<HsaKernel>),
+    /// Registers of a program of the R600 family.
+    R600(R600Kernel),
+}
+
+impl ObjectKernel {
+    fn name(&self) -> &str {
+        match self {
+            ObjectKernel::Hsa(kernel) => &kernel.name,
+            ObjectKernel::R600(kernel) => &kernel.name,
+        }
+    }
+
+    fn hsa(&self) -> Option<&HsaKernel> {
+        match self {
+            ObjectKernel::Hsa(kernel) => Some(kernel),
+            ObjectKernel::R600(_) => None,
+        }
+    }
+
+    fn metadata(&self) -> Option<&KernelMetadata> {
+        self.hsa()?.metadata.as_deref()
+    }
+
+    /// Address of the first instruction before loading.
+    pub(crate) fn entry_address(&self) -> u64 {
+        match self {
+            ObjectKernel::Hsa(kernel) => kernel.entry_address,
+            ObjectKernel::R600(kernel) => kernel.entry,
+        }
+    }
+}
+
 /// A variable of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Global {
@@ -57,6 +97,13 @@ pub struct Global {
     pub address: u64,
     /// Bytes.
     pub size: u64,
+}
+
+impl ModuleInner {
+    /// Guest addresses of the first segment of code; empty if there is none.
+    pub(crate) fn code(&self) -> Range<u64> {
+        self.code.clone().unwrap_or_default()
+    }
 }
 
 impl Drop for ModuleInner {
@@ -154,6 +201,9 @@ impl Module {
     }
 
     fn load_object(device: &Device, bytes: &[u8], limits: &Limits) -> Result<Module> {
+        if is_r600(bytes) {
+            return r600::load(device, bytes);
+        }
         let object = CodeObject::parse(bytes)?;
         if object.target().fit(device.target()).is_none() {
             return Err(Error::TargetMismatch {
@@ -199,7 +249,7 @@ impl Module {
                 .find(|s| s.executable)
                 .map(|s| s.address.wrapping_add(bias)..s.end().wrapping_add(bias)),
             device: device.0.clone(),
-            kernels: object.kernels().to_vec(),
+            kernels: object.kernels().iter().cloned().map(Box::new).map(ObjectKernel::Hsa).collect(),
             globals: object
                 .globals()
                 .filter(|s| s.place == SymbolPlace::Address)
@@ -214,7 +264,7 @@ impl Module {
             debug: object
                 .kernels()
                 .iter()
-                .any(ObjectKernel::lacks_names)
+                .any(HsaKernel::lacks_names)
                 .then(|| DebugInfo::of(&object))
                 .flatten(),
             bias,
@@ -249,13 +299,13 @@ impl Module {
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let mut search = Search::new(name);
         for (index, kernel) in self.0.kernels.iter().enumerate() {
-            search.add(&kernel.name, || index);
+            search.add(kernel.name(), || index);
         }
         match search.finish() {
             Match::One(index) => Ok(Kernel { module: self.0.clone(), index }),
-            Match::None => Err(no_kernel(name, self.0.kernels.iter().map(|k| k.name.as_str()))),
+            Match::None => Err(no_kernel(name, self.0.kernels.iter().map(ObjectKernel::name))),
             Match::Several(all) => {
-                let kernels = all.iter().map(|index| self.0.kernels[*index].name.clone()).collect();
+                let kernels = all.iter().map(|index| self.0.kernels[*index].name().to_owned()).collect();
                 Err(Error::Object(wavemill_object::Error::Ambiguous { name: name.to_owned(), kernels }))
             }
         }
@@ -360,22 +410,32 @@ impl Kernel {
         &self.module.kernels[self.index]
     }
 
+    /// Its kernel descriptor and metadata; `None` for a program of the R600 family.
+    pub(crate) fn hsa(&self) -> Option<&HsaKernel> {
+        self.object().hsa()
+    }
+
+    /// Its metadata.
+    pub(crate) fn metadata(&self) -> Option<&KernelMetadata> {
+        self.object().metadata()
+    }
+
     /// Name as in the code object.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.object().name
+        self.object().name()
     }
 
     /// Source name, where it differs.
     #[must_use]
     pub fn demangled_name(&self) -> Option<String> {
-        self.object().demangled_name()
+        self.hsa()?.demangled_name()
     }
 
     /// Whether the code object describes the parameters.
     #[must_use]
     pub fn has_metadata(&self) -> bool {
-        self.object().metadata.is_some()
+        self.metadata().is_some()
     }
 
     /// The explicit parameters in order; empty without metadata. Debug information supplies names
@@ -387,7 +447,7 @@ impl Kernel {
         for (parameter, type_name) in parameters.iter_mut().zip(types) {
             parameter.type_name.get_or_insert(type_name);
         }
-        let (entry, count) = (self.object().entry_address, parameters.len());
+        let (entry, count) = (self.object().entry_address(), parameters.len());
         let debug = self.module.debug.as_ref().and_then(|debug| debug.parameters(entry, count));
         for (parameter, known) in parameters.iter_mut().zip(debug.unwrap_or_default()) {
             parameter.name = parameter.name.take().or_else(|| known.name.clone());
@@ -398,44 +458,38 @@ impl Kernel {
 
     /// The explicit parameters as the metadata describes them.
     pub(crate) fn declared_parameters(&self) -> Vec<Parameter> {
-        self.object()
-            .metadata
-            .iter()
-            .flat_map(|m| &m.args)
-            .filter(|a| !a.is_hidden())
-            .map(Parameter::of)
-            .collect()
+        self.metadata().iter().flat_map(|m| &m.args).filter(|a| !a.is_hidden()).map(Parameter::of).collect()
     }
 
     /// Parameter types from the demangled name, if it has any.
     #[must_use]
     pub fn parameter_types(&self) -> Option<Vec<String>> {
-        self.object().parameter_types()
+        self.hsa()?.parameter_types()
     }
 
     /// Language of the source (`OpenCL C`), if the code object names it.
     #[must_use]
     pub fn language(&self) -> Option<&str> {
-        self.object().metadata.as_ref().and_then(|m| m.language.as_deref())
+        self.metadata().and_then(|m| m.language.as_deref())
     }
 
     /// The workgroup size that the kernel was compiled for, if only one is legal.
     #[must_use]
     pub fn required_workgroup_size(&self) -> Option<[u32; 3]> {
-        self.object().metadata.as_ref().and_then(|m| m.reqd_workgroup_size)
+        self.metadata().and_then(|m| m.reqd_workgroup_size)
     }
 
     /// The largest legal workgroup, in work-items.
     #[must_use]
     pub fn max_workgroup_size(&self) -> u32 {
-        let most = self.module.device.target.facts().workgroup_items;
-        self.object().metadata.as_ref().and_then(|m| m.max_flat_workgroup_size).unwrap_or(most).min(most)
+        let most = self.module.device.target.workgroup_items();
+        self.metadata().and_then(|m| m.max_flat_workgroup_size).unwrap_or(most).min(most)
     }
 
     /// Guest address of the kernel's first instruction.
     #[must_use]
     pub fn entry(&self) -> u64 {
-        self.object().entry_address.wrapping_add(self.module.bias)
+        self.object().entry_address().wrapping_add(self.module.bias)
     }
 
     /// The functions of its module in the same code region, including kernels: names and guest
@@ -469,17 +523,15 @@ impl Kernel {
                 if at >= range.start {
                     return true;
                 }
-                let (bytes, n) = device.code.fetch(&map, at);
-                // An undecodable dword is skipped.
-                at += decode(device.target, &bytes[..n]).map_or(4, |inst| inst.size() as u64);
+                at += device.code.size_at(&map, at);
             }
             false
         };
         within.is_empty() || within.iter().any(begins)
     }
 
-    /// Guest address of the kernel's descriptor.
+    /// Guest address of the kernel's descriptor; 0 if it has none.
     pub(crate) fn descriptor_address(&self) -> u64 {
-        self.object().descriptor_address.wrapping_add(self.module.bias)
+        self.hsa().map_or(0, |kernel| kernel.descriptor_address.wrapping_add(self.module.bias))
     }
 }

@@ -53,6 +53,9 @@ pub static PRODUCTS: &[Product] = &[
     product("mi325x", "Instinct MI325X", Target::Gfx942, 304).of_xccs(8),
     product("mi355x", "Instinct MI355X", Target::Gfx950, 256).of_xccs(8),
     product("mi350x", "Instinct MI350X", Target::Gfx950, 256).of_xccs(8),
+    product("hd6970", "Radeon HD 6970", Target::Cayman, 24),
+    product("hd6950", "Radeon HD 6950", Target::Cayman, 22),
+    product("hd6990", "Radeon HD 6990, one of its two chips", Target::Cayman, 24),
 ];
 
 impl Product {
@@ -64,6 +67,10 @@ impl Product {
         let name = ["amd-", "radeon-instinct-", "instinct-"]
             .iter()
             .fold(name.as_str(), |name, maker| name.strip_prefix(maker).unwrap_or(name));
+        // `Radeon HD 6970`, `HD 6970` and `hd6970`.
+        let series = name.strip_prefix("radeon-").unwrap_or(name).strip_prefix("hd");
+        let number = series.map(|number| format!("hd{}", number.trim_start_matches('-')));
+        let name = number.as_deref().unwrap_or(name);
         PRODUCTS.iter().find(|product| product.name == name)
     }
 
@@ -110,14 +117,10 @@ impl Product {
     }
 
     /// Workgroups that the chip holds at once, at least 1: the limit from registers and LDS on all
-    /// compute units. `rows` are the VGPRs and AccVGPRs of a wave, `waves` the waves of a
-    /// workgroup, and `lds` the bytes allocated for a workgroup.
-    pub(crate) fn resident_workgroups(&self, rows: [u16; 2], waves: u32, lds: u32) -> u64 {
-        let facts = self.target.facts();
-        let [vgprs, accs] = rows.map(u32::from);
-        let vgprs = vgprs + if self.target.has_unified_vgprs() { accs } else { 0 };
-        let waves_per_simd = (facts.vgprs_per_simd / vgprs.max(1)).clamp(1, facts.waves_per_simd);
-        let by_waves = (facts.simds * waves_per_simd / waves.max(1)).max(1);
+    /// compute units. `registers` are those that a wave takes from the register file of its SIMD,
+    /// `waves` the waves of a workgroup, and `lds` the bytes allocated for a workgroup.
+    pub(crate) fn resident_workgroups(&self, registers: u32, waves: u32, lds: u32) -> u64 {
+        let by_waves = (self.target.waves_of_unit(registers) / waves.max(1)).max(1);
         let by_lds = self.lds().checked_div(lds).map_or(u32::MAX, |n| n.max(1));
         u64::from(by_waves.min(by_lds)) * u64::from(self.compute_units)
     }
@@ -198,7 +201,7 @@ mod tests {
 
     #[test]
     fn every_target_has_a_product_and_names_are_unique() {
-        for target in Target::GCN {
+        for target in Target::ALL {
             assert_eq!(Product::of(target).target, target);
         }
         for product in PRODUCTS {
@@ -220,6 +223,9 @@ mod tests {
             ("Instinct MI300X", Some("gfx942 (mi300x)")),
             ("Radeon VII", Some("gfx906 (radeon-vii)")),
             ("radeon_instinct_mi50", Some("gfx906 (mi50)")),
+            ("Radeon HD 6970", Some("cayman (hd6970)")),
+            ("hd6990", Some("cayman (hd6990)")),
+            ("radeon", None),
             ("vega64:sramecc+", None),
             ("mi250x:tea+", None),
             ("mi250x:", None),

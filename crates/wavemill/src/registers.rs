@@ -1,8 +1,10 @@
-//! The registers of a wave, by their names in instructions.
+//! The registers of a wave, by their names in instructions: those of GCN and CDNA, and in [`cayman`]
+//! those of Cayman.
 
 use wavemill_ir::LANES;
 use wavemill_machine::{CellPair, RegisterCounts, WaveSnapshot};
 
+pub use wavemill_lift::cayman::registers as cayman;
 pub use wavemill_lift::gcn::registers::*;
 
 /// The registers of a wave with these numbers of SGPRs, VGPRs and AccVGPRs. SGPRs outside the

@@ -5,11 +5,9 @@ use std::fmt;
 use std::time::Duration;
 use wavemill_object::printable::Printable;
 
-use wavemill_isa::gcn::decode;
 use wavemill_machine::{LiveWave, MemoryMap, Nearest, Spin, SyncWait};
 
 use crate::module::Kernel;
-use crate::report::text;
 use crate::source::SourceLocation;
 
 /// Most lines about waves in a short report. A wave, or a group of waves that do the same, takes
@@ -131,20 +129,16 @@ impl UnfinishedWave {
     /// Adds details from the code at each wave's position.
     pub(crate) fn all(kernel: &Kernel, waves: Vec<LiveWave>, map: &MemoryMap) -> Vec<UnfinishedWave> {
         let code = &kernel.module.device.code;
-        let target = kernel.module.device.target;
-        let inst_at = |pc: u64| {
-            let (bytes, n) = code.fetch(map, pc);
-            decode(target, &bytes[..n]).ok()
-        };
         let report = |w: LiveWave| {
             let pc = w.spins.as_ref().and_then(|spin| spin.polls).unwrap_or(w.pc);
             let region = code.region(pc);
-            let function = region.as_ref().and_then(|r| r.function(pc));
-            let start = function.map(|(_, offset)| pc - offset);
+            let address = code.address(pc);
+            let function = region.as_ref().and_then(|r| r.function(address));
+            let start = function.map(|(_, offset)| address - offset);
             UnfinishedWave {
                 workgroup: w.workgroup,
                 wave: w.wave,
-                pc,
+                pc: address,
                 at_barrier: w.at_barrier,
                 waits_for: w.waits_for,
                 looked_at: w.looked_at,
@@ -154,8 +148,8 @@ impl UnfinishedWave {
                 }),
                 spins: w.spins,
                 function: function.map(|(name, offset)| (name.to_owned(), offset)),
-                instruction: inst_at(pc).map(|inst| text(&inst)),
-                source: region.as_ref().and_then(|r| r.lines.as_ref()?.at(pc, start).source),
+                instruction: code.text(map, pc),
+                source: region.as_ref().and_then(|r| r.lines.as_ref()?.at(address, start).source),
                 source_text: None,
             }
         };

@@ -40,17 +40,11 @@ pub(crate) fn asm(
     comments: bool,
     out: Option<&Path>,
 ) -> Result<(), Failure> {
-    let options = Options { symbols, whole: output != Output::Json, ..Options::default() };
     if output == Output::Json {
-        return json_lines(source, &Options { max_errors: 1 << 20, ..options });
+        let options = Options { symbols, whole: false, max_errors: 1 << 20 };
+        return json_lines(source, &options);
     }
-    let assembled = assemble(source, &options);
-    render::reports(name, Level::Warning, &assembled.warnings);
-    let told = render::reports(name, Level::Error, &assembled.reports);
-    if told > 0 {
-        let errors = if told == 1 { "an error".to_owned() } else { format!("{told} errors") };
-        return Err(Failure::input(format!("`{}` has {errors}", name.shown())));
-    }
+    let assembled = whole(name, source, symbols)?;
     let bytes = match output {
         Output::Object => object(&assembled.programs)?,
         Output::Binary => match &assembled.programs[..] {
@@ -73,6 +67,26 @@ pub(crate) fn asm(
         }
         None => Ok(std::io::stdout().lock().write_all(&bytes)?),
     }
+}
+
+/// Assembles a source called `name` into an object file.
+///
+/// # Errors
+/// [`Failure`] if the source has errors, which have been reported.
+pub(crate) fn object_file(name: &str, source: &[u8]) -> Result<Vec<u8>, Failure> {
+    object(&whole(name, source, &[])?.programs)
+}
+
+/// Assembles a source without errors, and reports warnings.
+fn whole(name: &str, source: &[u8], symbols: &[(&str, i64)]) -> Result<Assembled, Failure> {
+    let assembled = assemble(source, &Options { symbols, whole: true, ..Options::default() });
+    render::reports(name, Level::Warning, &assembled.warnings);
+    let told = render::reports(name, Level::Error, &assembled.reports);
+    if told > 0 {
+        let errors = if told == 1 { "an error".to_owned() } else { format!("{told} errors") };
+        return Err(Failure::input(format!("`{}` has {errors}", name.shown())));
+    }
+    Ok(assembled)
 }
 
 /// An object file with programs.

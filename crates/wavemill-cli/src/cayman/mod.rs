@@ -6,7 +6,7 @@ mod describe;
 mod dis;
 mod stream;
 
-pub(crate) use asm::{Output, asm};
+pub(crate) use asm::{Output, asm, object_file};
 pub(crate) use describe::{explain, info, isa};
 pub(crate) use dis::dis;
 pub(crate) use stream::answer;
@@ -17,9 +17,6 @@ use wavemill_isa::cayman::{
 };
 use wavemill_object::TargetId;
 use wavemill_object::r600::{R600Config, R600Stage};
-
-/// Products with Cayman.
-pub(crate) const PRODUCTS: [&str; 3] = ["hd6970", "hd6950", "hd6990"];
 
 /// Whether a target is Cayman.
 pub(crate) fn is_cayman(target: &TargetId) -> bool {

@@ -20,7 +20,7 @@ use crate::failure::{Exit, Failure};
 use crate::input::Shown as _;
 use crate::message::{self, Kind};
 use crate::text::quoted;
-use crate::{asm, input};
+use crate::{asm, cayman, input};
 pub(crate) use allowed::arguments_of_launch_file;
 use clang::Clang;
 use interrupt::Held;
@@ -211,8 +211,16 @@ pub(crate) fn compile(
 ) -> Result<Vec<u8>, Failure> {
     // clang would report the same in other words.
     let bytes = input::open(source)?;
-    if language == Language::Assembly {
-        return asm::assemble_file(source, &bytes, target);
+    let is_cayman = target.is_some_and(cayman::is_cayman);
+    match language {
+        Language::Assembly if is_cayman => return cayman::object_file(&source.shown().to_string(), &bytes),
+        Language::Assembly => return asm::assemble_file(source, &bytes, target),
+        _ if is_cayman => {
+            let message = format!("`{}` is not compiled for cayman here", source.shown());
+            let help = "Compile it with clang and llc to an object file, and run that: docs/cayman.md has the commands.";
+            return Err(Failure::usage(message).help(help));
+        }
+        _ => {}
     }
     allowed::refuse_name(source, language)?;
     if let Some(target) = target {

@@ -126,10 +126,10 @@ impl Coverage {
         let name = &self.name;
         let mut lines = Vec::new();
         let mut parts = Vec::new();
-        for target in wavemill_isa::Target::GCN {
+        for target in wavemill_isa::Target::ALL {
             let Some(rows) = self.known.get(target.name()) else { continue };
-            let executed = rows_of(target).filter(|(name, _)| rows.contains_key(*name)).count();
-            let all = rows_of(target).count();
+            let executed = rows_of(target).into_iter().filter(|(name, _)| rows.contains_key(*name)).count();
+            let all = rows_of(target).len();
             lines.push(format!(
                 "{} of the {} rows of {target} ({:.1} %)",
                 Grouped(executed as u64),

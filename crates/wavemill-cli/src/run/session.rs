@@ -98,7 +98,7 @@ impl Prepared<'_> {
         };
         let arguments = self.arguments(device, buffers)?;
         // Without metadata, the code object does not describe the parameters.
-        match self.kernel.has_metadata() {
+        match self.kernel.has_metadata() || self.kernel.takes_any_arguments() {
             true => Ok(launch.args(arguments)),
             false => Ok(launch.kernarg(&raw_arguments(&arguments)?)),
         }

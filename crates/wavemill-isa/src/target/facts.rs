@@ -283,11 +283,21 @@ impl GcnFacts {
 pub struct CaymanFacts {
     /// Bytes of LDS that a compute unit has (HD 6900 ISA 2.6.2).
     pub lds_bytes: u32,
+    /// LDS allocation granule in bytes: SQ_LDS_ALLOC counts dwords (LLVM, `R600AsmPrinter`).
+    pub lds_granule: u32,
+    /// Work-items that a workgroup may have (Direct3D 11, `cs_5_0`).
+    pub workgroup_items: u32,
+    /// Registers of a compute unit per lane: 256 KiB (AMD's programming guide for OpenCL).
+    pub gprs: u32,
+    /// Waves that a compute unit holds (*modelled*: AMD's programming guide for OpenCL gives the sum
+    /// for other chips of the series).
+    pub waves: u32,
 }
 
 impl CaymanFacts {
     /// The only target so far.
-    pub const HD6900: CaymanFacts = CaymanFacts { lds_bytes: 32 << 10 };
+    pub const HD6900: CaymanFacts =
+        CaymanFacts { lds_bytes: 32 << 10, lds_granule: 4, workgroup_items: 1024, gprs: 256, waves: 24 };
 }
 
 impl Target {

@@ -88,9 +88,42 @@ impl Target {
         }
     }
 
-    /// LDS allocation granule in bytes: a workgroup gets a multiple of it. A fact of GCN.
+    /// LDS allocation granule in bytes: a workgroup gets a multiple of it.
     pub const fn lds_granule(self) -> u32 {
-        self.facts().lds_granule
+        match self.family() {
+            Family::Gcn => self.facts().lds_granule,
+            Family::Cayman => CaymanFacts::HD6900.lds_granule,
+        }
+    }
+
+    /// Work-items that a workgroup may have.
+    pub const fn workgroup_items(self) -> u32 {
+        match self.family() {
+            Family::Gcn => self.facts().workgroup_items,
+            Family::Cayman => CaymanFacts::HD6900.workgroup_items,
+        }
+    }
+
+    /// Waves that a compute unit holds if each needs this many vector registers per lane (VGPRs and
+    /// accumulation VGPRs, or registers of four dwords), at least 1 for each SIMD.
+    pub const fn waves_of_unit(self, registers: u32) -> u32 {
+        const fn clamp(waves: u32, most: u32) -> u32 {
+            if waves > most {
+                most
+            } else if waves == 0 {
+                1
+            } else {
+                waves
+            }
+        }
+        let registers = if registers == 0 { 1 } else { registers };
+        match self.family() {
+            Family::Gcn => {
+                let facts = self.facts();
+                facts.simds * clamp(facts.vgprs_per_simd / registers, facts.waves_per_simd)
+            }
+            Family::Cayman => clamp(CaymanFacts::HD6900.gprs / registers, CaymanFacts::HD6900.waves),
+        }
     }
 
     /// Whether the target has accumulation VGPRs at all.

@@ -58,6 +58,10 @@ impl Lift for Cayman {
         lifter::lift(self, position, context, fetch, 1)
     }
 
+    fn address(&self, position: u64) -> u64 {
+        Position::from_number(position).control
+    }
+
     fn context_key(&self) -> u32 {
         MODE_KEY
     }

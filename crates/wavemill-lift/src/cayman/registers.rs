@@ -189,6 +189,28 @@ const CONTROL_NAMES: [(Uni, &str, bool); 19] = [
     (WAVES_OF_GROUP, "NUM_THREADGRP_WAVES", false),
 ];
 
+/// The first of the two cells that a cell is one of, and their name as one value of 64 bits; `None`
+/// for a cell that stands alone.
+pub fn pair(cell: Uni) -> Option<(Uni, String)> {
+    if cell == Uni::ACTIVE || cell == Uni::ACTIVE.plus(1) {
+        return Some((Uni::ACTIVE, "active".to_owned()));
+    }
+    let name = RegisterNames.cell(cell)?;
+    match name.strip_suffix("_lo") {
+        Some(name) => Some((cell, name.to_owned())),
+        None => Some((Uni(cell.0.checked_sub(1)?), name.strip_suffix("_hi")?.to_owned())),
+    }
+}
+
+/// The state of control flow that is not zero: names and values. `cell` reads a cell.
+pub fn control_state(cell: impl Fn(Uni) -> u32) -> Vec<(&'static str, u64)> {
+    let value = |(first, name, is_pair): &(Uni, &'static str, bool)| {
+        let high = if *is_pair { cell(first.plus(1)) } else { 0 };
+        (*name, u64::from(cell(*first)) | u64::from(high) << 32)
+    };
+    CONTROL_NAMES.iter().map(value).filter(|(_, value)| *value != 0).collect()
+}
+
 /// The cells of a resource.
 const RESOURCE_NAMES: [&str; 4] = ["lo", "hi", "bytes", "format"];
 

@@ -8,7 +8,7 @@ use wavemill_isa::cayman::{Elem, FieldId as F, Inst, Source, WINDOW_FIELDS};
 
 use super::alu::Slot;
 use super::clause::InClause;
-use super::lifter::{Lifter, Refused, UNSUPPORTED, all_zero};
+use super::lifter::{ILLEGAL, Lifter, Refused, UNSUPPORTED, all_zero};
 use super::masks::ACTIVE;
 use super::registers::{self, BANKS, CLAUSE_GLOBAL, CONTROL_INDEX, INDEX, LOOP_INDEX};
 
@@ -129,10 +129,13 @@ impl Lifter<'_, '_> {
         let locked = match mode {
             LOCK_1 => LINE,
             LOCK_2 | LOCK_LOOP_INDEX => 2 * LINE,
-            // Nothing may be read without a lock.
-            _ => return Err(UNSUPPORTED),
+            // Nothing may be read without a lock (HD 6900 ISA 4.6.4).
+            _ => return Err(ILLEGAL),
         };
-        if u32::from(number) >= locked || is_relative && inst.get(F::IndexMode) != INDEX_LOOP {
+        if u32::from(number) >= locked && !is_relative {
+            return Err(ILLEGAL);
+        }
+        if is_relative && inst.get(F::IndexMode) != INDEX_LOOP {
             return Err(UNSUPPORTED);
         }
         let base = self.bank(control, fields.bank, fields.index)?;

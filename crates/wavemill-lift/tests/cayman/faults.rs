@@ -31,8 +31,8 @@ fn faults_have_positions() {
         ("ALU 1, @1\nMOV T0.Y, 1\nMOV * T0.X, 1\n", clause(0), Illegal, 5),
         // The first group takes effect, the second does not.
         ("ALU 2, @1\nMOV * T0.X, 1\nMOV T0.X, -1\nMOV * T0.Y, OQAP\n", clause(1), Unsupported, 1),
-        ("ALU 1, @1\nMOV * T0.X, 1\nMOV * T0.X, KC0[0].X\n", clause(1), Unsupported, 1),
-        ("ALU 1, @1, KC0[CB0:0-16]\nMOV * T0.X, 1\nMOV * T0.X, KC0[16].X\n", clause(1), Unsupported, 1),
+        ("ALU 1, @1\nMOV * T0.X, 1\nMOV * T0.X, KC0[0].X\n", clause(1), Illegal, 1),
+        ("ALU 1, @1, KC0[CB0:0-16]\nMOV * T0.X, 1\nMOV * T0.X, KC0[16].X\n", clause(1), Illegal, 1),
         ("ALU 0, @1\nMOV * T0.X, 1 src0_rel:1\n", clause(0), Unsupported, 5),
         ("ALU 0, @1\nLDS_READ_RET * OQAP, T0.X dst_chan:1\n", clause(0), Illegal, 5),
         ("ALU 0, @1\nADD_INT_SAT * T0.X, 1, 1\n", clause(0), Unsupported, 5),

@@ -5,6 +5,8 @@
 //! is a folder here that implements [`Abi`]. No other module names an ABI; they call [`of`].
 
 mod amdhsa;
+mod llvm_r600;
+mod work_items;
 
 use std::fmt::Debug;
 
@@ -12,29 +14,38 @@ use wavemill_isa::{Family, Target};
 use wavemill_machine::image::Sampler;
 use wavemill_machine::{RegisterCounts, WaveInit};
 
+use crate::Result;
 use crate::argument::Arg;
 use crate::buffer::Buffer;
 use crate::module::Kernel;
 use crate::report::Segment;
 use crate::services::ServiceAddresses;
 use crate::traps::TrapSetup;
-use crate::{Error, Result};
 
 pub use amdhsa::MisreadOffset;
 
 /// The ABI of the kernels of a target.
-///
-/// # Errors
-/// [`Error::UnsupportedTarget`] if Wavemill implements no ABI for the target.
-pub(crate) fn of(target: Target) -> Result<&'static dyn Abi> {
+pub(crate) fn of(target: Target) -> &'static dyn Abi {
     match target.family() {
-        Family::Gcn => Ok(&amdhsa::Amdhsa),
-        Family::Cayman => Err(Error::unsupported(target.name())),
+        Family::Gcn => &amdhsa::Amdhsa,
+        Family::Cayman => &llvm_r600::LlvmR600,
     }
 }
 
 /// A convention by which kernels are launched.
 pub(crate) trait Abi: Debug + Sync {
+    /// Bytes of a pointer to global memory: 4 or 8.
+    fn pointer_bytes(&self) -> u32;
+
+    /// Whether code objects can describe the parameters of kernels. If not, a kernel takes all
+    /// arguments, and each has the location that follows from its size and those before it.
+    fn describes_arguments(&self) -> bool {
+        true
+    }
+
+    /// Registers that a wave takes from the register file of its SIMD, each for all lanes.
+    fn vector_registers(&self, target: Target, counts: &RegisterCounts) -> u32;
+
     /// Requirements of a kernel that every launch must meet.
     fn needs(&self, kernel: &Kernel) -> Needs;
 
@@ -97,7 +108,7 @@ pub(crate) struct Start {
 }
 
 /// Requirements of a kernel that every launch must meet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Needs {
     /// Bytes of LDS that the kernel declares for a workgroup; dynamic LDS follows them.
     pub lds: u32,
@@ -186,6 +197,13 @@ impl Kernel {
         self.module.device.abi
     }
 
+    /// Whether the kernel takes all arguments, because its code object cannot describe parameters:
+    /// each argument is behind the one before it, aligned as a value of its size.
+    #[must_use]
+    pub fn takes_any_arguments(&self) -> bool {
+        !self.abi().describes_arguments()
+    }
+
     /// Whether the kernel can address private memory: then [`Launch::stack`](crate::Launch::stack)
     /// can give it more.
     #[must_use]
@@ -210,25 +228,5 @@ impl Kernel {
     #[must_use]
     pub fn kernarg_size(&self) -> u32 {
         self.abi().needs(self).arguments
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use wavemill_isa::Target;
-
-    /// Kernels of a target without an ABI are rejected. They are not launched with the ABI of
-    /// another target.
-    #[test]
-    fn a_target_without_an_abi_is_refused() {
-        let error = super::of(Target::Cayman).expect_err("nobody says how its kernels are launched");
-        assert_eq!(
-            error.to_string(),
-            "the code is for cayman, which Wavemill does not run; \
-             it runs gfx900, gfx906, gfx908, gfx90a, gfx942, gfx950: compile the code for one of these"
-        );
-        for target in Target::GCN {
-            assert!(super::of(target).is_ok(), "{}", target.name());
-        }
     }
 }

@@ -1,11 +1,15 @@
 //! Serialises reports of launches that did not finish.
 
+use std::collections::BTreeMap;
+
 use serde::{Serialize, Serializer};
+use wavemill_isa::Family;
+use wavemill_lift::cayman;
 
 use crate::fault::{
-    ArgumentSegment, BufferRange, FaultCause, FaultReport, FaultSpace, ImageExtent, InlinedCall, Jump,
-    Neighbour, Neighbours, SegmentAccess, SourceLocation, StackOverflow, StallReport, Unfinished,
-    UnfinishedWave,
+    ArgumentSegment, BufferRange, ClauseKind, ClausePlace, FaultCause, FaultReport, FaultSpace, ImageExtent,
+    InlinedCall, Jump, Neighbour, Neighbours, SegmentAccess, SourceLocation, StackOverflow, StallReport,
+    Unfinished, UnfinishedWave,
 };
 use crate::observe::access_name;
 use crate::registers::WaveRegisters;
@@ -208,9 +212,81 @@ struct Line<'a> {
     here: bool,
 }
 
+/// Where an instruction is in a program with clauses.
+#[derive(Serialize)]
+struct Clause<'a> {
+    control: u64,
+    control_text: &'a Option<String>,
+    kind: Option<&'static str>,
+    address: u64,
+    number: u32,
+    slot: Option<char>,
+    constants: &'a Option<String>,
+}
+
+impl<'a> Clause<'a> {
+    fn of(place: &'a ClausePlace) -> Self {
+        let ClausePlace { control, control_text, kind, clause, number, slot, constants } = place;
+        let kind = kind.map(ClauseKind::name);
+        Clause {
+            control: *control,
+            control_text,
+            kind,
+            address: *clause,
+            number: *number,
+            slot: *slot,
+            constants,
+        }
+    }
+}
+
 /// The registers of a wave that are the same for all lanes.
 #[derive(Serialize)]
-struct Registers {
+#[serde(untagged)]
+enum Registers {
+    Gcn(Box<GcnRegisters>),
+    Clauses(ClauseRegisters),
+}
+
+impl Registers {
+    fn of(report: &FaultReport) -> Self {
+        match report.family {
+            Family::Gcn => Registers::Gcn(Box::new(GcnRegisters::of(report))),
+            Family::Cayman => Registers::Clauses(ClauseRegisters::of(report)),
+        }
+    }
+}
+
+/// Those of a family with clauses.
+#[derive(Serialize)]
+struct ClauseRegisters {
+    active: Hex,
+    stack: u8,
+    mode: Hex,
+    /// State of control flow that is not zero.
+    control: BTreeMap<&'static str, Hex>,
+    gprs: usize,
+    lds_bytes: u32,
+}
+
+impl ClauseRegisters {
+    fn of(report: &FaultReport) -> Self {
+        let (s, r) = (&report.fault.snapshot, &report.fault.resources);
+        let control = cayman::registers::control_state(|cell| s.cell(cell)).into_iter();
+        ClauseRegisters {
+            active: Hex(s.active),
+            stack: cayman::Position::depth(report.fault.pc),
+            mode: Hex(s.context.into()),
+            control: control.map(|(name, value)| (name, Hex(value))).collect(),
+            gprs: s.rows[0].len() / 4,
+            lds_bytes: r.lds,
+        }
+    }
+}
+
+/// Those of GCN and CDNA.
+#[derive(Serialize)]
+struct GcnRegisters {
     status: Hex,
     mode: Hex,
     trapsts: Hex,
@@ -225,11 +301,11 @@ struct Registers {
     private_bytes: u32,
 }
 
-impl Registers {
+impl GcnRegisters {
     fn of(report: &FaultReport) -> Self {
         let (s, r) = (WaveRegisters(&report.fault.snapshot), &report.fault.resources);
         let used = s.sgprs().iter().rposition(|value| *value != 0).map_or(0, |last| last + 1);
-        Registers {
+        GcnRegisters {
             status: Hex(s.status().into()),
             mode: Hex(s.mode().into()),
             trapsts: Hex(s.trapsts().into()),
@@ -253,6 +329,7 @@ struct FaultData<'a> {
     kernel: &'a str,
     function: Option<Function<'a>>,
     pc: Hex,
+    clause: Option<Clause<'a>>,
     within: Option<Hex>,
     target: Option<Hex>,
     jump: Option<Branch<'a>>,
@@ -315,7 +392,8 @@ impl Serialize for FaultReport {
             unsupported: self.is_unsupported(),
             kernel: &self.kernel,
             function: function(&self.function),
-            pc: Hex(fault.pc),
+            pc: Hex(self.address),
+            clause: self.clause.as_ref().map(Clause::of),
             within: self.within.map(Hex),
             target,
             jump: self.jump.as_ref().map(Branch::of),

@@ -188,7 +188,7 @@ fn operations(counts: &OperationCounts) -> Operations<'_> {
 
 fn formats(counts: &RowCounts) -> Vec<FormatData> {
     let one = |format: &FormatCount| FormatData {
-        format: format.format.name(),
+        format: format.format,
         rows: format.rows,
         count: format.count,
         mean_lanes: format.mean_lanes(),
@@ -200,7 +200,7 @@ fn rows(counts: &RowCounts) -> Vec<RowData> {
     let one = |row: &RowCount| RowData {
         name: row.name,
         mnemonic: row.mnemonic,
-        format: row.format.name(),
+        format: row.format,
         count: row.count,
         mean_lanes: row.mean_lanes(),
     };

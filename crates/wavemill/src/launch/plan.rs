@@ -102,7 +102,8 @@ impl Launch<'_> {
         // Lanes are interleaved in it, dword by dword.
         let scratch_per_wave = u64::from(private).next_multiple_of(4) * LANES as u64;
         let lds_allocated = lds.next_multiple_of(device.target.lds_granule());
-        let on_chip = device.product.resident_workgroups(registers.rows, waves, lds_allocated);
+        let vector_registers = abi.vector_registers(device.target, &registers);
+        let on_chip = device.product.resident_workgroups(vector_registers, waves, lds_allocated);
         let by_scratch = MAX_SCRATCH.checked_div(scratch_per_wave * u64::from(waves)).unwrap_or(u64::MAX);
         let capacity = on_chip.min(by_scratch).clamp(1, u64::from(u32::MAX));
         let groups: u64 = workgroups.iter().map(|n| u64::from(*n)).product();

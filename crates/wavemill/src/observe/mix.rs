@@ -7,11 +7,13 @@ use std::sync::Arc;
 use wavemill_interpreter::{OperationCost, Tier, operation_costs};
 use wavemill_ir::Block;
 use wavemill_isa::Target;
-use wavemill_isa::gcn::{Facet, Fidelity, Format, Inst, Op, decode};
+use wavemill_isa::cayman::{Format as ClauseFormat, Inst as ClauseInst};
+use wavemill_isa::gcn::{Facet, Fidelity, Format, Inst};
 use wavemill_lift::gcn::MatrixRule;
 use wavemill_machine::{BlockCount, MemoryMap};
 
-use super::rows::{RowCount, RowCounts};
+use super::rows::{RowCount, RowCounts, has_lanes};
+use crate::code::Code;
 use crate::guest::DeviceInner;
 
 /// Guest instructions of a launch by kind.
@@ -53,6 +55,24 @@ impl InstructionMix {
             _ => &mut self.valu,
         }
     }
+
+    /// The kind of a word of a program with clauses. Each slot of a group counts.
+    fn slot_of_clauses(&mut self, word: &ClauseInst) -> &mut u64 {
+        match word.format() {
+            ClauseFormat::Lds => &mut self.lds,
+            ClauseFormat::Op2 | ClauseFormat::Op2Mova | ClauseFormat::Op2ExecuteMask | ClauseFormat::Op3 => {
+                &mut self.valu
+            }
+            format if is_control(format) => &mut self.control,
+            _ => &mut self.vmem,
+        }
+    }
+}
+
+/// Whether words of a format only control the flow.
+fn is_control(format: ClauseFormat) -> bool {
+    use ClauseFormat::{Cf, CfAlu, CfAluExtended, Gws};
+    matches!(format, Cf | CfAlu | CfAluExtended | Gws)
 }
 
 /// Guest instructions of a launch by how exact their meanings are ([`Fidelity`]).
@@ -165,6 +185,27 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
+/// An instruction that a wave ran.
+enum Executable {
+    Gcn(Inst),
+    /// The words of an instruction of a program with clauses: several for a group.
+    Words(Vec<ClauseInst>),
+}
+
+impl Executable {
+    fn at(code: &Code, map: &MemoryMap, pc: u64) -> Option<Executable> {
+        let gcn = code.gcn(map, pc).map(Executable::Gcn);
+        gcn.or_else(|| Some(Executable::Words(code.in_clause(map, pc)?.words())))
+    }
+
+    fn mnemonic(&self) -> Option<&'static str> {
+        match self {
+            Executable::Gcn(inst) => Some(inst.mnemonic()),
+            Executable::Words(words) => words.first().map(|word| wavemill_asm::cayman::mnemonic(word.op())),
+        }
+    }
+}
+
 /// Everything that counts of blocks reveal about the instructions of a launch.
 #[derive(Debug)]
 pub(crate) struct Executed {
@@ -177,7 +218,7 @@ pub(crate) struct Executed {
     inexact: HashMap<(&'static str, Fidelity, &'static [&'static Facet]), u64>,
     facets: HashMap<&'static Facet, HashMap<&'static str, u64>>,
     opaque: HashMap<&'static str, u64>,
-    by_row: HashMap<Op, RowCount>,
+    by_row: HashMap<&'static str, RowCount>,
 }
 
 impl Executed {
@@ -211,9 +252,8 @@ impl Executed {
             if stepped {
                 block = Arc::new(block.first());
             }
-            let code = |at: u64| device.code.fetch(map, at);
             let costs = tier.map_or_else(Vec::new, |tier| operation_costs(&block, tier));
-            all.add(&block, &costs, count, code);
+            all.add(&block, &costs, count, |at| Executable::at(&device.code, map, at));
         }
         all.finish()
     }
@@ -223,16 +263,17 @@ impl Executed {
         block: &Block,
         costs: &[OperationCost],
         count: &BlockCount,
-        code: impl Fn(u64) -> ([u8; 16], usize),
+        instruction: impl Fn(u64) -> Option<Executable>,
     ) {
         let (target, entered) = (self.rows.target(), count.entered);
-        let instruction = |at: u64| {
-            let (bytes, n) = code(at);
-            decode(target, &bytes[..n]).ok()
-        };
         for (number, at) in (0..).zip(&block.guest) {
-            if let Some(inst) = instruction(*at) {
-                self.instruction(target, &inst, entered, count.lanes_at(number));
+            let lanes = count.lanes_at(number);
+            match instruction(*at) {
+                Some(Executable::Gcn(inst)) => self.instruction(target, &inst, entered, lanes),
+                Some(Executable::Words(words)) => {
+                    words.iter().for_each(|word| self.word(word, entered, lanes));
+                }
+                None => {}
             }
         }
         let Some(operations) = &mut self.operations else { return };
@@ -244,7 +285,8 @@ impl Executed {
             operations.host += entered * u64::from(cost.host_operations);
             if cost.opaque {
                 operations.opaque += entered;
-                let name = instruction(block.position(op.guest as usize)).map_or("?", |inst| inst.mnemonic());
+                let inst = instruction(block.position(op.guest as usize));
+                let name = inst.and_then(|inst| inst.mnemonic()).unwrap_or("?");
                 *self.opaque.entry(name).or_default() += entered;
             }
         }
@@ -252,12 +294,6 @@ impl Executed {
 
     fn instruction(&mut self, target: Target, inst: &Inst, entered: u64, lanes: u64) {
         let row = inst.row();
-        let (name, mnemonic, format) = (row.name(), row.mnemonic(target), row.format);
-        let new = RowCount { name, mnemonic, format, count: 0, lanes: 0 };
-        let counted = self.by_row.entry(row.op).or_insert(new);
-        counted.count += entered;
-        counted.lanes += lanes;
-        *self.mix.slot(inst.row().format) += entered;
         // Fast sums are not the chip's, whatever is known about those.
         let (fidelity, facets) = match self.matrix_rule {
             MatrixRule::Fast if row.has_fast_sums(target) => {
@@ -265,13 +301,45 @@ impl Executed {
             }
             _ => (inst.fidelity(), inst.facets()),
         };
+        *self.mix.slot(row.format) += entered;
+        let (name, mnemonic, format) = (row.name(), row.mnemonic(target), row.format.name());
+        let is_vector = has_lanes(row.format);
+        self.count(RowCount { name, mnemonic, format, is_vector, count: entered, lanes });
+        self.level(inst.mnemonic(), fidelity, facets, entered);
+    }
+
+    /// A word of a program with clauses.
+    fn word(&mut self, word: &ClauseInst, entered: u64, lanes: u64) {
+        let row = word.row();
+        *self.mix.slot_of_clauses(word) += entered;
+        let mnemonic = wavemill_asm::cayman::mnemonic(row.op);
+        let is_vector = !is_control(row.format);
+        let (name, format) = (row.name, row.format.name());
+        self.count(RowCount { name, mnemonic, format, is_vector, count: entered, lanes });
+        self.level(mnemonic, row.fidelity, row.facets, entered);
+    }
+
+    /// Adds executions of a row.
+    fn count(&mut self, of: RowCount) {
+        let known = self.by_row.entry(of.name).or_insert(RowCount { count: 0, lanes: 0, ..of });
+        known.count += of.count;
+        known.lanes += of.lanes;
+    }
+
+    /// Adds executions by their level and facets.
+    fn level(
+        &mut self,
+        mnemonic: &'static str,
+        fidelity: Fidelity,
+        facets: &'static [&'static Facet],
+        entered: u64,
+    ) {
         *self.fidelity.slot(fidelity) += entered;
         if fidelity != Fidelity::Exact {
-            let key = (inst.mnemonic(), fidelity, facets);
-            *self.inexact.entry(key).or_default() += entered;
+            *self.inexact.entry((mnemonic, fidelity, facets)).or_default() += entered;
         }
         for facet in facets {
-            *self.facets.entry(facet).or_default().entry(inst.mnemonic()).or_default() += entered;
+            *self.facets.entry(facet).or_default().entry(mnemonic).or_default() += entered;
         }
     }
 
@@ -305,6 +373,7 @@ impl Executed {
 mod tests {
     use wavemill_ir::FaultKind;
     use wavemill_ir::Terminator;
+    use wavemill_isa::gcn::decode;
     use wavemill_lift::gcn::{Context, lift_block};
 
     use super::*;
@@ -336,7 +405,10 @@ mod tests {
         let last = block.guest.len() as u32 - 1;
         let lanes = vec![(0, 64 * entered), (last, 0)];
         let count = BlockCount { pc: block.start, context: context.mode, entered, lanes };
-        all.add(&block, &costs, &count, code);
+        all.add(&block, &costs, &count, |at| {
+            let (bytes, n) = code(at);
+            decode(context.target, &bytes[..n]).ok().map(Executable::Gcn)
+        });
         all.finish()
     }
 
@@ -371,7 +443,7 @@ mod tests {
             ("v_add_f32", Format::Vop2, 3, Some(64.0)),
             ("v_sqrt_f32", Format::Vop1, 3, Some(64.0)),
         ];
-        assert_eq!(rows, wanted);
+        assert_eq!(rows, wanted.map(|(name, format, count, lanes)| (name, format.name(), count, lanes)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Counts of the rows of the instruction table that a launch executed, with their active lanes.
 
-use wavemill_isa::Target;
-use wavemill_isa::gcn::{Format, Op};
+use wavemill_isa::gcn::{self, Format};
+use wavemill_isa::{Family, Target, cayman};
 
 /// Executions of a row by waves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -10,8 +10,10 @@ pub struct RowCount {
     pub name: &'static str,
     /// The mnemonic on the target.
     pub mnemonic: &'static str,
-    /// The format in which the manual lists it.
-    pub format: Format,
+    /// The name of the format in which the manual lists it.
+    pub format: &'static str,
+    /// Whether it operates on lanes.
+    pub is_vector: bool,
     /// How often waves ran it.
     pub count: u64,
     /// Active lanes (EXEC), summed over all executions.
@@ -21,8 +23,10 @@ pub struct RowCount {
 /// Executions of a format by waves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FormatCount {
-    /// The format in which the manual lists them.
-    pub format: Format,
+    /// The name of the format in which the manual lists them.
+    pub format: &'static str,
+    /// Whether they operate on lanes.
+    pub is_vector: bool,
     /// Different rows.
     pub rows: usize,
     /// How often waves ran them.
@@ -38,8 +42,8 @@ pub struct RowCounts {
     list: Vec<RowCount>,
 }
 
-/// Whether instructions of a format operate on lanes.
-fn has_lanes(format: Format) -> bool {
+/// Whether instructions of a format of GCN operate on lanes.
+pub(super) fn has_lanes(format: Format) -> bool {
     use Format::{Smem, Sop1, Sop2, Sopc, Sopk, Sopp};
     !matches!(format, Smem | Sop1 | Sop2 | Sopc | Sopk | Sopp)
 }
@@ -52,7 +56,7 @@ impl FormatCount {
     /// Mean number of active lanes; `None` for scalar formats, which have no lanes.
     #[must_use]
     pub fn mean_lanes(&self) -> Option<f64> {
-        if has_lanes(self.format) { mean(self.lanes, self.count) } else { None }
+        if self.is_vector { mean(self.lanes, self.count) } else { None }
     }
 }
 
@@ -60,7 +64,7 @@ impl RowCount {
     /// Mean number of active lanes; `None` for scalar instructions, which have no lanes.
     #[must_use]
     pub fn mean_lanes(&self) -> Option<f64> {
-        if has_lanes(self.format) { mean(self.lanes, self.count) } else { None }
+        if self.is_vector { mean(self.lanes, self.count) } else { None }
     }
 }
 
@@ -92,7 +96,8 @@ impl RowCounts {
                 match all.iter_mut().find(|known| known.format == row.format) {
                     Some(known) => known,
                     None => {
-                        all.push(FormatCount { format: row.format, rows: 0, count: 0, lanes: 0 });
+                        let RowCount { format, is_vector, .. } = *row;
+                        all.push(FormatCount { format, is_vector, rows: 0, count: 0, lanes: 0 });
                         let last = all.len() - 1;
                         &mut all[last]
                     }
@@ -101,7 +106,7 @@ impl RowCounts {
             *count += row.count;
             *lanes += row.lanes;
         }
-        all.sort_by_key(|format| (std::cmp::Reverse(format.count), format.format.name()));
+        all.sort_by_key(|format| (std::cmp::Reverse(format.count), format.format));
         all
     }
 
@@ -109,15 +114,24 @@ impl RowCounts {
     /// none.
     #[must_use]
     pub fn mean_lanes(&self) -> Option<f64> {
-        let vector = || self.list.iter().filter(|row| has_lanes(row.format));
+        let vector = || self.list.iter().filter(|row| row.is_vector);
         mean(vector().map(|row| row.lanes).sum(), vector().map(|row| row.count).sum())
     }
 }
 
-/// The rows of a target's instruction table by name, with their formats, in the order of the table.
-pub fn rows_of(target: Target) -> impl Iterator<Item = (&'static str, Format)> {
-    let rows = Op::ALL.iter().map(|op| op.row()).filter(move |row| row.targets.contains(target));
-    rows.map(|row| (row.name(), row.format))
+/// The rows of a target's instruction table by name, with the names of their formats, in the order
+/// of the table.
+pub fn rows_of(target: Target) -> Vec<(&'static str, &'static str)> {
+    match target.family() {
+        Family::Gcn => {
+            let rows = gcn::Op::ALL.iter().map(|op| op.row()).filter(|row| row.targets.contains(target));
+            rows.map(|row| (row.name(), row.format.name())).collect()
+        }
+        Family::Cayman => {
+            let rows = cayman::Op::ALL.iter().map(|op| op.row());
+            rows.map(|row| (row.name, row.format.name())).collect()
+        }
+    }
 }
 
 #[cfg(test)]
@@ -128,16 +142,20 @@ mod tests {
 
     #[test]
     fn no_two_rows_of_a_target_have_one_name() {
-        for target in Target::GCN {
-            let names: Vec<_> = rows_of(target).map(|(name, _)| name).collect();
-            assert!(names.len() > 900, "{target}: {}", names.len());
+        for target in Target::ALL {
+            let names: Vec<_> = rows_of(target).into_iter().map(|(name, _)| name).collect();
+            let least = if target.family() == Family::Gcn { 900 } else { 400 };
+            assert!(names.len() > least, "{target}: {}", names.len());
             assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "{target}");
         }
     }
 
     #[test]
     fn formats_sum_up_their_rows() {
-        let row = |name, format, count, lanes| RowCount { name, mnemonic: name, format, count, lanes };
+        let row = |name, format: Format, count, lanes| {
+            let (is_vector, format) = (has_lanes(format), format.name());
+            RowCount { name, mnemonic: name, format, is_vector, count, lanes }
+        };
         let rows = RowCounts::new(
             Target::Gfx906,
             vec![
@@ -152,7 +170,8 @@ mod tests {
         let formats: Vec<_> =
             rows.formats().iter().map(|f| (f.format, f.rows, f.count, f.mean_lanes())).collect();
         let wanted =
-            [(Format::Sop2, 1, 40, None), (Format::Vop2, 2, 40, Some(24.0)), (Format::Ds, 1, 10, Some(1.0))];
+            [(Format::Sop2, 1, 40, None), (Format::Vop2, 2, 40, Some(24.0)), (Format::Ds, 1, 10, Some(1.0))]
+                .map(|(format, rows, count, lanes)| (format.name(), rows, count, lanes));
         assert_eq!(formats, wanted);
         assert_eq!(rows.mean_lanes(), Some(970.0 / 50.0));
         assert_eq!(RowCounts::new(Target::Gfx906, Vec::new()).mean_lanes(), None);

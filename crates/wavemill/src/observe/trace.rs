@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use wavemill_ir::Uni;
-use wavemill_isa::gcn::decode;
+use wavemill_isa::Family;
 use wavemill_machine::{
     Access, Changes, Instruction, Interests, MemoryAccess, MemoryKind, MemoryMap, Observer, Piece, Registers,
     Reporter, Watcher, WaveId,
@@ -44,6 +44,8 @@ pub struct TraceStep<'a> {
     pub text: &'a str,
     /// EXEC before it.
     pub exec: u64,
+    /// The instruction family, which decides what the registers are.
+    pub family: Family,
     /// Registers that it changed.
     pub changes: Changes<'a>,
     /// Registers after it.
@@ -112,14 +114,10 @@ struct Lines<'a> {
 
 impl Names<'_> {
     fn line(&self, pc: u64) -> Line {
-        let (bytes, n) = self.device.code.fetch(self.map, pc);
-        let mut text = String::new();
-        if let Ok(inst) = decode(self.device.target, &bytes[..n]) {
-            // Writing to a string does not fail.
-            let _ = wavemill_asm::gcn::print(&mut text, &inst);
-        }
+        let text = self.device.code.text(self.map, pc).unwrap_or_default();
         let region = self.device.code.region(pc);
-        let function = region.as_ref().and_then(|region| region.function(pc));
+        let address = self.device.code.address(pc);
+        let function = region.as_ref().and_then(|region| region.function(address));
         Line { function: function.map(|(name, offset)| (name.to_owned(), offset)), text }
     }
 }
@@ -157,6 +155,7 @@ impl Watcher for Lines<'_> {
             function: line.function.as_ref().map(|(name, offset)| (name.as_str(), *offset)),
             text: &line.text,
             exec: old(Uni::ACTIVE) | old(Uni::ACTIVE.plus(1)) << 32,
+            family: self.names.device.target.family(),
             changes: *changes,
             registers,
             accesses: &self.accesses,

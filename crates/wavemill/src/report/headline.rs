@@ -3,6 +3,7 @@
 use std::fmt;
 
 use wavemill_ir::FaultKind;
+use wavemill_isa::Family;
 use wavemill_machine::{Access, BufferRange, FaultCause, FaultLane, FaultSpace, GDS_BYTES, Nearest};
 
 use super::text::Count;
@@ -50,6 +51,9 @@ impl FaultReport {
             }
             FaultCause::Instruction(FaultKind::Unsupported) => {
                 f.write_str("unsupported instruction: Wavemill does not implement it yet")
+            }
+            FaultCause::Instruction(FaultKind::NoCode) if self.family == Family::Cayman => {
+                f.write_str("execution leaves the code of the program: `end` missing, or a wrong address?")
             }
             FaultCause::Instruction(FaultKind::NoCode) => f.write_str(NO_END),
             FaultCause::Instruction(FaultKind::Halted) if self.is_halted_by_handler() => {
@@ -101,7 +105,7 @@ impl FaultReport {
         }
         match (&self.jump, &self.function, &self.fell_out_of) {
             (Some(_), None, _) => {
-                write!(f, "jump to {:#x}, where there is no instruction", self.fault.pc)
+                write!(f, "jump to {:#x}, where there is no instruction", self.address)
             }
             (.., Some(name)) => {
                 let name = wavemill_object::readable(name);

@@ -1,10 +1,12 @@
 //! Fault reports as text.
 
+mod clause;
 mod headline;
 mod segments;
 mod text;
 mod wave;
 
+pub use clause::{ClauseKind, ClausePlace};
 pub(crate) use segments::{ARGUMENTS, Segment};
 pub use segments::{ArgumentSegment, SegmentAccess, StackOverflow};
 pub use text::FullReport;
@@ -12,13 +14,14 @@ pub use text::FullReport;
 use std::ops::Range;
 
 use wavemill_ir::{FaultKind, Row};
-use wavemill_isa::Target;
-use wavemill_isa::gcn::{BrokenRule, Format, Inst, Op, Operand, decode};
+use wavemill_isa::Family;
+use wavemill_isa::gcn::{BrokenRule, Format, Inst, Op, Operand};
 use wavemill_machine::{
     Fault, FaultCause, FaultLane, FaultSpace, MemoryMap, Nearest, Neighbours, RaisedLane,
 };
 
 use crate::abi::Start;
+use crate::code::Code;
 use crate::lines::Place;
 use crate::module::Kernel;
 use crate::registers::{self, WaveRegisters};
@@ -68,6 +71,10 @@ pub struct FaultReport {
     pub kernel: String,
     /// The fault.
     pub fault: Fault,
+    /// Guest address of the code at the PC: of the control flow word, for a family with clauses.
+    pub address: u64,
+    /// Where the PC is in a program with clauses.
+    pub clause: Option<ClausePlace>,
     /// Function that holds the PC, and the PC's offset in it.
     pub function: Option<(String, u64)>,
     /// Text of the instruction at the PC.
@@ -75,7 +82,7 @@ pub struct FaultReport {
     /// Why the instruction at the PC cannot run, if the cause is that it is illegal or unsupported
     /// and more than that is known.
     pub refusal: Option<Refusal>,
-    /// VGPRs and AccVGPRs that this instruction names.
+    /// Lane registers that this instruction names.
     pub operands: Vec<Row>,
     /// Whether the scalar unit runs it: once for the wave, regardless of lanes.
     pub scalar: bool,
@@ -109,6 +116,8 @@ pub struct FaultReport {
     /// The function whose end execution ran past sequentially, because its last instruction does
     /// not prevent that.
     pub fell_out_of: Option<String>,
+    /// The instruction family, which decides what the registers are.
+    pub(crate) family: Family,
 }
 
 /// Text of an instruction.
@@ -156,57 +165,63 @@ impl FaultReport {
 
     pub(crate) fn new(kernel: &Kernel, mut fault: Fault, map: &MemoryMap, start: &Start) -> Self {
         let device = &kernel.module.device;
+        let code = &device.code;
+        let family = device.target.family();
         // The instruction has not run, so its exceptions are not in the register yet.
         if let FaultCause::Exceptions { lanes, .. } = &fault.cause
             && let Some(trapsts) = fault.snapshot.cells.get_mut(usize::from(registers::TRAPSTS.0))
         {
             *trapsts |= lanes.iter().fold(0, |all, lane| all | lane.raised);
         }
+        let pc = code.address(fault.pc);
         // Where the code ends, the code before the PC is more useful.
         let ends = fault.cause == FaultCause::Instruction(FaultKind::NoCode);
-        let at = if ends { fault.pc.saturating_sub(4) } else { fault.pc };
-        let region = device.code.region(at);
+        let at = if ends { pc.saturating_sub(4) } else { pc };
+        let region = code.region(at);
         let function = region.as_ref().and_then(|r| r.function(at));
-        let function = function.map(|(name, offset)| (name.to_owned(), offset + (fault.pc - at)));
-        let bytes = |pc: u64| {
-            let (bytes, n) = device.code.fetch(map, pc);
-            bytes[..n].to_vec()
-        };
-        let decoded = decode(device.target, &bytes(fault.pc)).ok();
+        let function = function.map(|(name, offset)| (name.to_owned(), offset + (pc - at)));
+        let decoded = code.gcn(map, fault.pc);
+        let in_clause = code.in_clause(map, fault.pc);
         let arguments = ArgumentSegment::of(kernel, start.arguments, &mut fault);
         let name = function.as_ref().map(|(name, _)| name.as_str());
         let stack =
             decoded.as_ref().and_then(|inst| StackOverflow::of(kernel, device.target, &fault, name, inst));
-        let instruction = decoded.as_ref().map(text);
-        let operands = decoded.as_ref().map(rows).unwrap_or_default();
+        let instruction = code.text(map, fault.pc);
+        let operands = match (&decoded, &in_clause) {
+            (Some(inst), _) => rows(inst),
+            (None, Some(inst)) => clause::rows(inst),
+            (None, None) => Vec::new(),
+        };
+        let clause = ClausePlace::of(code, map, in_clause.as_ref(), &fault);
         let refusal = decoded.as_ref().and_then(|inst| Refusal::of(&fault, inst));
         let scalar = decoded.as_ref().is_some_and(|inst| inst.row().format == Format::Smem);
         let needs_cooperative = is_in_grid_sync(&fault, start.absent_grid_sync);
-        let start = function.as_ref().map(|(_, offset)| fault.pc - offset);
+        let start = function.as_ref().map(|(_, offset)| pc - offset);
         let place = region.as_ref().and_then(|r| Some(r.lines.as_ref()?.at(at, start)));
         let Place { source, inlined } = place.unwrap_or_default();
-        let jump = fault.from.map(|pc| Jump {
-            pc,
-            function: device.code.region(pc).and_then(|r| {
-                let (name, offset) = r.function(pc)?;
+        let jump = fault.from.map(|from| Jump {
+            pc: code.address(from),
+            function: code.region(from).and_then(|r| {
+                let (name, offset) = r.function(code.address(from))?;
                 Some((name.to_owned(), offset))
             }),
-            instruction: decode(device.target, &bytes(pc)).ok().as_ref().map(text),
+            instruction: code.text(map, from),
         });
         let behind = region.as_ref().filter(|_| function.is_none() && jump.is_none());
         let behind = behind.and_then(|r| r.in_front_of(at));
-        let fell_out_of = behind.filter(|(start, end, _)| goes_on(device.target, *start..*end, bytes));
+        let fell_out_of = behind.filter(|(start, end, _)| goes_on(code, map, *start..*end));
         let fell_out_of = fell_out_of.map(|(.., name)| name.clone());
-        let from = |start: u64| window(device.target, start, fault.pc, bytes);
-        let Window { lines, within } = match (start, &region) {
-            (Some(start), _) => from(start),
+        let from = |start: u64| window(code, map, start, pc);
+        let Window { lines, within } = match (family, start, &region) {
+            (Family::Cayman, ..) => Window { lines: clause::window(code, map, fault.pc), within: None },
+            (_, Some(start), _) => from(start),
             // Stripped code. Bytes between functions may not be code, so an instruction across the
             // PC proves nothing.
-            (None, Some(region)) => {
+            (_, None, Some(region)) => {
                 let before = from(region.gap(at));
-                if before.within.is_none() { before } else { from(fault.pc) }
+                if before.within.is_none() { before } else { from(pc) }
             }
-            (None, None) => from(fault.pc),
+            (_, None, None) => from(pc),
         };
         let (target, address) = match &fault.cause {
             FaultCause::BadJump { target } => {
@@ -229,6 +244,8 @@ impl FaultReport {
         FaultReport {
             kernel: kernel.name().to_owned(),
             fault,
+            address: pc,
+            clause,
             function,
             instruction,
             refusal,
@@ -250,6 +267,7 @@ impl FaultReport {
             stack,
             needs_cooperative,
             fell_out_of,
+            family,
         }
     }
 
@@ -294,7 +312,7 @@ fn is_somewhere(nearest: &Nearest) -> bool {
 }
 
 /// Whether execution can continue past the last instruction of a function.
-fn goes_on(target: Target, function: Range<u64>, bytes: impl Fn(u64) -> Vec<u8>) -> bool {
+fn goes_on(code: &Code, map: &MemoryMap, function: Range<u64>) -> bool {
     let mut at = function.start;
     let mut last = None;
     // A function of a million instructions must not delay the report.
@@ -302,13 +320,13 @@ fn goes_on(target: Target, function: Range<u64>, bytes: impl Fn(u64) -> Vec<u8>)
         if at >= function.end {
             break;
         }
-        match decode(target, &bytes(at)) {
-            Ok(inst) => {
+        match code.gcn(map, at) {
+            Some(inst) => {
                 at += inst.size() as u64;
                 last = Some(inst.op());
             }
             // Data between instructions.
-            Err(_) => {
+            None => {
                 at += 4;
                 last = None;
             }
@@ -325,20 +343,19 @@ struct Window {
 
 /// Decodes from the start of a function, so that instruction boundaries are right, and keeps the
 /// instructions near the PC.
-fn window(target: Target, start: u64, pc: u64, bytes: impl Fn(u64) -> Vec<u8>) -> Window {
+fn window(code: &Code, map: &MemoryMap, start: u64, pc: u64) -> Window {
     let mut list: Vec<(u64, String, bool)> = Vec::new();
     let mut at = start;
     let mut behind = 0;
     let mut within = None;
     // A function of a million instructions must not delay the report.
     for _ in 0..1 << 20 {
-        let code = bytes(at);
-        let (line, size) = match decode(target, &code) {
-            Ok(inst) => (text(&inst), inst.size() as u64),
-            Err(_) if code.len() >= 4 => {
-                (format!(".long {:#010x}", u32::from_le_bytes([code[0], code[1], code[2], code[3]])), 4)
+        let (line, size) = match (code.gcn(map, at), code.fetch(map, at)) {
+            (Some(inst), _) => (text(&inst), inst.size() as u64),
+            (None, ([a, b, c, d, ..], 4..)) => {
+                (format!(".long {:#010x}", u32::from_le_bytes([a, b, c, d])), 4)
             }
-            Err(_) => break,
+            (None, _) => break,
         };
         list.push((at, line, at == pc));
         if at >= pc {

@@ -79,7 +79,7 @@ impl ArgumentSegment {
         };
         let name = |(index, name): (usize, Option<String>)| name.unwrap_or_else(|| format!("arg{index}"));
         let names = kernel.parameters().into_iter().map(|parameter| parameter.name).enumerate();
-        let metadata = kernel.object().metadata.as_ref();
+        let metadata = kernel.metadata();
         Some(ArgumentSegment {
             bytes: segment.bytes,
             explicit: metadata.map(|_| names.map(name).collect()),
@@ -116,7 +116,7 @@ impl StackOverflow {
         inst: &Inst,
     ) -> Option<StackOverflow> {
         let FaultCause::Memory { space: FaultSpace::Scratch, lanes, .. } = &fault.cause else { return None };
-        let dynamic = kernel.object().uses_dynamic_stack();
+        let dynamic = kernel.uses_dynamic_stack();
         // The kernel's own code may use the two registers for anything.
         if function == Some(kernel.name()) && !dynamic {
             return None;

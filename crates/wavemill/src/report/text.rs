@@ -2,13 +2,15 @@
 
 use std::fmt::{self, Write as _};
 
-use wavemill_ir::Operand;
+use wavemill_ir::{Names, Operand, Row};
+use wavemill_isa::Family;
+use wavemill_lift::cayman;
 use wavemill_machine::{FaultCause, FaultSpace, Neighbour};
 use wavemill_object::printable::Printable;
 
-use super::wave::Wave;
+use super::wave::{ClauseWave, Wave};
 use super::{FaultReport, SegmentAccess, SourceLocation};
-use crate::registers::{self, RegisterNames, WaveRegisters};
+use crate::registers::RegisterNames;
 use crate::traps::Exceptions;
 
 /// Lines of a short report. With a blank line and a line of advice it has twelve.
@@ -110,7 +112,10 @@ impl fmt::Display for FullReport<'_> {
         let FullReport(report) = self;
         report.rows(f, Length::Full)?;
         report.code(f, usize::MAX)?;
-        write!(f, "{}", Wave(&report.fault))?;
+        match report.family {
+            Family::Gcn => write!(f, "{}", Wave(&report.fault))?,
+            Family::Cayman => write!(f, "{}", ClauseWave(&report.fault))?,
+        }
         report.lane_registers(f)
     }
 }
@@ -133,10 +138,16 @@ impl FaultReport {
             Length::Short { .. } => writeln!(f, ", workgroup {wave}")?,
             Length::Full => writeln!(f)?,
         }
+        if let Some(clause) = &self.clause {
+            writeln!(f, "  clause       {clause}")?;
+            if let Some(constants) = &clause.constants {
+                writeln!(f, "  constants    {constants}")?;
+            }
+        }
         self.source(f, length)?;
         // Otherwise the code marks both.
         if length == Length::Full || self.within.is_some() || self.window.is_empty() {
-            write!(f, "  pc           {:#x}", fault.pc)?;
+            write!(f, "  pc           {:#x}", self.address)?;
             if let Some(start) = self.within {
                 write!(f, ", in the middle of the instruction at {start:#x}")?;
             }
@@ -368,17 +379,21 @@ impl FaultReport {
             return Ok(());
         }
         let list = lanes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        writeln!(f, "    vgprs of {} {list}", if lanes.len() == 1 { "lane" } else { "lanes" })?;
-        let registers = WaveRegisters(s);
-        let vgprs = registers.vgprs().iter().zip((0..).map(registers::vgpr));
-        for (values, row) in vgprs.chain(registers.accvgprs().iter().zip((0..).map(registers::acc))) {
+        let (what, names): (_, &dyn Names) = match self.family {
+            Family::Gcn => ("vgprs", &RegisterNames),
+            Family::Cayman => ("gprs", &cayman::registers::RegisterNames),
+        };
+        writeln!(f, "    {what} of {} {list}", if lanes.len() == 1 { "lane" } else { "lanes" })?;
+        let [first, second] = &s.rows;
+        for (values, row) in first.iter().zip((0..).map(Row)).chain(second.iter().zip((0..).map(Row::second)))
+        {
             let named = self.operands.contains(&row);
             if !named && values.iter().all(|v| *v == 0) {
                 continue;
             }
             let values: Vec<String> =
                 lanes.iter().map(|l| format!("{:08x}", values.get(*l).copied().unwrap_or(0))).collect();
-            let name = Operand::Row(row).text(&RegisterNames);
+            let name = Operand::Row(row).text(names);
             writeln!(f, "  {} {name:5} {}", if named { '*' } else { ' ' }, values.join(" "))?;
         }
         Ok(())

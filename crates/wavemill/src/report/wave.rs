@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use wavemill_lift::cayman;
 use wavemill_machine::Fault;
 
 use crate::registers::WaveRegisters;
@@ -91,6 +92,38 @@ impl fmt::Display for Wave<'_> {
             s.xnack_mask()
         )?;
         sgprs(f, s.sgprs())
+    }
+}
+
+/// The state of a wave of a family with clauses.
+pub(super) struct ClauseWave<'a>(pub &'a Fault);
+
+impl fmt::Display for ClauseWave<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ClauseWave(fault) = self;
+        let (s, r) = (&fault.snapshot, &fault.resources);
+        writeln!(f, "  wave")?;
+        writeln!(f, "    active   {:016x}", s.active)?;
+        writeln!(f, "    stack    {} subentries in use", cayman::Position::depth(fault.pc))?;
+        let field = |at: u32| ROUND[(s.context >> at & 3) as usize];
+        let keeps = |at: u32| if s.context >> at & 1 != 0 { "keep" } else { "flush" };
+        writeln!(
+            f,
+            "    mode     {:08x}  round f32 {}  f64 {}  denorm f32 {}, {}  f64 {}, {}",
+            s.context,
+            field(0),
+            field(4),
+            keeps(2),
+            keeps(3),
+            keeps(6),
+            keeps(7),
+        )?;
+        writeln!(f, "    alloc    lds {} bytes  gprs {}", r.lds, s.rows[0].len() / 4)?;
+        // Resources are those of the launch.
+        for (name, value) in cayman::registers::control_state(|cell| s.cell(cell)) {
+            writeln!(f, "    {name:18} {value:x}")?;
+        }
+        Ok(())
     }
 }
 

@@ -95,7 +95,7 @@ impl<'a> Services<'a> {
     /// Prepares the services that the kernel needs; up to `waves` are resident at once.
     pub(crate) fn new(kernel: &'a Kernel, waves: u64, printf_buffer: u64, sink: Sink<'a>) -> Result<Self> {
         let device = &kernel.module.device;
-        let metadata = kernel.object().metadata.as_ref();
+        let metadata = kernel.metadata();
         let wants = |kind: ValueKind| metadata.is_some_and(|m| m.args.iter().any(|a| a.value_kind == kind));
         let printf = match wants(ValueKind::HiddenPrintfBuffer) {
             true => {

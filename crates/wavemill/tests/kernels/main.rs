@@ -201,6 +201,9 @@ impl Group {
 fn main() -> ExitCode {
     let share = Share::of_today();
     let mut suite = Suite::from_args();
+    if !matches!(share, Share::Sample) {
+        suite.runs_all_with("WAVEMILL_KERNELS=all");
+    }
     for (number, kernel) in KERNELS.iter().enumerate() {
         let racy = kernel.make(Size::Small).racy;
         for (level_number, level) in Level::ALL.into_iter().enumerate() {

@@ -124,7 +124,7 @@ fn rows(counts: &RowCounts) -> String {
         let count = Grouped(format.count).to_string();
         out += &format!(
             "  {:14}{count:>width$}  {share:5.1} %  {}{lanes}\n",
-            format.format.name(),
+            format.format,
             Plural(format.rows as u64, "row")
         );
     }

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 use wavemill::ir::{Operand, Row};
 use wavemill::observe::{MemoryLocation, Piece, RowChange, TraceAccess, TraceStep, access_name};
-use wavemill::registers::{self, RegisterNames};
+use wavemill_isa::Family;
 
-use super::text::{changed_mode, scalars};
+use super::text::{changed_mode, changed_scc, names, scalars};
 use crate::message::{Kind, with_kind};
 
 /// A 64-bit number as a string, because not every JSON reader keeps all bits.
@@ -19,8 +19,8 @@ fn row(change: &RowChange) -> Value {
     json!({ "lanes": wide(mask), "values": lanes.map(|lane| change.after[lane]).collect::<Vec<u32>>() })
 }
 
-fn row_name(row: Row) -> String {
-    Operand::Row(row).text(&RegisterNames)
+fn row_name(family: Family, row: Row) -> String {
+    Operand::Row(row).text(names(family))
 }
 
 fn piece(piece: &Piece) -> Value {
@@ -62,14 +62,14 @@ pub(super) fn line(launch: usize, round: u32, step: &TraceStep<'_>) -> String {
         };
         registers.insert(scalar.name, value);
     }
-    if step.changes.cells.iter().any(|change| change.cell == registers::SCC) {
-        registers.insert("scc".to_owned(), json!(step.registers.uni(registers::SCC)));
+    if let Some(scc) = changed_scc(step.family, &step.changes) {
+        registers.insert("scc".to_owned(), json!(scc));
     }
-    if let Some(mode) = changed_mode(&step.changes) {
+    if let Some(mode) = changed_mode(step.family, &step.changes) {
         registers.insert("mode".to_owned(), json!(mode));
     }
     for change in step.changes.rows {
-        registers.insert(row_name(change.row), row(change));
+        registers.insert(row_name(step.family, change.row), row(change));
     }
     let function = step.function.map(|(name, offset)| json!({ "name": name, "offset": offset }));
     let fields = json!({

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use wavemill_object::printable::Printable;
 
-use wavemill::ir::{Operand, Uni};
+use wavemill::ir::{Names, Operand, Uni};
 use wavemill::observe::{Changes, MemoryKind, MemoryLocation, Piece, TraceAccess, TraceStep, access_name};
-use wavemill::registers::{self, RegisterNames};
+use wavemill::registers::{self, cayman};
+use wavemill_isa::Family;
 use wavemill_isa::gcn::Special;
 use wavemill_object::short;
 
@@ -25,24 +26,44 @@ pub(super) struct Scalar {
 
 /// The scalar registers that changed, except SCC.
 pub(super) fn scalars(step: &TraceStep<'_>) -> Vec<Scalar> {
-    named(&step.changes, |cell| step.registers.uni(cell))
+    named(step.family, &step.changes, |cell| step.registers.uni(cell))
 }
 
-fn named(changes: &Changes<'_>, now: impl Fn(Uni) -> u32) -> Vec<Scalar> {
-    // Pairs begin at even operand codes.
-    let pair = |cell: Uni| {
-        let low = registers::code(cell) & !1;
-        Some((registers::scalar(low), Special::from_code(low.into())?.pair_name()?))
-    };
+/// The pair of cells that a cell is one of, by its first cell and its name.
+fn pair(family: Family, cell: Uni) -> Option<(Uni, String)> {
+    match family {
+        Family::Gcn => {
+            // Pairs begin at even operand codes.
+            let low = registers::code(cell) & !1;
+            let name = Special::from_code(low.into())?.pair_name()?;
+            Some((registers::scalar(low), name.to_owned()))
+        }
+        Family::Cayman => cayman::pair(cell),
+    }
+}
+
+/// The names of registers.
+pub(super) fn names(family: Family) -> &'static dyn Names {
+    match family {
+        Family::Gcn => &registers::RegisterNames,
+        Family::Cayman => &cayman::RegisterNames,
+    }
+}
+
+fn named(family: Family, changes: &Changes<'_>, now: impl Fn(Uni) -> u32) -> Vec<Scalar> {
+    let is_scc = |cell: Uni| family == Family::Gcn && cell == registers::SCC;
     let mut out: Vec<Scalar> = Vec::new();
-    let mut changed: Vec<_> = changes.cells.iter().filter(|change| change.cell != registers::SCC).collect();
-    changed.sort_by_key(|change| registers::code(change.cell));
+    let mut changed: Vec<_> = changes.cells.iter().filter(|change| !is_scc(change.cell)).collect();
+    changed.sort_by_key(|change| match family {
+        Family::Gcn => registers::code(change.cell),
+        Family::Cayman => change.cell.0,
+    });
     for change in changed {
         let cell = change.cell;
-        match pair(cell) {
+        match pair(family, cell) {
             None => {
                 out.push(Scalar {
-                    name: Operand::Uni(cell).text(&RegisterNames),
+                    name: Operand::Uni(cell).text(names(family)),
                     value: change.after.into(),
                     pair: false,
                 });
@@ -50,7 +71,7 @@ fn named(changes: &Changes<'_>, now: impl Fn(Uni) -> u32) -> Vec<Scalar> {
             Some((_, name)) if out.last().is_some_and(|last| last.name == name) => {}
             Some((low, name)) => {
                 let value = u64::from(now(low)) | u64::from(now(low.plus(1))) << 32;
-                out.push(Scalar { name: name.to_owned(), value, pair: true });
+                out.push(Scalar { name, value, pair: true });
             }
         }
     }
@@ -66,7 +87,7 @@ pub(super) fn line(step: &TraceStep<'_>) -> String {
         Some((name, offset)) => write!(line, "{}+{offset:#06x}  {}", Printable(&short(name)), step.text),
         None => write!(line, "{:#014x}  {}", step.pc, step.text),
     };
-    let mut behind = changed_registers(&scalars(step), &step.changes);
+    let mut behind = changed_registers(step.family, &scalars(step), &step.changes);
     behind.extend(step.accesses.iter().map(access));
     if !behind.is_empty() {
         let width = CHANGES.saturating_sub(line.len());
@@ -76,18 +97,27 @@ pub(super) fn line(step: &TraceStep<'_>) -> String {
 }
 
 /// MODE without CSP, if it changed. Other changes of a context are those of a trap handler.
-pub(super) fn changed_mode(changes: &Changes<'_>) -> Option<u32> {
-    let (old, new) = changes.context.map(|(old, new)| (registers::mode(old, 0), registers::mode(new, 0)))?;
+pub(super) fn changed_mode(family: Family, changes: &Changes<'_>) -> Option<u32> {
+    let mode = |context| match family {
+        Family::Gcn => registers::mode(context, 0),
+        Family::Cayman => context,
+    };
+    let (old, new) = changes.context.map(|(old, new)| (mode(old), mode(new)))?;
     (old != new).then_some(new)
 }
 
+/// SCC, if it changed.
+pub(super) fn changed_scc(family: Family, changes: &Changes<'_>) -> Option<u32> {
+    let change = changes.cells.iter().find(|change| change.cell == registers::SCC)?;
+    (family == Family::Gcn).then_some(change.after)
+}
+
 /// The registers that changed, with their new values: `s3=0x100`, `exec=0xff`, `v1=0x0 (64 lanes)`.
-fn changed_registers(scalars: &[Scalar], changes: &Changes<'_>) -> Vec<String> {
+fn changed_registers(family: Family, scalars: &[Scalar], changes: &Changes<'_>) -> Vec<String> {
     let mut out: Vec<String> =
         scalars.iter().map(|scalar| format!("{}={:#x}", scalar.name, scalar.value)).collect();
-    let scc = changes.cells.iter().find(|change| change.cell == registers::SCC);
-    out.extend(scc.map(|change| format!("scc={}", change.after)));
-    out.extend(changed_mode(changes).map(|mode| format!("mode={mode:#x}")));
+    out.extend(changed_scc(family, changes).map(|scc| format!("scc={scc}")));
+    out.extend(changed_mode(family, changes).map(|mode| format!("mode={mode:#x}")));
     for change in changes.rows {
         let lanes = (0..64u8).filter(|lane| {
             let lane = usize::from(*lane);
@@ -96,7 +126,7 @@ fn changed_registers(scalars: &[Scalar], changes: &Changes<'_>) -> Vec<String> {
         let values = lanes.map(|lane| (lane, u64::from(change.after[usize::from(lane)])));
         out.push(format!(
             "{}={}",
-            Operand::Row(change.row).text(&RegisterNames),
+            Operand::Row(change.row).text(names(family)),
             lanes_text(&values.collect::<Vec<_>>())
         ));
     }
@@ -162,7 +192,7 @@ mod tests {
     #[test]
     fn only_what_changed_is_shown() {
         let none = Changes { cells: &[], rows: &[], context: None };
-        assert_eq!(changed_registers(&named(&none, |_| 7), &none), [""; 0]);
+        assert_eq!(changed_registers(Family::Gcn, &named(Family::Gcn, &none, |_| 7), &none), [""; 0]);
         let cell = |cell, after| CellChange { cell, before: 9, after };
         let cells = [
             cell(Uni(3), 0x100),
@@ -175,10 +205,10 @@ mod tests {
         last[63] = 9;
         let rows = [row(0, [7; 64]), row(1, std::array::from_fn(|lane| lane as u32)), row(2, last)];
         let changes = Changes { cells: &cells, rows: &rows, context: Some((0x3f0, 0x2f0)) };
-        let scalars = named(&changes, |cell| u32::from(cell == registers::EXEC.plus(1)));
+        let scalars = named(Family::Gcn, &changes, |cell| u32::from(cell == registers::EXEC.plus(1)));
         let wanted = "s3=0x100 m0=0x5 exec=0x100000000 scc=1 mode=0x2f0 v0=0x7 (64 lanes) \
                       v1={1: 0x1, 2: 0x2, 3: 0x3, 4: 0x4, ... 63 lanes} v2={63: 0x9}";
-        assert_eq!(changed_registers(&scalars, &changes).join(" "), wanted);
+        assert_eq!(changed_registers(Family::Gcn, &scalars, &changes).join(" "), wanted);
     }
 
     #[test]

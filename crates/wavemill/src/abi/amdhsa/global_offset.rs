@@ -482,7 +482,7 @@ impl Kernel {
     /// was found; it proves nothing.
     #[must_use]
     pub fn misread_global_offset(&self, offset: [u64; 3]) -> Option<MisreadOffset> {
-        let arguments = &self.object().metadata.as_ref()?.args;
+        let arguments = &self.metadata()?.args;
         let find = |kind: ValueKind| arguments.iter().find(|argument| argument.value_kind == kind);
         let counts = find(ValueKind::HiddenBlockCountX);
         let halves = halves(offset);
@@ -493,13 +493,18 @@ impl Kernel {
         let hidden = counts.or_else(|| find(ValueKind::HiddenGlobalOffsetX))?.offset;
         // libclc reads the workgroup size from the dispatch packet; newer code does not use the
         // packet.
-        if !self.object().descriptor.properties.dispatch_ptr() {
+        if !self.hsa()?.descriptor.properties.dispatch_ptr() {
             return None;
         }
         let block_count = counts.is_some();
         let (dimension, is_certain) = self.misread_dimension(hidden, is_wrong)?;
         let reads = (!block_count).then_some(halves[dimension]);
         Some(MisreadOffset { dimension, block_count, reads, is_certain })
+    }
+
+    /// MODE at the start of its waves.
+    fn first_mode(&self) -> u32 {
+        self.hsa().map_or(0, |kernel| initial_mode(&kernel.descriptor))
     }
 
     /// The first affected dimension, and whether it is certain. `is_wrong` marks the dimensions for
@@ -511,7 +516,7 @@ impl Kernel {
             return of_calls;
         }
         let map = self.module.device.memory.snapshot();
-        let mode = initial_mode(&self.object().descriptor);
+        let mode = self.first_mode();
         let mut found = None;
         for (at, state) in states {
             let block = self.module.device.code.block(&map, at, mode);
@@ -528,9 +533,9 @@ impl Kernel {
     /// Known values at the start of each reachable block; `None` if there are too many.
     fn states(&self) -> Option<HashMap<u64, State>> {
         let map = self.module.device.memory.snapshot();
-        let mode = initial_mode(&self.object().descriptor);
+        let mode = self.first_mode();
         let entry = self.entry() + entry_skip(self);
-        let mut states = HashMap::from([(entry, self.first_state())]);
+        let mut states = HashMap::from([(entry, self.first_state()?)]);
         let mut open = VecDeque::from([entry]);
         let mut operations = 0;
         while let Some(at) = open.pop_front() {
@@ -560,12 +565,12 @@ impl Kernel {
 
     /// Known values of registers at the start. A wave started with numbers that occur nowhere else
     /// reveals them.
-    fn first_state(&self) -> State {
+    fn first_state(&self) -> Option<State> {
         const ARGUMENTS: u64 = 0x0a11_5eed_0000_1000;
         const PACKET: u64 = 0x0b22_5eed_0000_2000;
         const WORDS: u32 = 0x0c33_0000;
         const WORKGROUP: [u32; 3] = [0x0d44_0001, 0x0d44_0002, 0x0d44_0003];
-        let descriptor = self.object().descriptor;
+        let descriptor = self.hsa()?.descriptor;
         let init = InitialState {
             target: self.module.device.target,
             product: self.module.device.product,
@@ -609,7 +614,7 @@ impl Kernel {
         } else {
             state.extend((0..dimensions).map(|d| (row(d), Sum::atom(Atom::Item(d)))));
         }
-        state
+        Some(state)
     }
 
     /// The first wrong dimension for which unoptimised code calls libclc's functions, and whether
@@ -620,7 +625,7 @@ impl Kernel {
             return None;
         }
         let map = self.module.device.memory.snapshot();
-        let mode = initial_mode(&self.object().descriptor);
+        let mode = self.first_mode();
         let (mut called, mut is_hidden) = ([false; 3], false);
         for (at, state) in states {
             let block = self.module.device.code.block(&map, *at, mode);
@@ -653,7 +658,7 @@ impl Kernel {
     fn functions_of_libclc(&self, is_reached: impl Fn(u64) -> bool) -> Vec<u64> {
         let device = &self.module.device;
         let map = device.memory.snapshot();
-        let mode = initial_mode(&self.object().descriptor);
+        let mode = self.first_mode();
         let reads_offset = |range: &Range<u64>| {
             let mut loads = Vec::new();
             let mut at = range.start;

@@ -62,7 +62,9 @@ impl LaunchMemory for Memory {
         }
         let mut uses_grid_sync = false;
         packet_buffer.write_bytes(0, &packet(kernel, plan, arguments.address()))?;
-        let object = kernel.object();
+        let Some(object) = kernel.hsa() else {
+            return Err(kernel.unusable("it has no kernel descriptor".to_owned()));
+        };
         let mut kernarg = plan.arguments.clone();
         if let Some(metadata) = &object.metadata {
             let hidden = HiddenValues {

@@ -10,6 +10,7 @@ mod needs;
 mod packet;
 mod state;
 
+use wavemill_isa::Target;
 use wavemill_machine::RegisterCounts;
 use wavemill_machine::image::Sampler;
 
@@ -25,12 +26,21 @@ pub use global_offset::MisreadOffset;
 pub(crate) struct Amdhsa;
 
 impl Abi for Amdhsa {
+    fn pointer_bytes(&self) -> u32 {
+        8
+    }
+
+    fn vector_registers(&self, target: Target, counts: &RegisterCounts) -> u32 {
+        let [vgprs, accs] = counts.rows.map(u32::from);
+        vgprs + if target.has_unified_vgprs() { accs } else { 0 }
+    }
+
     fn needs(&self, kernel: &Kernel) -> Needs {
         needs::needs(kernel)
     }
 
     fn wants(&self, kernel: &Kernel) -> Vec<Want> {
-        vec![needs::user_sgprs(kernel)]
+        needs::user_sgprs(kernel).into_iter().collect()
     }
 
     fn registers(&self, kernel: &Kernel) -> Result<RegisterCounts> {
@@ -57,5 +67,6 @@ impl Abi for Amdhsa {
 /// Bytes from the start of a kernel to its first instruction. Firmware that preloads arguments
 /// enters the kernel after the code that loads them (AMDGPUUsage, "Preloaded Kernel Arguments").
 fn entry_skip(kernel: &Kernel) -> u64 {
-    if kernel.object().descriptor.kernarg_preload.length() > 0 { 256 } else { 0 }
+    let preloads = |object: &wavemill_object::Kernel| object.descriptor.kernarg_preload.length() > 0;
+    if kernel.hsa().is_some_and(preloads) { 256 } else { 0 }
 }

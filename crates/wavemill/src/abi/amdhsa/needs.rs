@@ -10,7 +10,7 @@ use crate::registers;
 
 /// Requirements in the descriptor and the metadata of a kernel.
 pub(super) fn needs(kernel: &Kernel) -> Needs {
-    let object = kernel.object();
+    let Some(object) = kernel.hsa() else { return Needs::default() };
     let d = &object.descriptor;
     let private = d.private_segment_fixed_size;
     let dynamic_stack = object.uses_dynamic_stack();
@@ -24,8 +24,8 @@ pub(super) fn needs(kernel: &Kernel) -> Needs {
 }
 
 /// User SGPRs that a descriptor requests (AMDGPUUsage, "SGPR Register Set Up Order").
-pub(super) fn user_sgprs(kernel: &Kernel) -> Want {
-    let d = &kernel.object().descriptor;
+pub(super) fn user_sgprs(kernel: &Kernel) -> Option<Want> {
+    let d = &kernel.hsa()?.descriptor;
     let p = d.properties;
     let wanted = [
         (p.private_segment_buffer(), 4),
@@ -40,14 +40,15 @@ pub(super) fn user_sgprs(kernel: &Kernel) -> Want {
     let wanted = (sum + d.kernarg_preload.length()).max(d.rsrc2.user_sgpr_count());
     let units = kernel.module.device.target.generation().registers;
     let available = units.map_or(0, |units| units.user_sgprs);
-    Want { wanted, available, what: "user SGPRs" }
+    Some(Want { wanted, available, what: "user SGPRs" })
 }
 
 /// Register counts from the granules of a descriptor.
 pub(super) fn registers(kernel: &Kernel) -> Result<RegisterCounts> {
     let device = &kernel.module.device;
     let processor = &device.id.processor;
-    let r = kernel.object().descriptor.registers(processor).ok_or_else(|| {
+    let descriptor = kernel.hsa().map(|object| &object.descriptor);
+    let r = descriptor.and_then(|descriptor| descriptor.registers(processor)).ok_or_else(|| {
         kernel.unusable(format!("the register granules of {} are not known", processor.name()))
     })?;
     let (vgprs, accs) = match device.target.generation().accvgprs {

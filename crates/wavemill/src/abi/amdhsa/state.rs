@@ -7,6 +7,7 @@ use wavemill_isa::Target;
 use wavemill_machine::{RegisterCounts, Registers, TURNS, Traps, WaveInit};
 use wavemill_object::KernelDescriptor;
 
+use crate::abi::work_items::{SetIds, ids_of_wave, size_of};
 use crate::product::Product;
 use crate::registers;
 use crate::traps::TrapSetup;
@@ -70,14 +71,6 @@ impl InitialState {
     /// Work-item ids are packed into V0.
     pub(super) fn packed_ids(&self) -> bool {
         self.target.facts().packed_work_item_ids
-    }
-
-    /// Size of a workgroup; smaller at the edge of a grid that is not a multiple of it.
-    fn size_of(&self, workgroup: [u32; 3]) -> [u32; 3] {
-        std::array::from_fn(|d| {
-            let before = u64::from(workgroup[d]) * u64::from(self.workgroup_size[d]);
-            u64::from(self.workgroup_size[d]).min(self.global_size[d].saturating_sub(before)) as u32
-        })
     }
 
     fn chip(&self, counts: RegisterCounts) -> &Chip {
@@ -149,7 +142,7 @@ impl Sgprs<'_> {
 
 impl WaveInit for InitialState {
     fn work_items(&self, workgroup: [u32; 3]) -> u32 {
-        self.size_of(workgroup).iter().product()
+        size_of(workgroup, self.workgroup_size, self.global_size).iter().product()
     }
 
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
@@ -198,7 +191,7 @@ impl WaveInit for InitialState {
         if d.rsrc2.workgroup_id_z() {
             s.push(workgroup[2]);
         }
-        let size = self.size_of(workgroup);
+        let size = size_of(workgroup, self.workgroup_size, self.global_size);
         let waves = size.iter().product::<u32>().div_ceil(LANES as u32);
         if d.rsrc2.workgroup_info() {
             // Without a global data share there is no ordered count, and the field is 0 (CDNA4 ISA 3.13).
@@ -234,7 +227,7 @@ impl WaveInit for InitialState {
         regs.set_uni(registers::LDS_ALLOC, identity.lds_alloc);
         regs.set_uni(registers::XCC_ID, identity.xcc_id);
         self.traps.init(regs);
-        self.work_item_ids(size, wave, regs);
+        ids_of_wave(size, wave, &mut WorkItemIds { state: self, regs });
     }
 
     /// SGPRs, VCC and M0.
@@ -252,34 +245,20 @@ impl WaveInit for InitialState {
     }
 }
 
-impl InitialState {
-    fn work_item_ids(&self, size: [u32; 3], wave: u32, regs: &mut Registers) {
-        let dims = self.descriptor.rsrc2.workitem_id().min(2) as usize + 1;
-        let [nx, ny, _] = size.map(|n| n.max(1));
-        let first = wave * LANES as u32;
-        // Most workgroups have a short Y and Z or none, and divisions are slow.
-        let at = if first < nx { [first, 0, 0] } else { [first % nx, first / nx % ny, first / nx / ny] };
-        if at[0] + LANES as u32 <= nx {
-            // The wave is within one row of the workgroup.
-            self.set_ids(|d, lane| if d == 0 { at[0] + lane as u32 } else { at[d] }, dims, regs);
-            return;
-        }
-        // The ids count up from lane to lane.
-        let mut next = at;
-        let ids: [[u32; 3]; LANES] = std::array::from_fn(|_| {
-            let ids = next;
-            next[0] += 1;
-            if next[0] == nx {
-                next = [0, next[1] + 1, next[2]];
-                if next[1] == ny {
-                    next = [0, 0, next[2] + 1];
-                }
-            }
-            ids
-        });
-        self.set_ids(|d, lane| ids[lane][d], dims, regs);
+impl SetIds for WorkItemIds<'_> {
+    fn set(&mut self, id: impl Fn(usize, usize) -> u32) {
+        let dims = self.state.descriptor.rsrc2.workitem_id().min(2) as usize + 1;
+        self.state.set_ids(id, dims, self.regs);
     }
+}
 
+/// The VGPRs for the ids of work-items.
+struct WorkItemIds<'a> {
+    state: &'a InitialState,
+    regs: &'a mut Registers,
+}
+
+impl InitialState {
     /// Sets the VGPRs with the ids, of which the kernel requests the first `dims`.
     fn set_ids(&self, id: impl Fn(usize, usize) -> u32, dims: usize, regs: &mut Registers) {
         if !self.packed_ids() {

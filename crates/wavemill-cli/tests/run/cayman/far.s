@@ -1,0 +1,3 @@
+        .program far
+        mem_rat_cacheless store_dword rat0, r0.x, [r0.x] type:write_ind
+        end

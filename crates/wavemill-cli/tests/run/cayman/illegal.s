@@ -1,0 +1,3 @@
+        .program illegal
+        push   @2
+        .quad 0x9cc0000000000000

@@ -1,0 +1,5 @@
+        .program deep
+        .stack 1
+again:  push   @done
+        jump_any @again
+done:   end

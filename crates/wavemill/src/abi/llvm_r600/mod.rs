@@ -1,0 +1,86 @@
+//! The convention of LLVM's `r600` backend: how OpenCL kernels start on Cayman.
+//!
+//! - R0.xyz are the ids of the work-item in its workgroup, R1.xyz those of the workgroup.
+//! - Constant buffer 0 has the numbers of workgroups, the global size and the workgroup size, three
+//!   dwords each; then the arguments; then the number of dimensions and the global offset.
+//! - Pointers are addresses of 32 bits. Loads go through buffer 1, stores and atomic operations
+//!   through random access target 0: both cover all of memory.
+//! - Buffer 2 is the code of the file, which has tables. Buffer 3 is constant buffer 0.
+//!
+//! (LLVM 22, `R600ISelLowering`, `AMDGPUCallLowering`, `R600.td`.)
+
+mod arguments;
+mod state;
+
+use wavemill_isa::Target;
+use wavemill_lift::cayman::registers;
+use wavemill_machine::RegisterCounts;
+use wavemill_machine::image::Sampler;
+
+use super::{Abi, LaunchMemory, Needs, Plan, Want};
+use crate::Result;
+use crate::argument::Arg;
+use crate::module::{Kernel, ObjectKernel, R600Kernel};
+
+/// The convention of LLVM's `r600` backend.
+#[derive(Debug)]
+pub(crate) struct LlvmR600;
+
+/// What the object file says about a kernel.
+///
+/// # Errors
+/// [`Error::Unusable`](crate::Error::Unusable) if it is no kernel of the R600 family.
+fn object(kernel: &Kernel) -> Result<&R600Kernel> {
+    match kernel.object() {
+        ObjectKernel::R600(object) => Ok(object),
+        ObjectKernel::Hsa(_) => Err(kernel.unusable("it is not a program of the R600 family".to_owned())),
+    }
+}
+
+impl Abi for LlvmR600 {
+    fn pointer_bytes(&self) -> u32 {
+        4
+    }
+
+    fn describes_arguments(&self) -> bool {
+        false
+    }
+
+    fn vector_registers(&self, _: Target, counts: &RegisterCounts) -> u32 {
+        // Each register has four channels.
+        u32::from(counts.rows[0]).div_ceil(4)
+    }
+
+    fn needs(&self, kernel: &Kernel) -> Needs {
+        Needs { lds: object(kernel).map_or(0, |object| object.config.lds), ..Needs::default() }
+    }
+
+    fn wants(&self, kernel: &Kernel) -> Vec<Want> {
+        let wanted = object(kernel).map_or(0, |object| object.config.gprs);
+        vec![Want { wanted, available: registers::GPRS.into(), what: "registers" }]
+    }
+
+    fn registers(&self, kernel: &Kernel) -> Result<RegisterCounts> {
+        let gprs = (object(kernel)?.config.gprs as u16).clamp(1, registers::GPRS);
+        Ok(RegisterCounts {
+            cells: registers::CELLS,
+            ..RegisterCounts::of_rows([4 * gprs, registers::SECOND_ROWS])
+        })
+    }
+
+    fn arguments(&self, kernel: &Kernel, args: &[Arg], size: usize, lds: &mut u32) -> Result<Vec<u8>> {
+        arguments::segment(kernel, args, size, lds)
+    }
+
+    fn allocate(&self, kernel: &Kernel, plan: &Plan) -> Result<Box<dyn LaunchMemory>> {
+        Ok(Box::new(state::Memory::allocate(kernel, plan)?))
+    }
+
+    fn image_descriptor(&self, _: &[u32; 8], _: (u32, u32), _: u32) -> Vec<u32> {
+        Vec::new()
+    }
+
+    fn sampler_descriptor(&self, _: &Sampler) -> Vec<u32> {
+        Vec::new()
+    }
+}

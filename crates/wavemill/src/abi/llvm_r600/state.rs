@@ -1,0 +1,144 @@
+//! The memory of a launch, and the initial registers of its waves.
+
+use wavemill_ir::{LANES, Uni};
+use wavemill_lift::cayman::registers;
+use wavemill_machine::{Registers, WaveInit};
+
+use super::object;
+use crate::Result;
+use crate::abi::work_items::{SetIds, ids_of_wave, size_of};
+use crate::abi::{LaunchMemory, Plan, Start};
+use crate::buffer::Buffer;
+use crate::module::Kernel;
+use crate::report::{ARGUMENTS, Segment};
+use crate::services::ServiceAddresses;
+
+/// Bytes of constant buffer 0 before the arguments: three sizes of three dwords.
+const HEADER: usize = 36;
+/// Bytes behind the arguments: the number of dimensions, and the global offset.
+const TRAILER: usize = 16;
+/// Bytes of a line of constants: clauses lock whole lines (HD 6900 ISA 4.6.4).
+const LINE: usize = 256;
+/// The modes of floats: round to the nearest even number, flush denormals of single floats and keep
+/// those of doubles.
+const MODE: u32 = 0xc0;
+/// Buffers of the convention.
+const MEMORY: u16 = 1;
+const TABLES: u16 = 2;
+const CONSTANTS: u16 = 3;
+/// Dword 3 of a resource of raw dwords: data format 32.
+const RAW: u32 = 4 << 15;
+
+/// The memory of a launch.
+#[derive(Debug)]
+pub(super) struct Memory {
+    constants: Buffer,
+}
+
+impl Memory {
+    pub(super) fn allocate(kernel: &Kernel, plan: &Plan) -> Result<Memory> {
+        let size = (HEADER + plan.arguments.len() + 3 + TRAILER).next_multiple_of(LINE) as u64;
+        let constants = Buffer::internal(&kernel.module.device, ARGUMENTS, size, LINE as u64)?;
+        constants.protect("the runtime's own")?;
+        Ok(Memory { constants })
+    }
+}
+
+/// Constant buffer 0.
+fn constants(plan: &Plan) -> Vec<u8> {
+    let geometry = &plan.geometry;
+    let sizes = [plan.workgroups, geometry.global_size.map(|n| n as u32), geometry.workgroup_size];
+    let mut bytes: Vec<u8> = sizes.as_flattened().iter().flat_map(|n| n.to_le_bytes()).collect();
+    bytes.extend(&plan.arguments);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    let trailer = [u32::from(geometry.dims)].into_iter().chain(geometry.offset.map(|n| n as u32));
+    bytes.extend(trailer.flat_map(u32::to_le_bytes));
+    bytes
+}
+
+impl LaunchMemory for Memory {
+    fn fill(self: Box<Self>, kernel: &Kernel, plan: &Plan, _: &ServiceAddresses) -> Result<Start> {
+        let Memory { constants: buffer } = *self;
+        object(kernel)?;
+        buffer.write_bytes(0, &constants(plan))?;
+        let code = kernel.module.code();
+        let init = InitialState {
+            constants: (buffer.address(), buffer.size()),
+            tables: (code.start, code.end - code.start),
+            waves: plan.waves,
+            workgroup_size: plan.geometry.workgroup_size,
+            global_size: plan.geometry.global_size,
+        };
+        Ok(Start {
+            init: Box::new(init),
+            entry: kernel.entry(),
+            context: MODE,
+            arguments: Segment {
+                address: buffer.address() + HEADER as u64,
+                bytes: plan.arguments.len() as u64,
+            },
+            absent_grid_sync: None,
+            _memory: vec![buffer],
+        })
+    }
+}
+
+/// Everything that the initial state of a wave depends on.
+#[derive(Debug)]
+struct InitialState {
+    /// Guest address and bytes of constant buffer 0.
+    constants: (u64, u64),
+    /// Guest address and bytes of the code, which has tables.
+    tables: (u64, u64),
+    /// Waves of a workgroup.
+    waves: u32,
+    workgroup_size: [u32; 3],
+    global_size: [u64; 3],
+}
+
+/// Sets a resource to bytes of memory, with an element for each byte.
+fn set_resource(regs: &mut Registers, cells: Uni, unit: Uni, (address, bytes): (u64, u64)) {
+    regs.set_uni64(cells, address);
+    regs.set_uni(registers::bytes_of(cells), u32::try_from(bytes).unwrap_or(u32::MAX));
+    regs.set_uni(cells.plus(3), RAW);
+    regs.set_uni(unit, 1);
+}
+
+impl WaveInit for InitialState {
+    fn work_items(&self, workgroup: [u32; 3]) -> u32 {
+        size_of(workgroup, self.workgroup_size, self.global_size).iter().product()
+    }
+
+    fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
+        let all = (0, u64::from(u32::MAX));
+        let buffers = [(MEMORY, all), (TABLES, self.tables), (CONSTANTS, self.constants)];
+        for (number, memory) in buffers {
+            set_resource(regs, registers::buffer(number), registers::stride(number), memory);
+        }
+        set_resource(regs, registers::random_access_target(0), registers::target_unit(0), all);
+        regs.set_uni64(registers::bank(0), self.constants.0);
+        let size = size_of(workgroup, self.workgroup_size, self.global_size);
+        let items: u32 = size.iter().product();
+        let lanes = items.saturating_sub(wave * LANES as u32).min(LANES as u32);
+        regs.set_uni64(registers::INVALID, if lanes == 64 { 0 } else { u64::MAX << lanes });
+        regs.set_uni(registers::WAVE, slot);
+        regs.set_uni(registers::GROUP, slot / self.waves.max(1));
+        regs.set_uni(registers::WAVE_IN_GROUP, wave);
+        regs.set_uni(registers::WAVES_OF_GROUP, items.div_ceil(LANES as u32));
+        for (channel, id) in (0..).zip(workgroup) {
+            regs.set_row(registers::gpr(1, channel), &[id; LANES]);
+        }
+        ids_of_wave(size, wave, &mut WorkItemIds(regs));
+    }
+}
+
+/// R0.
+struct WorkItemIds<'a>(&'a mut Registers);
+
+impl SetIds for WorkItemIds<'_> {
+    fn set(&mut self, id: impl Fn(usize, usize) -> u32) {
+        for d in 0..3 {
+            self.0.set_row(registers::gpr(0, d as u16), &std::array::from_fn(|lane| id(d, lane)));
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Work-items: the sizes of workgroups, and the ids of the lanes of a wave.
+
+use wavemill_ir::LANES;
+
+/// Size of a workgroup; smaller at the edge of a grid that is not a multiple of it.
+pub(super) fn size_of(workgroup: [u32; 3], full: [u32; 3], global_size: [u64; 3]) -> [u32; 3] {
+    std::array::from_fn(|d| {
+        let before = u64::from(workgroup[d]) * u64::from(full[d]);
+        u64::from(full[d]).min(global_size[d].saturating_sub(before)) as u32
+    })
+}
+
+/// Receives the ids of the work-items of a wave.
+pub(super) trait SetIds {
+    /// `id` gives the id in a dimension of a lane.
+    fn set(&mut self, id: impl Fn(usize, usize) -> u32);
+}
+
+/// The ids of the work-items of a wave in a workgroup of this size.
+pub(super) fn ids_of_wave(size: [u32; 3], wave: u32, to: &mut impl SetIds) {
+    let [nx, ny, _] = size.map(|n| n.max(1));
+    let first = wave * LANES as u32;
+    // Most workgroups have a short Y and Z or none, and divisions are slow.
+    let at = if first < nx { [first, 0, 0] } else { [first % nx, first / nx % ny, first / nx / ny] };
+    if at[0] + LANES as u32 <= nx {
+        // The wave is within one row of the workgroup.
+        return to.set(|d, lane| if d == 0 { at[0] + lane as u32 } else { at[d] });
+    }
+    // The ids count up from lane to lane.
+    let mut next = at;
+    let ids: [[u32; 3]; LANES] = std::array::from_fn(|_| {
+        let ids = next;
+        next[0] += 1;
+        if next[0] == nx {
+            next = [0, next[1] + 1, next[2]];
+            if next[1] == ny {
+                next = [0, 0, next[2] + 1];
+            }
+        }
+        ids
+    });
+    to.set(|d, lane| ids[lane][d]);
+}

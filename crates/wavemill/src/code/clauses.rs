@@ -1,0 +1,184 @@
+//! Programs of clauses (Cayman): which program an instruction belongs to, and its clause.
+
+use std::ops::Range;
+use std::sync::{PoisonError, RwLock};
+
+use wavemill_ir::{Block, Names, Uni};
+use wavemill_isa::cayman::{
+    Address, FieldId, Group, Inst, decode_control, decode_fetch, decode_gds, decode_group,
+};
+use wavemill_lift::cayman::{Cayman, Position, registers};
+use wavemill_lift::{Fetch, Lift};
+
+/// The programs of a device. Each has its own registers and stack, and addresses of clauses count
+/// from its start.
+#[derive(Debug, Default)]
+pub(super) struct Programs(RwLock<Vec<(Range<u64>, Cayman)>>);
+
+impl Programs {
+    /// Adds a program at guest addresses.
+    pub(super) fn add(&self, range: Range<u64>, program: Cayman) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push((range, program));
+    }
+
+    /// Forgets the programs in a range.
+    pub(super) fn remove(&self, range: &Range<u64>) {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(program, _)| !range.contains(&program.start));
+    }
+
+    /// The program that has a position. Outside of all programs, it is one that declares nothing.
+    fn of(&self, position: u64) -> Cayman {
+        let address = Position::from_number(position).control;
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = all.iter().find(|(range, _)| range.contains(&address)).map(|(_, program)| *program);
+        known.unwrap_or(Cayman { program: address, gprs: registers::GPRS, temporaries: 0, stack: 0 })
+    }
+
+    /// The instruction at a position, with its clause.
+    pub(super) fn read(&self, position: u64, fetch: &mut Fetch<'_>) -> Option<ClauseInstruction> {
+        let at = Position::from_number(position);
+        let control = decode_control(bytes(fetch, at.control, CONTROL).get(..)?).ok()?;
+        let program = self.of(position).program;
+        let offset = at.control.wrapping_sub(program);
+        let (Some(word), Some(kind)) = (at.word, control.row().clause()) else {
+            let content = Content::Word(control);
+            return Some(ClauseInstruction { control: offset, address: at.control, content, clause: None });
+        };
+        let start = program.wrapping_add(UNIT * u64::from(control.get(FieldId::Addr)));
+        let unit = if kind == Address::AluClause { UNIT } else { FETCH };
+        let address = start.wrapping_add(unit * u64::from(word));
+        let mut number = u32::from(word);
+        if kind == Address::AluClause {
+            // Groups have several words.
+            (number, _) = groups(fetch, start, address);
+        }
+        let code = bytes(fetch, address, GROUP);
+        let content = match kind {
+            Address::AluClause => Content::Group(Box::new(decode_group(&code).ok()?)),
+            Address::FetchClause => Content::Word(decode_fetch(&code).ok()?),
+            _ => Content::Word(decode_gds(&code).ok()?),
+        };
+        let clause = Some(Clause { kind, start: start.wrapping_sub(program), number });
+        Some(ClauseInstruction { control: offset, address, content, clause })
+    }
+}
+
+/// Bytes of a unit of addresses, of an extended control flow word, of a fetch, and of the longest
+/// group.
+const UNIT: u64 = 8;
+const CONTROL: usize = 16;
+const FETCH: u64 = 16;
+const GROUP: usize = 48;
+
+/// Counts the groups from the start of a clause up to an address; the second number is the address
+/// where the last one of them ends.
+fn groups(fetch: &mut Fetch<'_>, start: u64, end: u64) -> (u32, u64) {
+    let (mut at, mut number) = (start, 0);
+    while at < end {
+        let Ok(group) = decode_group(&bytes(fetch, at, GROUP)) else { break };
+        at += group.size as u64;
+        number += 1;
+    }
+    (number, at)
+}
+
+/// Up to `count` bytes of code.
+fn bytes(fetch: &mut Fetch<'_>, address: u64, count: usize) -> Vec<u8> {
+    let mut all = Vec::with_capacity(count);
+    while all.len() < count {
+        let mut some = [0; 16];
+        let here = fetch(address.wrapping_add(all.len() as u64), &mut some);
+        all.extend_from_slice(&some[..here]);
+        if here < some.len() {
+            break;
+        }
+    }
+    all.truncate(count);
+    all
+}
+
+/// An instruction of a program of clauses.
+#[derive(Clone, Debug)]
+pub(crate) struct ClauseInstruction {
+    /// Offset of the control flow word in its program, in bytes.
+    pub control: u64,
+    /// Guest address of its first byte.
+    pub address: u64,
+    pub content: Content,
+    /// The clause that it is in; `None` for a control flow word.
+    pub clause: Option<Clause>,
+}
+
+/// A word, or a group of ALU slots.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    Word(Inst),
+    Group(Box<Group>),
+}
+
+/// A clause, and an instruction in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Clause {
+    pub kind: Address,
+    /// Its offset in the program, in bytes.
+    pub start: u64,
+    /// The number of the group or fetch in it, from 0 on.
+    pub number: u32,
+}
+
+impl ClauseInstruction {
+    /// Its words: one, or the slots of a group.
+    pub(crate) fn words(&self) -> Vec<Inst> {
+        match &self.content {
+            Content::Word(inst) => vec![*inst],
+            Content::Group(group) => group.slots.iter().flatten().copied().collect(),
+        }
+    }
+
+    /// Its text on one line.
+    pub(crate) fn text(&self) -> String {
+        match &self.content {
+            Content::Word(inst) => wavemill_asm::cayman::print(inst),
+            Content::Group(group) => wavemill_asm::cayman::print_group(group, " "),
+        }
+    }
+}
+
+/// The lifter of a device's programs.
+#[derive(Debug)]
+pub(super) struct Clauses(pub(super) std::sync::Arc<Programs>);
+
+impl Lift for Clauses {
+    fn block(&self, position: u64, context: u32, fetch: &mut Fetch<'_>) -> Block {
+        self.0.of(position).block(position, context, fetch)
+    }
+
+    fn instruction(&self, position: u64, context: u32, fetch: &mut Fetch<'_>) -> Block {
+        self.0.of(position).instruction(position, context, fetch)
+    }
+
+    fn address(&self, position: u64) -> u64 {
+        Position::from_number(position).control
+    }
+
+    fn context_key(&self) -> u32 {
+        wavemill_lift::cayman::MODE_KEY
+    }
+
+    fn cells(&self) -> u16 {
+        registers::CELLS
+    }
+
+    fn names(&self) -> &'static dyn Names {
+        &registers::RegisterNames
+    }
+
+    fn exceptions(&self) -> Option<Uni> {
+        None
+    }
+
+    fn reads_exceptions(&self, _: &[u8]) -> bool {
+        false
+    }
+}

@@ -1,0 +1,82 @@
+//! Loads object files of the R600 family.
+//!
+//! They need no linker: `.text` has all programs and their tables, and code names tables by their
+//! offset in it.
+
+use std::sync::Arc;
+
+use wavemill_lift::cayman::{Cayman, registers};
+use wavemill_object::TargetId;
+use wavemill_object::r600::{R600Config, R600Object};
+
+use super::{Module, ModuleInner, ObjectKernel};
+use crate::buffer::Buffer;
+use crate::code::Region;
+use crate::device::Device;
+use crate::{Error, Result};
+
+/// A program of the R600 family.
+#[derive(Debug)]
+pub(crate) struct R600Kernel {
+    /// Name of its symbol.
+    pub name: String,
+    /// Offset of its first word in the code.
+    pub entry: u64,
+    /// Its registers.
+    pub config: R600Config,
+}
+
+/// Bytes that code is aligned to: those of the functions in the file.
+const ALIGNMENT: u64 = 256;
+
+/// Loads an object file.
+pub(super) fn load(device: &Device, bytes: &[u8]) -> Result<Module> {
+    let object = R600Object::parse(bytes)?;
+    let target = TargetId::new(object.processor);
+    if target.fit(device.target()).is_none() {
+        return Err(Error::TargetMismatch { object: target, device: device.target().clone() });
+    }
+    let image = Buffer::allocate(&device.0, "code object", object.text.len() as u64, ALIGNMENT)?;
+    image.set_internal();
+    image.write_bytes(0, object.text)?;
+    image.protect("code")?;
+    let start = image.address();
+    let end = start.saturating_add(object.text.len() as u64);
+    let mut functions = Vec::new();
+    let mut kernels = Vec::new();
+    for part in object.parts {
+        let range =
+            start.saturating_add(part.range.start as u64)..start.saturating_add(part.range.end as u64);
+        functions.push((range.start, range.end, part.name.clone()));
+        let Some(config) = part.config else { continue };
+        let program = Cayman {
+            program: range.start,
+            gprs: (config.gprs as u16).clamp(1, registers::GPRS),
+            temporaries: 0,
+            stack: config.stack as u16,
+        };
+        device.0.code.add_program(range, program);
+        let entry = part.range.start as u64;
+        kernels.push(ObjectKernel::R600(R600Kernel { name: part.name, entry, config }));
+    }
+    let functions = Arc::new(functions);
+    device.0.code.add(Region {
+        start,
+        end,
+        functions: functions.clone(),
+        lines: None,
+        reads_exceptions: false,
+    });
+    Ok(Module(Arc::new(ModuleInner {
+        device: device.0.clone(),
+        kernels,
+        globals: Vec::new(),
+        code: (end > start).then_some(start..end),
+        functions,
+        target,
+        debug: None,
+        printf: Arc::default(),
+        bias: start,
+        image,
+    })))
+}
