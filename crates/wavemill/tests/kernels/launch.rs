@@ -82,7 +82,15 @@ fn run(
         &object,
         case,
         (way.engine, options, observer),
-        |device, name, data| device.buffer_from(name, data),
+        |device, name, data| match code.target {
+            // Stores of bytes are atomic operations on dwords, so that drivers round sizes up.
+            Target::Cayman => {
+                let buffer = device.buffer(name, data.len().next_multiple_of(4) as u64)?;
+                buffer.write(0, data)?;
+                Ok(buffer)
+            }
+            _ => device.buffer_from(name, data),
+        },
     )
 }
 
@@ -162,6 +170,9 @@ fn run_on(
         Some(observer) => launch.observer(observer).run()?,
         None => launch.run()?,
     };
-    let contents = buffers.iter().map(Buffer::bytes).collect::<Result<Vec<_>, _>>()?;
+    let mut contents = buffers.iter().map(Buffer::bytes).collect::<Result<Vec<_>, _>>()?;
+    for (contents, buffer) in contents.iter_mut().zip(case.buffers()) {
+        contents.truncate(buffer.data.len());
+    }
     Ok((contents, stats))
 }
