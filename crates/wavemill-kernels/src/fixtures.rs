@@ -15,11 +15,17 @@ pub enum Target {
     Gfx942,
     /// MI350, CDNA 4.
     Gfx950,
+    /// Radeon HD 6900, VLIW4. LLVM's r600 backend compiles a part of the kernels ([`why_absent`]).
+    Cayman,
 }
 
 impl Target {
-    /// Every target, oldest first.
-    pub const ALL: [Target; 4] = [Target::Gfx906, Target::Gfx90a, Target::Gfx942, Target::Gfx950];
+    /// Every target, those of [`Target::GCN`] first.
+    pub const ALL: [Target; 5] =
+        [Target::Gfx906, Target::Gfx90a, Target::Gfx942, Target::Gfx950, Target::Cayman];
+
+    /// The targets that every kernel is built for at every level, oldest first.
+    pub const GCN: [Target; 4] = [Target::Gfx906, Target::Gfx90a, Target::Gfx942, Target::Gfx950];
 
     /// The name that compilers use, such as `gfx906`.
     pub const fn name(self) -> &'static str {
@@ -28,6 +34,7 @@ impl Target {
             Target::Gfx90a => "gfx90a",
             Target::Gfx942 => "gfx942",
             Target::Gfx950 => "gfx950",
+            Target::Cayman => "cayman",
         }
     }
 
@@ -69,7 +76,7 @@ impl Level {
 
 /// The code object `object` (one of [`OBJECTS`]) for a target at a level. Those of [`Level::O2`]
 /// are part of the crate. The others are many times as large and are read from the folder that the
-/// crate was built in.
+/// crate was built in. Cayman has none at other levels.
 ///
 /// # Errors
 /// Fails if there is no object of that name ([`io::ErrorKind::NotFound`]), or if its file cannot be
@@ -113,17 +120,19 @@ fn path_of(target: Target, level: Level, object: &str) -> PathBuf {
     let folder =
         Path::new(env!("CARGO_MANIFEST_DIR")).join(env!("WAVEMILL_KERNELS")).join("bin").join(target.name());
     let folder = if level == Level::O2 { folder } else { folder.join(level.name()) };
-    folder.join(format!("{object}.co"))
+    let extension = if target == Target::Cayman { "o" } else { "co" };
+    folder.join(format!("{object}.{extension}"))
 }
 
 macro_rules! fixtures {
-    ($($name:literal),+ $(,)?) => {
+    ([$($name:literal),+ $(,)?], cayman [$($cayman:literal),+ $(,)?]) => {
         /// The names of the code objects, which are the files in `kernels/` without `.cl`. Each is
-        /// built for every target. One object may hold several kernels.
+        /// built for every target of [`Target::GCN`]. One object may hold several kernels.
         pub const OBJECTS: &[&str] = &[$($name),+];
 
         /// The code object `object` (one of [`OBJECTS`]) for a target, compiled with `-O2`; `None`
-        /// if there is none of that name.
+        /// if there is none of that name. For [`Target::Cayman`], objects have the kernels without
+        /// [`why_absent`] only, and there is none if it would have none.
         pub fn fixture(target: Target, object: &str) -> Option<&'static [u8]> {
             match (target, object) {
                 $(
@@ -132,11 +141,15 @@ macro_rules! fixtures {
                     (Target::Gfx942, $name) => Some(fixtures!(@file "gfx942", $name)),
                     (Target::Gfx950, $name) => Some(fixtures!(@file "gfx950", $name)),
                 )+
+                $((Target::Cayman, $cayman) => Some(fixtures!(@file "cayman", $cayman, ".o")),)+
                 _ => None,
             }
         }
     };
     (@file $target:literal, $name:literal) => {
+        fixtures!(@file $target, $name, ".co")
+    };
+    (@file $target:literal, $name:literal, $extension:literal) => {
         include_bytes!(concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/",
@@ -145,10 +158,26 @@ macro_rules! fixtures {
             $target,
             "/",
             $name,
-            ".co"
+            $extension
         ))
         .as_slice()
     };
+}
+
+/// What `kernels/cayman/build.sh` could not compile.
+const ABSENT: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/", env!("WAVEMILL_KERNELS"), "/cayman/ABSENT"));
+
+/// Why no object of a target has a kernel of `object` (one of [`OBJECTS`]): the compiler, and its
+/// error. `None` if [`fixture`] has it. Only [`Target::Cayman`] lacks kernels.
+pub fn why_absent(target: Target, object: &str, kernel: &str) -> Option<&'static str> {
+    let mut lines = ABSENT.lines().filter(|line| target == Target::Cayman && !line.starts_with('#'));
+    lines.find_map(|line| {
+        let mut parts = line.splitn(3, ' ');
+        let is_object = parts.next() == Some(object);
+        let is_kernel = parts.next().is_some_and(|name| name == kernel || name == "*");
+        parts.next().filter(|_| is_object && is_kernel)
+    })
 }
 
 /// The names of the sources in OpenCL C and of the headers, with their texts.
@@ -178,54 +207,94 @@ pub fn opencl_options(object: &str) -> &'static [&'static str] {
 }
 
 fixtures!(
-    "atomics_classic",
-    "atomics_flag",
-    "atomics_float",
-    "atomics_global32",
-    "atomics_global64",
-    "atomics_local32",
-    "atomics_local64",
-    "atomics_packed",
-    "bitonic_sort",
-    "black_scholes",
-    "blend_half",
-    "bytecode",
-    "call_chain",
-    "callee",
-    "convolution",
-    "crc32",
-    "daxpy",
-    "dgemm",
-    "divide64",
-    "explicit_stack",
-    "fft1024",
-    "flat",
-    "flushed",
-    "function_pointers",
-    "gemv_i8",
-    "handoff",
-    "histogram",
-    "launch_state",
-    "layer_norm",
-    "life",
-    "litmus",
-    "lockstep",
-    "mandelbrot",
-    "nbody",
-    "preload",
-    "printf",
-    "reduction",
-    "reduction_two_pass",
-    "rounded",
-    "scan",
-    "scratch",
-    "sgemm",
-    "sgemm_naive",
-    "sha256",
-    "softmax",
-    "spmv",
-    "string_search",
-    "transpose",
-    "vector_add",
-    "xorshift",
+    [
+        "atomics_classic",
+        "atomics_flag",
+        "atomics_float",
+        "atomics_global32",
+        "atomics_global64",
+        "atomics_local32",
+        "atomics_local64",
+        "atomics_packed",
+        "bitonic_sort",
+        "black_scholes",
+        "blend_half",
+        "bytecode",
+        "call_chain",
+        "callee",
+        "convolution",
+        "crc32",
+        "daxpy",
+        "dgemm",
+        "divide64",
+        "explicit_stack",
+        "fft1024",
+        "flat",
+        "flushed",
+        "function_pointers",
+        "gemv_i8",
+        "handoff",
+        "histogram",
+        "launch_state",
+        "layer_norm",
+        "life",
+        "litmus",
+        "lockstep",
+        "mandelbrot",
+        "nbody",
+        "preload",
+        "printf",
+        "reduction",
+        "reduction_two_pass",
+        "rounded",
+        "scan",
+        "scratch",
+        "sgemm",
+        "sgemm_naive",
+        "sha256",
+        "softmax",
+        "spmv",
+        "string_search",
+        "transpose",
+        "vector_add",
+        "xorshift",
+    ],
+    cayman [
+        "atomics_local32",
+        "bitonic_sort",
+        "black_scholes",
+        "blend_half",
+        "bytecode",
+        "call_chain",
+        "convolution",
+        "crc32",
+        "divide64",
+        "explicit_stack",
+        "fft1024",
+        "flushed",
+        "gemv_i8",
+        "handoff",
+        "histogram",
+        "layer_norm",
+        "life",
+        "litmus",
+        "lockstep",
+        "mandelbrot",
+        "nbody",
+        "preload",
+        "reduction",
+        "reduction_two_pass",
+        "rounded",
+        "scan",
+        "scratch",
+        "sgemm",
+        "sgemm_naive",
+        "sha256",
+        "softmax",
+        "spmv",
+        "string_search",
+        "transpose",
+        "vector_add",
+        "xorshift",
+    ]
 );

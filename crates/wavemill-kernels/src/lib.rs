@@ -1,5 +1,5 @@
 //! The kernels that Wavemill's tests and `wavemill bench` run. Each has a compiled code object for
-//! every target, a launch with generated inputs, and the expected results, computed on the host in
+//! every target (for Cayman, most of them), a launch with generated inputs, and the expected results, computed on the host in
 //! plain scalar Rust.
 //!
 //! The sources are in `kernels/` at the root of the repository. The optimised objects that
@@ -31,6 +31,7 @@ pub use case::{Arg, BufferArg, Case, Element, Size, Value};
 pub use check::{Mismatch, WrongElement};
 pub use fixtures::{
     Level, OBJECTS, Target, fixture, fixture_at, hip_fixture, image_fixture, opencl_options, source,
+    why_absent,
 };
 pub use kernels::mandelbrot::colour as mandelbrot_colour;
 pub use kernels::{KERNELS, KernelCase, case};

@@ -8,12 +8,12 @@ use object::{Object, ObjectSection, ObjectSymbol};
 use rmpv::Value as Pack;
 use wavemill_kernels::{
     Arg, Case, KERNELS, Level, OBJECTS, Size, Target, Value, case, fixture, fixture_at, opencl_options,
-    source,
+    source, why_absent,
 };
 
-/// Every target at every level.
+/// Every target of GCN at every level.
 fn builds() -> impl Iterator<Item = (Target, Level)> {
-    Target::ALL.into_iter().flat_map(|target| Level::ALL.map(|level| (target, level)))
+    Target::GCN.into_iter().flat_map(|target| Level::ALL.map(|level| (target, level)))
 }
 
 fn there(target: Target, level: Level, object: &str) -> Cow<'static, [u8]> {
@@ -49,7 +49,7 @@ fn the_table_names_exactly_the_committed_objects() {
         .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".cl")?.to_owned()))
         .collect();
     assert_eq!(sources, OBJECTS.iter().map(|name| (*name).to_owned()).collect());
-    for target in Target::ALL {
+    for target in Target::GCN {
         assert_eq!(Target::from_name(target.name()), Some(target));
         let objects = folder.join("bin").join(target.name());
         let files = |folder: &Path| std::fs::read_dir(folder).expect("a folder").count();
@@ -75,7 +75,43 @@ fn the_table_names_exactly_the_committed_objects() {
         assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
         assert!(error.to_string().contains("no such kernel.co"), "{error}");
     }
+    for target in Target::ALL {
+        assert_eq!(Target::from_name(target.name()), Some(target));
+    }
     assert!(case("no such kernel", Size::Small).is_none());
+}
+
+/// The kernels of each case are in the object, or the list says why not, and nothing else is there.
+#[test]
+fn objects_of_cayman_have_the_kernels_that_the_list_does_not_name() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/bin/cayman");
+    let mut kernels = 0;
+    for object in OBJECTS {
+        let path = folder.join(format!("{object}.o"));
+        let committed = std::fs::read(&path).ok();
+        assert_eq!(fixture(Target::Cayman, object), committed.as_deref(), "{}", path.display());
+        let mut found = BTreeSet::new();
+        if let Some(bytes) = &committed {
+            let elf = object::File::parse(&**bytes).expect("an ELF file");
+            let object::FileFlags::Elf { e_flags, .. } = elf.flags() else { panic!("not ELF") };
+            assert_eq!(e_flags.0, 0xf, "{object}");
+            let functions = elf.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Text);
+            found.extend(functions.filter_map(|symbol| Some(symbol.name().ok()?.to_owned())));
+        }
+        let cases = KERNELS.iter().map(small).filter(|case| case.object == *object);
+        let expected: BTreeSet<String> = cases
+            .filter(|case| why_absent(Target::Cayman, object, case.kernel).is_none())
+            .map(|case| case.kernel.to_owned())
+            .collect();
+        assert_eq!(found, expected, "{object}");
+        kernels += found.len();
+    }
+    assert!(kernels >= 50, "{kernels}");
+    assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 36);
+    let reason = why_absent(Target::Cayman, "daxpy", "daxpy");
+    assert_eq!(reason, Some("llc: unsupported library call operation"));
+    assert!(why_absent(Target::Cayman, "printf", "printf_kinds").is_some());
+    assert_eq!(why_absent(Target::Gfx906, "daxpy", "daxpy"), None);
 }
 
 #[test]

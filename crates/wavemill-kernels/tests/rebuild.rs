@@ -14,7 +14,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 const TOOL_ABSENT: i32 = 3;
 
 /// The scripts, the objects that they compare, and the packages that they need.
-const SCRIPTS: [(&str, &str, &[&str], &str); 4] = [
+const SCRIPTS: [(&str, &str, &[&str], &str); 6] = [
     (
         "committed_objects_match_their_sources",
         "kernels/build.sh",
@@ -38,6 +38,18 @@ const SCRIPTS: [(&str, &str, &[&str], &str); 4] = [
         "kernels/faults/build.sh",
         &["--check"],
         "clang-22, lld-22, llvm-22 and libclc-22",
+    ),
+    (
+        "committed_objects_for_cayman_match_their_sources",
+        "kernels/cayman/build.sh",
+        &["--check"],
+        "clang-22, llvm-22 and libclc-22",
+    ),
+    (
+        "committed_dumps_of_mesa_match_their_programs",
+        "kernels/cayman/mesa/dump.sh",
+        &["--check"],
+        "gcc, libdrm-dev, libegl-dev, libgl-dev, libegl1, libgbm1 and libgl1-mesa-dri",
     ),
 ];
 

@@ -38,6 +38,8 @@ const LDS_ALLOC: u32 = 0x288e8;
 const FILLER: [u8; 4] = [0, 0, 0x80, 0xbf];
 /// Bytes of which the address of a function is a multiple.
 const ALIGNMENT: usize = 256;
+/// Bytes of which the address of a table is a multiple at least.
+const TABLE_ALIGNMENT: usize = 4;
 
 /// The stage of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,10 +73,14 @@ pub struct R600Config {
 /// A program or a table of an object file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct R600Part {
-    /// Its name.
+    /// Its name. Constants that LLVM gives no symbol are called `unnamed_` with their offset in
+    /// hexadecimal.
     pub name: String,
     /// Its offsets in the code.
     pub range: Range<usize>,
+    /// The bytes of which its offset is a multiple, a power of two: the least one that explains the
+    /// gap before it.
+    pub alignment: usize,
     /// What the hardware must know of a program; `None` for a table.
     pub config: Option<R600Config>,
 }
@@ -144,9 +150,16 @@ impl<'a> R600Object<'a> {
             }
             let bytes = symbols.symbol_name(LE, symbol).map_err(malformed("symbol name"))?;
             let config = is_function.then(R600Config::default);
-            parts.push(R600Part { name: name(bytes, "symbol name")?.into_owned(), range, config });
+            let name = name(bytes, "symbol name")?.into_owned();
+            parts.push(R600Part { name, range, alignment: 0, config });
         }
         parts.sort_by_key(|part| (part.range.start, part.range.end));
+        let mut parts = with_unnamed(parts, text);
+        let mut end = 0;
+        for part in &mut parts {
+            part.alignment = alignment(end, part);
+            end = part.range.end;
+        }
         let configs = match sections.section_by_name(LE, CONFIG.as_bytes()) {
             Some((_, section)) => {
                 configs(section.data(LE, data).map_err(malformed("section .AMDGPU.config"))?)
@@ -170,6 +183,36 @@ impl<'a> R600Object<'a> {
         relocations.sort_unstable();
         Ok(R600Object { processor, text, parts, relocations })
     }
+}
+
+/// Adds the runs of bytes between and behind the parts that are not filler.
+fn with_unnamed(named: Vec<R600Part>, text: &[u8]) -> Vec<R600Part> {
+    let unnamed = |gap: Range<usize>| -> Option<R600Part> {
+        let (words, rest) = text.get(gap.clone())?.as_chunks::<4>();
+        let first = words.iter().position(|word| *word != FILLER).unwrap_or(words.len());
+        let last = words.iter().rposition(|word| *word != FILLER).map_or(first, |last| last + 1);
+        // Filler before an incomplete word belongs to what stands there.
+        let end = if rest.is_empty() { gap.start + 4 * last } else { gap.end };
+        let range = gap.start + 4 * first..end;
+        let name = format!("unnamed_{:x}", range.start);
+        (!range.is_empty()).then_some(R600Part { name, range, alignment: 0, config: None })
+    };
+    let mut parts = Vec::with_capacity(named.len());
+    let mut end = 0;
+    for part in named {
+        parts.extend(unnamed(end..part.range.start));
+        end = end.max(part.range.end);
+        parts.push(part);
+    }
+    parts.extend(unnamed(end..text.len()));
+    parts
+}
+
+/// The alignment of a part that follows on others, which end at `end`.
+fn alignment(end: usize, part: &R600Part) -> usize {
+    let least = if part.config.is_some() { ALIGNMENT } else { TABLE_ALIGNMENT };
+    let mut alignments = (0..24).map(|bit| least << bit);
+    alignments.find(|alignment| end.next_multiple_of(*alignment) == part.range.start).unwrap_or(least)
 }
 
 /// The pairs of all functions.
@@ -199,6 +242,9 @@ pub struct R600Program {
     pub name: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
+    /// The bytes of which its offset in the file's code is a multiple: a power of two. Programs are
+    /// aligned to 256 bytes, and tables to 4, at least.
+    pub alignment: usize,
     /// What the hardware must know of a program; `None` for a table.
     pub config: Option<R600Config>,
     /// Offsets of dwords that hold an offset in the code of the file.
@@ -213,7 +259,8 @@ pub fn write_r600(programs: &[R600Program]) -> Result<Vec<u8>> {
     let mut text = Vec::new();
     let mut ranges = Vec::new();
     for program in programs {
-        let alignment = if program.config.is_some() { ALIGNMENT } else { 4 };
+        let least = if program.config.is_some() { ALIGNMENT } else { TABLE_ALIGNMENT };
+        let alignment = least.max(program.alignment);
         while !text.len().is_multiple_of(4) {
             text.push(0);
         }
@@ -373,11 +420,17 @@ mod tests {
         let code = |name: &str, size: u8, stage| R600Program {
             name: name.to_owned(),
             bytes: (0..size).collect(),
+            alignment: 1,
             config: Some(R600Config { stage, ..config }),
             relocations: Vec::new(),
         };
-        let table =
-            R600Program { name: "t".to_owned(), bytes: vec![9; 16], config: None, relocations: Vec::new() };
+        let table = R600Program {
+            name: "t".to_owned(),
+            bytes: vec![9; 16],
+            alignment: 32,
+            config: None,
+            relocations: Vec::new(),
+        };
         let first = R600Program { relocations: vec![4], ..code("k", 24, R600Stage::Compute) };
         let pixel = R600Config { lds: 0, stage: R600Stage::Pixel, ..config };
         let second = R600Program { config: Some(pixel), ..code("p", 16, R600Stage::Pixel) };
@@ -389,8 +442,28 @@ mod tests {
         assert_eq!(object.text[24..28], FILLER);
         let read: Vec<_> =
             object.parts.iter().map(|part| (part.name.as_str(), part.range.clone(), part.config)).collect();
-        assert_eq!(read, [("k", 0..24, first.config), ("p", 256..272, second.config), ("t", 272..288, None)]);
+        assert_eq!(read, [("k", 0..24, first.config), ("p", 256..272, second.config), ("t", 288..304, None)]);
+        let alignments: Vec<usize> = object.parts.iter().map(|part| part.alignment).collect();
+        assert_eq!(alignments, [256, 256, 32]);
         assert_eq!(object.text[256..272], second.bytes);
+    }
+
+    #[test]
+    fn what_has_no_symbol_is_a_part() {
+        let part = |range, config| R600Part { name: String::new(), range, alignment: 0, config };
+        let program = Some(R600Config::default());
+        let mut text = vec![1; 8];
+        text.extend(FILLER.repeat(2));
+        text.extend([7; 16]);
+        text.extend(FILLER.repeat(56));
+        text.extend([1, 1, 1, 1, 0, 0, 0, 0, 9]);
+        let parts = with_unnamed(vec![part(0..8, program), part(256..260, program)], &text);
+        let found: Vec<_> = parts.iter().map(|part| (part.name.as_str(), part.range.clone())).collect();
+        assert_eq!(found, [("", 0..8), ("unnamed_10", 16..32), ("", 256..260), ("unnamed_104", 260..265)]);
+        assert_eq!(alignment(8, &parts[1]), 16);
+        assert_eq!(alignment(260, &parts[3]), 4);
+        // No alignment explains the gap.
+        assert_eq!(alignment(8, &part(28..32, None)), 4);
     }
 
     #[test]
@@ -398,6 +471,7 @@ mod tests {
         let code = R600Program {
             name: "k".to_owned(),
             bytes: vec![0; 64],
+            alignment: 1,
             config: Some(R600Config::default()),
             relocations: vec![8],
         };

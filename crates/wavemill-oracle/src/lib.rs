@@ -14,6 +14,7 @@
 //! - [`same_relocatable`] and [`same_linked`] compare files that Wavemill writes with those of
 //!   LLVM's tools;
 //! - [`clang`] compiles the repository's kernels, for tests of compiler output;
+//! - [`random_r600_program`] writes programs for LLVM's r600 backend;
 //! - [`Filler`] makes the words: deterministic fillings of the bits that a test leaves free.
 //!
 //! This is a development crate: published crates use it only as a dev-dependency.
@@ -22,6 +23,7 @@ mod disasm;
 mod files;
 mod fill;
 mod mnemonics;
+mod r600;
 mod sources;
 mod suite;
 mod tools;
@@ -30,6 +32,7 @@ pub use disasm::{LlvmOracle, Verdict};
 pub use files::{same_linked, same_relocatable};
 pub use fill::{Filler, Span, SplitMix64};
 pub use mnemonics::mnemonics;
+pub use r600::random_r600_program;
 pub use sources::{clang, kernels, listed, run};
 pub use suite::{EXTENT_VARIABLE, Failed, REQUIRE_VARIABLE, Suite, Tally, oracles_required, whole_suites};
 pub use tools::{OracleMissing, Refusal, Tool, assemble, objdump};

@@ -99,13 +99,6 @@ pub struct Global {
     pub size: u64,
 }
 
-impl ModuleInner {
-    /// Guest addresses of the first segment of code; empty if there is none.
-    pub(crate) fn code(&self) -> Range<u64> {
-        self.code.clone().unwrap_or_default()
-    }
-}
-
 impl Drop for ModuleInner {
     fn drop(&mut self) {
         self.device.code.remove(self.image.address(), self.image.address() + self.image.size());

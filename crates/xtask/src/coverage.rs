@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Err
     let mut launches = 0;
     for maker in KERNELS.iter().filter(|k| names.is_empty() || names.iter().any(|name| name == k.name)) {
         let case = maker.make(Size::Small);
-        for target in Target::ALL {
+        for target in Target::GCN {
             for level in levels {
                 let object = fixture_at(target, *level, case.object)?;
                 let counted = launch_object(&case, &object, Engine::default(), &run, false)
@@ -60,8 +60,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Err
         }
     }
     println!("{launches} launches\n");
-    println!("| format | {} |", Target::ALL.map(Target::name).join(" | "));
-    println!("|---|{}", "---:|".repeat(Target::ALL.len()));
+    println!("| format | {} |", Target::GCN.map(Target::name).join(" | "));
+    println!("|---|{}", "---:|".repeat(Target::GCN.len()));
     let cell = |target: Target, wanted: &dyn Fn(&str) -> bool| {
         let table = wavemill_isa::Target::GCN.into_iter().find(|known| known.name() == target.name());
         let rows: Vec<&str> = table
@@ -75,15 +75,15 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Err
         format!("{hit} / {}", rows.len())
     };
     for format in Format::ALL {
-        let cells = Target::ALL.map(|target| cell(target, &|of| of == format.name()));
+        let cells = Target::GCN.map(|target| cell(target, &|of| of == format.name()));
         println!("| {} | {} |", format.name(), cells.join(" | "));
     }
-    println!("| all | {} |", Target::ALL.map(|target| cell(target, &|_| true)).join(" | "));
+    println!("| all | {} |", Target::GCN.map(|target| cell(target, &|_| true)).join(" | "));
     if let Some(wanted) = missing {
         let hit: Rows = executed.values().flatten().copied().collect();
         let all: Rows = wavemill_isa::Target::GCN
             .into_iter()
-            .filter(|table| Target::ALL.iter().any(|target| target.name() == table.name()))
+            .filter(|table| Target::GCN.iter().any(|target| target.name() == table.name()))
             .flat_map(rows_of)
             .filter(|(name, format)| *format == wanted.name() && !hit.contains(name))
             .map(|(name, _)| name)

@@ -40,8 +40,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Err
     if let Some(name) = names.iter().find(|name| KERNELS.iter().all(|kernel| kernel.name != name.as_str())) {
         return Err(format!("no kernel `{name}`").into());
     }
-    println!("| kernel | {} |", Target::ALL.map(Target::name).join(" | "));
-    println!("|---|{}", "---:|".repeat(Target::ALL.len()));
+    println!("| kernel | {} |", Target::GCN.map(Target::name).join(" | "));
+    println!("|---|{}", "---:|".repeat(Target::GCN.len()));
     let cell = |o: &OperationCounts| {
         format!("{:.2} / {:.2} / {:.1}%", o.ir_per_guest(), o.host_per_guest(), 100.0 * o.opaque_share())
     };
@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Err
     for maker in KERNELS.iter().filter(|k| names.is_empty() || names.iter().any(|name| name == k.name)) {
         let case = maker.make(Size::Small);
         let mut cells = Vec::new();
-        for target in Target::ALL {
+        for target in Target::GCN {
             let counted = launch_case(&case, target, engine, &run, options.check)
                 .map_err(|e| format!("{}: {e}", target.name()))?;
             for (name, n) in &counted.operations.opaque_by_instruction {

@@ -3,6 +3,7 @@
 
 mod dumps;
 mod errors;
+mod mesa;
 mod programs;
 mod texts;
 
@@ -25,5 +26,6 @@ fn main() -> ExitCode {
     suite.test("messages about lines", errors::of_lines);
     suite.test("messages about sources", errors::of_sources);
     suite.test("dumps of Mesa are read", dumps::are_read);
+    suite.test("dumps of Mesa are what they say, and come back", mesa::dumps_are_what_they_say);
     suite.run()
 }

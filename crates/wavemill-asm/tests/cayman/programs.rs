@@ -37,7 +37,7 @@ pub(crate) fn assembled(text: &str) -> Result<Assembled, Failed> {
     }
 }
 
-fn comes_back(bytes: &[u8]) -> Result<String, Failed> {
+pub(crate) fn comes_back(bytes: &[u8]) -> Result<String, Failed> {
     let text = disassemble(bytes, &Listing::default());
     let assembled = assembled(&text)?;
     assert_eq!(assembled.programs.len(), 1, "{text}");

@@ -67,7 +67,7 @@ pub(crate) struct BenchArgs {
     list: bool,
     /// Target whose machine code is run
     #[arg(long, value_name = "TARGET", default_value = "gfx942")]
-    #[arg(value_parser = PossibleValuesParser::new(Target::ALL.map(Target::name)))]
+    #[arg(value_parser = PossibleValuesParser::new(Target::GCN.map(Target::name)))]
     target: String,
     /// Host threads, 1024 at most; all cores by default
     #[arg(long, value_name = "N", value_parser = amount::threads)]

@@ -97,6 +97,7 @@ fn object(programs: &[Code]) -> Result<Vec<u8>, Failure> {
         .map(|(index, code)| R600Program {
             name: code.name.clone().unwrap_or_else(|| format!("program{index}")),
             bytes: code.bytes.clone(),
+            alignment: code.alignment,
             config: (!code.is_table).then(|| R600Config {
                 stage: stage_to(code.stage),
                 gprs: code.gprs,

@@ -98,6 +98,7 @@ fn of_object(bytes: &[u8]) -> Result<Vec<Code>, Failure> {
             stage: part.config.as_ref().and_then(stage_of),
             labels: Vec::new(),
             relocations: inside.map(|offset| offset - part.range.start).collect(),
+            alignment: part.alignment,
             is_table: part.config.is_none(),
             kills: config.kills,
         });

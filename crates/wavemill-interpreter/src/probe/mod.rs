@@ -93,9 +93,11 @@ impl Site {
 /// Rows that an operation may write.
 fn results(inst: &Inst, counts: RegisterCounts) -> Vec<Row> {
     let mut rows = Vec::new();
-    if let Op::IndexedWrite(_) = inst.op {
-        // The rows are known only at run time.
-        rows.extend(counts.all_rows());
+    // The rows are known only at run time.
+    match inst.op {
+        Op::IndexedWrite(_) => rows.extend(counts.all_rows()),
+        Op::LaneIndexedWrite(range) => rows.extend(counts.all_rows().filter(|row| range.contains(*row))),
+        _ => {}
     }
     let written = inst.writes().filter_map(|operand| match operand {
         Operand::Row(row) => Some(row),

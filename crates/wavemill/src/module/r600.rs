@@ -1,7 +1,7 @@
 //! Loads object files of the R600 family.
 //!
-//! They need no linker: `.text` has all programs and their tables, and code names tables by their
-//! offset in it.
+//! They need no linker: `.text` has all programs and their tables. Literals with a relocation get the
+//! addresses of tables.
 
 use std::sync::Arc;
 
@@ -29,16 +29,29 @@ pub(crate) struct R600Kernel {
 /// Bytes that code is aligned to: those of the functions in the file.
 const ALIGNMENT: u64 = 256;
 
+/// The code at an address. Its relocations are all `R_AMDGPU_ABS32` with an offset in the code in
+/// their dword, and memory of the device has short pointers.
+fn relocated(object: &R600Object<'_>, address: u64) -> Vec<u8> {
+    let mut text = object.text.to_vec();
+    for &offset in &object.relocations {
+        let dword = text.get_mut(offset..).and_then(|rest| rest.first_chunk_mut::<4>());
+        if let Some(dword) = dword {
+            *dword = u32::from_le_bytes(*dword).wrapping_add(address as u32).to_le_bytes();
+        }
+    }
+    text
+}
+
 /// Loads an object file.
 pub(super) fn load(device: &Device, bytes: &[u8]) -> Result<Module> {
     let object = R600Object::parse(bytes)?;
-    let target = TargetId::new(object.processor);
+    let target = TargetId::new(object.processor.clone());
     if target.fit(device.target()).is_none() {
         return Err(Error::TargetMismatch { object: target, device: device.target().clone() });
     }
     let image = Buffer::allocate(&device.0, "code object", object.text.len() as u64, ALIGNMENT)?;
     image.set_internal();
-    image.write_bytes(0, object.text)?;
+    image.write_bytes(0, &relocated(&object, image.address()))?;
     image.protect("code")?;
     let start = image.address();
     let end = start.saturating_add(object.text.len() as u64);

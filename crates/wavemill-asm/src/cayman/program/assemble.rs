@@ -59,6 +59,9 @@ pub struct Code {
     pub labels: Vec<(String, usize)>,
     /// Byte offsets of dwords that hold an offset in the code of the file.
     pub relocations: Vec<usize>,
+    /// The bytes of which its offset in an object file is a multiple, if that is more than usual: a
+    /// power of two. Otherwise it is 0 or 1.
+    pub alignment: usize,
     /// Whether it has only data.
     pub is_table: bool,
     /// Whether a slot kills pixels.

@@ -138,6 +138,10 @@ pub(super) fn place(reader: &mut Reader<'_>, index: usize, whole: bool, to: &mut
     let mut labels: Vec<(String, usize)> =
         program.labels.iter().map(|(name, label)| (name.clone(), offsets[label.item])).collect();
     labels.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
+    let alignments = program.items.iter().filter_map(|item| match item.content {
+        Content::Align(alignment) => Some(alignment),
+        _ => None,
+    });
     to.programs.push(Code {
         name: program.name.clone(),
         bytes,
@@ -147,6 +151,7 @@ pub(super) fn place(reader: &mut Reader<'_>, index: usize, whole: bool, to: &mut
         stage: program.stage,
         labels,
         relocations: program.relocations.clone(),
+        alignment: alignments.max().unwrap_or(0),
         is_table: !kinds.is_empty() && kinds.iter().all(Option::is_none),
         kills,
     });

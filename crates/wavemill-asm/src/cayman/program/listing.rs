@@ -83,6 +83,8 @@ pub fn disassemble(bytes: &[u8], listing: &Listing) -> String {
 /// The text of a program with the directives that describe it: [`super::assemble`] makes the same
 /// program of it.
 pub fn print_program(code: &Code, listing: &Listing) -> String {
+    // What object files give without the directive.
+    let usual = if code.is_table { 4 } else { 256 };
     let mut text = String::new();
     let mut directive = |name: &str, value: &dyn core::fmt::Display| {
         // Writing to a string does not fail.
@@ -105,6 +107,9 @@ pub fn print_program(code: &Code, listing: &Listing) -> String {
     }
     for offset in &code.relocations {
         directive("reloc", &format_args!("{offset:#x}"));
+    }
+    if code.alignment > usual {
+        directive("align", &code.alignment);
     }
     if code.is_table {
         let range = 0..code.bytes.len();

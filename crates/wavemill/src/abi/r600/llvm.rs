@@ -61,12 +61,7 @@ impl LaunchMemory for Memory {
         let Memory { constants: buffer } = *self;
         object(kernel)?;
         buffer.write_bytes(0, &constants(plan))?;
-        let code = kernel.module.code();
-        let init = InitialState {
-            constants: (buffer.address(), buffer.size()),
-            tables: (code.start, code.end - code.start),
-            wave: wave(plan),
-        };
+        let init = InitialState { constants: (buffer.address(), buffer.size()), wave: wave(plan) };
         Ok(Start {
             init: Box::new(init),
             entry: kernel.entry(),
@@ -86,8 +81,6 @@ impl LaunchMemory for Memory {
 struct InitialState {
     /// Guest address and bytes of constant buffer 0.
     constants: (u64, u64),
-    /// Guest address and bytes of the code, which has tables.
-    tables: (u64, u64),
     wave: Wave,
 }
 
@@ -159,7 +152,7 @@ impl WaveInit for InitialState {
 
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
         let all = (0, u64::from(u32::MAX));
-        let buffers = [(MEMORY, all), (TABLES, self.tables), (CONSTANTS, self.constants)];
+        let buffers = [(MEMORY, all), (TABLES, all), (CONSTANTS, self.constants)];
         for (number, memory) in buffers {
             set_resource(regs, registers::buffer(number), registers::stride(number), memory);
         }

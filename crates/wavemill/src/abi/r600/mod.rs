@@ -8,7 +8,9 @@
 //!   dwords each; then the arguments; then the number of dimensions and the global offset.
 //! - Pointers are addresses of 32 bits. Loads go through buffer 1, stores and atomic operations
 //!   through random access target 0: both cover all of memory.
-//! - Buffer 2 is the code of the file, which has tables. Buffer 3 is constant buffer 0.
+//! - Buffer 2 covers all of memory too: tables stand in the code, whose literals get their addresses.
+//!   LLVM loads dwords of tables through it, but vectors through buffer 1. Buffer 3 is constant
+//!   buffer 0.
 //!
 //! (LLVM 22, `R600ISelLowering`, `AMDGPUCallLowering`, `R600.td`.)
 
