@@ -157,7 +157,7 @@ fn each_step_of_a_sum_raises() {
                     _ if tiny => random.next_u64() & (SIGN | 0x1f << 52 | ((1 << 52) - 1)) | 0x1e0 << 52,
                     0 => SPECIAL[random.below(SPECIAL.len() as u64) as usize],
                     1 => ONE + (random.below(5) << 52),
-                    _ => random.next_u64() & (SIGN | (1 << 52) - 1) | 0x20 << 52,
+                    _ => random.next_u64() & (SIGN | ((1 << 52) - 1)) | 0x20 << 52,
                 };
                 let pairs: Vec<(u64, u64)> = (0..depth).map(|_| (pick(), pick())).collect();
                 let c = if tiny { 0 } else { pick() };
