@@ -34,7 +34,7 @@ exit_codes! {
     /// (the code that clap uses, too)
     Usage = 2, "the command line or launch file is invalid";
     Input = 3, "a file cannot be read or written, or has the wrong contents (code for\nanother target, for example)";
-    Fault = 4, "the kernel faulted (an illegal access, a trap, a jump to an address\nwithout code, a descriptor that Wavemill does not support), or can\nnever finish";
+    Fault = 4, "the kernel faulted (an illegal access or instruction, a trap, a jump to\nan address without code, a descriptor that Wavemill does not support),\nor can never finish";
     Unsupported = 5, "the kernel reached an instruction that Wavemill does not implement";
     /// (the code of `timeout`)
     Limit = 124, "the kernel was stopped by --max-instructions, --timeout or Ctrl-\\";

@@ -2,14 +2,14 @@
 
 use wavemill_ir::FpEnv;
 
-use crate::exceptions::{Exceptions, quietly, raise};
+use crate::exceptions::{Exceptions, raise};
 use crate::format::Format;
 use crate::nan;
 use crate::value::{Exact, Number, Value, flush_in, flushing, inf, nearest, round, zero};
 
 /// `a + b`.
 pub(crate) fn add<F: Format>([a, b, _]: [u64; 3], env: FpEnv) -> u64 {
-    if let Some(nan) = nan::propagate::<F>(&[a, b]) {
+    if let Some(nan) = nan::propagate::<F>(&[a, b], env) {
         return nan;
     }
     sum::<F>(Value::unpack::<F>(a, env), Value::unpack::<F>(b, env), env)
@@ -32,7 +32,7 @@ fn sum<F: Format>(a: Value, b: Value, env: FpEnv) -> u64 {
 
 /// `a * b`.
 pub(crate) fn mul<F: Format>([a, b, _]: [u64; 3], env: FpEnv) -> u64 {
-    if let Some(nan) = nan::propagate::<F>(&[a, b]) {
+    if let Some(nan) = nan::propagate::<F>(&[a, b], env) {
         return nan;
     }
     let (a, b) = (Value::unpack::<F>(a, env), Value::unpack::<F>(b, env));
@@ -44,9 +44,11 @@ pub(crate) fn mul<F: Format>([a, b, _]: [u64; 3], env: FpEnv) -> u64 {
 }
 
 /// Whether a zero factor makes the legacy product zero (DX9 rules: even times an infinity or a
-/// NaN).
+/// NaN). Both factors raise what they raise in other products.
 pub(crate) fn legacy_zero<F: Format>(a: u64, b: u64, env: FpEnv) -> bool {
-    quietly(|| F::is_zero(flush_in::<F>(a, env)) || F::is_zero(flush_in::<F>(b, env)))
+    nan::signal::<F>(&[a, b]);
+    let [a, b] = [a, b].map(|factor| flush_in::<F>(factor, env));
+    F::is_zero(a) || F::is_zero(b)
 }
 
 /// `a * b`, where zero times anything is +0.
@@ -80,7 +82,7 @@ pub(crate) fn fma_values<D: Format>(a: Value, b: Value, c: Value, nan: Option<u6
 
 /// `a * b + c`, rounded once.
 pub(crate) fn fma<F: Format>([a, b, c]: [u64; 3], env: FpEnv) -> u64 {
-    let nan = nan::propagate::<F>(&[a, b, c]);
+    let nan = nan::propagate::<F>(&[a, b, c], env);
     let [a, b, c] = [a, b, c].map(|s| Value::unpack::<F>(s, env));
     fma_values::<F>(a, b, c, nan, env)
 }
@@ -113,7 +115,7 @@ pub(crate) fn mad_legacy<F: Format>([a, b, c]: [u64; 3], env: FpEnv) -> u64 {
 
 /// `a / b`, correctly rounded. No instruction does this; the division sequences are measured against it.
 pub(crate) fn div<F: Format>([a, b, _]: [u64; 3], env: FpEnv) -> u64 {
-    if let Some(nan) = nan::propagate::<F>(&[a, b]) {
+    if let Some(nan) = nan::propagate::<F>(&[a, b], env) {
         return nan;
     }
     let (a, b) = (Value::unpack::<F>(a, env), Value::unpack::<F>(b, env));
@@ -155,7 +157,7 @@ pub(crate) fn rcp<F: Format>([a, ..]: [u64; 3], env: FpEnv) -> u64 {
 
 /// Square root, rounded to nearest; denormals as `env` says.
 pub(crate) fn sqrt<F: Format>([a, ..]: [u64; 3], env: FpEnv) -> u64 {
-    if let Some(nan) = nan::propagate::<F>(&[a]) {
+    if let Some(nan) = nan::propagate::<F>(&[a], env) {
         return nan;
     }
     match Value::unpack::<F>(a, env) {
@@ -175,7 +177,7 @@ pub(crate) fn sqrt<F: Format>([a, ..]: [u64; 3], env: FpEnv) -> u64 {
 
 /// `1 / sqrt(a)`, rounded to nearest; denormals as `env` says.
 pub(crate) fn rsq<F: Format>([a, ..]: [u64; 3], env: FpEnv) -> u64 {
-    if let Some(nan) = nan::propagate::<F>(&[a]) {
+    if let Some(nan) = nan::propagate::<F>(&[a], env) {
         return nan;
     }
     match Value::unpack::<F>(a, env) {

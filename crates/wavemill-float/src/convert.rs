@@ -54,13 +54,13 @@ fn clamp_exact(v: Exact, mode: Round, min: i64, max: i64) -> i64 {
 /// name the rounding); `min` is `-max` for signed, 0 for unsigned normalised integers. 0 for a NaN.
 fn to_norm<S: Format>(bits: u64, min: i64, max: i64, env: FpEnv) -> u64 {
     let value = match Value::unpack::<S>(bits, env) {
-        Value::Nan => 0,
+        Value::Nan => {
+            raise(Exceptions::INVALID);
+            0
+        }
         Value::Inf { neg } => {
-            if neg {
-                min
-            } else {
-                max
-            }
+            raise(Exceptions::INVALID);
+            if neg { min } else { max }
         }
         Value::Finite(n) => {
             let product = Exact::product(n, Number::from_u64(max as u64));

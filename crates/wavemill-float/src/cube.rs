@@ -30,6 +30,7 @@ fn major([x, y, z]: [u64; 3]) -> (Axis, bool) {
 }
 
 fn inputs(s: [u64; 3], env: FpEnv) -> [u64; 3] {
+    nan::signal::<F32>(&s);
     s.map(|x| flush_in::<F32>(x, env))
 }
 

@@ -3,11 +3,14 @@
 //! As printed, the manual's rules for the first two cannot give correct quotients. *Modelled*: the
 //! rules measured on later AMD parts, which do give correct quotients; f64 uses the corresponding
 //! constants.
+//!
+//! V_DIV_FIXUP raises the exceptions of the sources of a division, and V_DIV_FMAS those of its rounding. V_DIV_SCALE
+//! raises nothing (*modelled*): the NaN that it gives for a zero is no result of the division.
 
 use wavemill_ir::{FloatType, FpEnv};
 
 use crate::arith::fma_values;
-use crate::exceptions::{Exceptions, raise};
+use crate::exceptions::{Exceptions, quietly, raise};
 use crate::format::{F32, F64, Format};
 use crate::integral::scale;
 use crate::nan;
@@ -43,7 +46,7 @@ fn scale_step<F: DivFormat>(s0: u64, s1: u64, s2: u64, env: FpEnv) -> (u64, bool
     let mask = diff.abs() >= F::NEAR;
     let is_denominator = s0 == s1;
     let exp = if F::is_zero(s1) || F::is_zero(s2) {
-        return (nan::invalid::<F>(), mask);
+        return (F::DEFAULT_NAN, mask);
     } else if diff >= F::NEAR {
         // The quotient is near overflow: enlarge the denominator only.
         if is_denominator { F::SCALE } else { 0 }
@@ -69,7 +72,7 @@ fn scale_step<F: DivFormat>(s0: u64, s1: u64, s2: u64, env: FpEnv) -> (u64, bool
 /// `a * b + c` rounded once after scaling by the power of two that undoes [`scale_step`]. Inputs are not flushed.
 fn fmas_step<F: DivFormat>([a, b, c]: [u64; 3], mask: bool, env: FpEnv) -> u64 {
     let env = FpEnv { denorm_in: true, ..env };
-    let nan = nan::propagate::<F>(&[a, b, c]);
+    let nan = nan::propagate::<F>(&[a, b, c], env);
     let [va, vb, vc] = [a, b, c].map(|s| Value::unpack::<F>(s, env));
     if let (true, Value::Finite(x), Value::Finite(y), Value::Finite(z)) = (mask, va, vb, vc) {
         let mut sum = Exact::sum(Exact::product(x, y), z.exact(), env.round);
@@ -86,9 +89,9 @@ pub fn div_scale(ty: FloatType, s0: u64, s1: u64, s2: u64, env: FpEnv) -> Option
     match ty {
         FloatType::F32 => {
             let [s0, s1, s2] = [s0, s1, s2].map(|s| s & 0xffff_ffff);
-            Some(scale_step::<F32>(s0, s1, s2, env))
+            Some(quietly(|| scale_step::<F32>(s0, s1, s2, env)))
         }
-        FloatType::F64 => Some(scale_step::<F64>(s0, s1, s2, env)),
+        FloatType::F64 => Some(quietly(|| scale_step::<F64>(s0, s1, s2, env))),
         _ => None,
     }
 }
@@ -105,10 +108,11 @@ pub fn div_fmas(ty: FloatType, s: [u64; 3], mask: bool, env: FpEnv) -> Option<u6
 
 /// V_DIV_FIXUP: special cases of the quotient `q` of numerator `n` and denominator `d`. A NaN
 /// numerator takes precedence over a NaN denominator. *Modelled*: a quotient far below the
-/// denormals is a zero, a NaN quotient that no special case explains becomes an infinity.
+/// denormals is a zero, a NaN quotient that no special case explains becomes an infinity. The
+/// quotient, which is no source of the division, raises nothing.
 pub(crate) fn div_fixup<F: Format>([q, d, n]: [u64; 3], env: FpEnv) -> u64 {
     let neg = (d ^ n) & F::SIGN != 0;
-    if let Some(nan) = nan::propagate::<F>(&[n, d]) {
+    if let Some(nan) = nan::propagate::<F>(&[n, d], env) {
         return nan;
     }
     let (d, n) = (flush_in::<F>(d, env), flush_in::<F>(n, env));
@@ -126,6 +130,6 @@ pub(crate) fn div_fixup<F: Format>([q, d, n]: [u64; 3], env: FpEnv) -> u64 {
     } else if F::is_nan(q) {
         inf::<F>(neg)
     } else {
-        zero::<F>(neg) | (flush_in::<F>(q, env) & F::MAGNITUDE)
+        zero::<F>(neg) | (quietly(|| flush_in::<F>(q, env)) & F::MAGNITUDE)
     }
 }

@@ -19,7 +19,7 @@ use crate::convert::convert;
 use crate::exceptions::{Exceptions, raise, watched};
 use crate::format::{F16, F64, Format};
 use crate::nan;
-use crate::value::{flushing, keeping, nearest};
+use crate::value::{flush_in, flushing, keeping, nearest};
 
 /// Adding this number rounds an f64 below 2^51 to an integer, whose low bits are then the low
 /// mantissa bits.
@@ -217,13 +217,14 @@ pub fn cos_f32(x: u32) -> u32 {
 /// An f16 function computed in f64. `special` handles special sources that are not NaN.
 #[inline]
 fn through_f64(a: u64, env: FpEnv, special: impl Fn(u64) -> Option<u64>, f: impl Fn(f64) -> f64) -> u64 {
-    if let Some(nan) = nan::propagate::<F16>(&[a]) {
+    if let Some(nan) = nan::propagate::<F16>(&[a], env) {
         return nan;
     }
+    let env = keeping(nearest(env));
+    flush_in::<F16>(a, env);
     if let Some(result) = special(a) {
         return result;
     }
-    let env = keeping(nearest(env));
     let wide = f64::from_bits(convert::<F16, F64>(a, env));
     let result = f(wide).to_bits();
     // The f64 is not the exact result, so inexactness here means nothing. Overflow and underflow

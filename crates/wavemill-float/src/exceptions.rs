@@ -8,7 +8,7 @@
 //! is IEEE 754 (*modelled*):
 //! - invalid: a signalling NaN is a source, or the operation has no result and gives the default NaN, or a conversion to
 //!   an integer is out of its range;
-//! - input denormal: a denormal is a source and is not flushed;
+//! - input denormal: a denormal is a source and is not flushed, also beside a NaN;
 //! - division by zero: an exact infinity from finite sources;
 //! - overflow: the rounded result is beyond the largest finite number;
 //! - underflow: the result is inexact and a denormal or a zero, or a denormal result is flushed;
@@ -17,8 +17,9 @@
 //! - integer division by zero: `v_rcp_iflag_f32` of zero, which raises nothing else (Vega ISA 12.8).
 //!
 //! The f32 reciprocal, roots, powers, logarithms, sine and cosine, which are approximations on the
-//! hardware, raise invalid and division by zero only (facet `approximate_exceptions`). Those f16
-//! powers, logarithms, sines and cosines that go through f64 do not raise inexact.
+//! hardware, raise invalid and division by zero only (facet `approximate_exceptions`). Those of f16
+//! and f64 do not raise inexact. Of the steps of a division, V_DIV_SCALE raises nothing (facet
+//! `division_exceptions`).
 
 use std::cell::Cell;
 use std::ops::{BitOr, BitOrAssign};

@@ -10,7 +10,7 @@ use crate::value::{Exact, Number, Value, flush_in, flush_out, round, round_to_un
 
 /// The value rounded to an integer; the sign of the source stays, also on a zero.
 fn integral<F: Format>(a: u64, mode: Round, env: FpEnv) -> u64 {
-    if let Some(nan) = nan::propagate::<F>(&[a]) {
+    if let Some(nan) = nan::propagate::<F>(&[a], env) {
         return nan;
     }
     match Value::unpack::<F>(a, env) {
@@ -52,6 +52,7 @@ pub(crate) fn fract<F: Format>([a, ..]: [u64; 3], env: FpEnv) -> u64 {
 /// normalised number that it is, unless inputs are flushed (*modelled*: the manual refers to C's `frexp`). Two's
 /// complement in the format's width, at most 32 bits.
 pub(crate) fn frexp_exp<F: Format>([a, ..]: [u64; 3], env: FpEnv) -> u64 {
+    nan::signal::<F>(&[a]);
     let exp = match Value::unpack::<F>(a, env) {
         Value::Finite(n) if n.sig != 0 => n.exp + 1,
         _ => 0,
@@ -61,7 +62,7 @@ pub(crate) fn frexp_exp<F: Format>([a, ..]: [u64; 3], env: FpEnv) -> u64 {
 
 /// The `m` of [`frexp_exp`]; an infinity or a zero stays, a NaN is quieted.
 pub(crate) fn frexp_mant<F: Format>([a, ..]: [u64; 3], env: FpEnv) -> u64 {
-    if let Some(nan) = nan::propagate::<F>(&[a]) {
+    if let Some(nan) = nan::propagate::<F>(&[a], env) {
         return nan;
     }
     match Value::unpack::<F>(a, env) {
@@ -72,7 +73,7 @@ pub(crate) fn frexp_mant<F: Format>([a, ..]: [u64; 3], env: FpEnv) -> u64 {
 
 /// `a * 2^exp`, rounded once.
 pub(crate) fn scale<F: Format>(a: u64, exp: i32, env: FpEnv) -> u64 {
-    if let Some(nan) = nan::propagate::<F>(&[a]) {
+    if let Some(nan) = nan::propagate::<F>(&[a], env) {
         return nan;
     }
     match Value::unpack::<F>(a, env) {

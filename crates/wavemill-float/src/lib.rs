@@ -20,8 +20,8 @@
 //! Entry points: [`float_function`] and [`float_op`], [`convert_function`] and [`cvt`],
 //! [`compare`], [`class`], [`div_scale`], [`div_fmas`], [`fma_mix_f32`], [`fma_mix_f16`],
 //! [`apply_output`]; [`element_function`], and below it [`narrow`], [`narrow_stochastic`] and
-//! [`widen`], for the small formats; [`matrix_product`] and [`matrix_element`] for matrices;
-//! [`texel`] for typed buffers and images.
+//! [`widen`], for the small formats; [`matrix_product`], [`matrix_exceptions`] and [`matrix_element`] for
+//! matrices; [`texel`] for typed buffers and images.
 //!
 //! Where the manuals leave something open, the code makes a choice and marks it *modelled*. The
 //! module `nan` holds the NaN policy. The first NaN in the order of the sources wins and is
@@ -65,7 +65,7 @@ pub use format::{Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Format, Fp4, Fp6, Fp8, 
 pub use format_cvt::{ElementFunction, element_function};
 pub use half::{add_f16, f16_from_f32, f32_from_f16, fma_f16, mul_f16};
 pub use integer::{IntResult, int_compare, int_op};
-pub use matrix::{MatrixFactor, MatrixSources, matrix_element, matrix_product};
+pub use matrix::{MatrixFactor, MatrixSources, matrix_element, matrix_exceptions, matrix_product};
 pub use mixed::{MixSource, fma_mix_bits, fma_mix_f16, fma_mix_f32};
 pub use output::{apply_output, apply_output_bits};
 pub use scalar::{ScalarResult, scalar_op};

@@ -5,10 +5,10 @@ use std::cmp::max;
 use wavemill_ir::{FpEnv, LANES, MatrixLocation, MatrixOp, MatrixOperand, MatrixSum, NumberFormat, Round};
 
 use crate::arith::{add, fma_values, mul};
-use crate::exceptions::quietly;
+use crate::exceptions::{Exceptions, quietly, watched};
 use crate::format::{Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Format, Fp4, Fp6, Fp8, Fp8Fnuz};
 use crate::nan;
-use crate::value::{Exact, Value, round};
+use crate::value::{Exact, Value, flush_in, round};
 
 /// Fraction bits of a decoded factor or addend.
 const FRACTION: i32 = 23;
@@ -50,6 +50,9 @@ impl MatrixFactor {
 /// One element of a matrix product: `c` plus the products of the factors, in the order of k. Of a
 /// sparse product, only the factors whose A is stored. The signs that the operation flips are
 /// flipped here.
+///
+/// Only an f64 element raises exceptions (CDNA4 ISA 7.4): those of each step of its chain. A denormal
+/// or signalling NaN counts if it is a source (*modelled*).
 #[must_use]
 pub fn matrix_element(op: &MatrixOp, a: &[MatrixFactor], b: &[MatrixFactor], c: u64, env: FpEnv) -> u64 {
     let sign = |format: NumberFormat, bit: u32| {
@@ -63,28 +66,28 @@ pub fn matrix_element(op: &MatrixOp, a: &[MatrixFactor], b: &[MatrixFactor], c: 
     });
     let pairs: Vec<_> = pairs.collect();
     let c = c ^ sign(op.c, 2);
-    quietly(|| match (op.c, op.sum) {
-        (NumberFormat::I32, _) => integer(&pairs, c, env),
-        (NumberFormat::F64, _) => chain::<F64>(op, &pairs, c, env),
-        (_, sum) => {
-            let sum = match sum {
-                MatrixSum::Chain | MatrixSum::Wrap => chain::<F32>(op, &pairs, c, env),
-                MatrixSum::Tree { width } => tree(op, &pairs, c, width.into()),
-                MatrixSum::Exact { group } => groups(op, &pairs, c, group, exact),
-                MatrixSum::Truncated { group, product_bits, sum_bits, halves } => {
-                    let rule =
-                        Truncation { product_bits: product_bits.into(), sum_bits: sum_bits.into(), halves };
-                    groups(op, &pairs, c, group, |products, c| rule.sum(products, c))
-                }
-            };
-            let infinite =
-                |format, factor: &MatrixFactor| matches!(decode(format, *factor), Term::Inf { .. });
-            let came_in =
-                || F32::is_inf(c) || pairs.iter().any(|(a, b)| infinite(op.a, a) || infinite(op.b, b));
-            let clamps = env.fp16_ovfl && F32::is_inf(sum) && !came_in();
-            if clamps { sum & F32::SIGN | F32::MAX } else { sum }
+    match op.c {
+        NumberFormat::F64 => chain::<F64>(op, &pairs, c, env),
+        NumberFormat::I32 => integer(&pairs, c, env),
+        _ => quietly(|| single_element(op, &pairs, c, env)),
+    }
+}
+
+/// [`matrix_element`] with an f32 result.
+fn single_element(op: &MatrixOp, pairs: &[(MatrixFactor, MatrixFactor)], c: u64, env: FpEnv) -> u64 {
+    let sum = match op.sum {
+        MatrixSum::Chain | MatrixSum::Wrap => chain::<F32>(op, pairs, c, env),
+        MatrixSum::Tree { width } => tree(op, pairs, c, width.into()),
+        MatrixSum::Exact { group } => groups(op, pairs, c, group, exact),
+        MatrixSum::Truncated { group, product_bits, sum_bits, halves } => {
+            let rule = Truncation { product_bits: product_bits.into(), sum_bits: sum_bits.into(), halves };
+            groups(op, pairs, c, group, |products, c| rule.sum(products, c))
         }
-    })
+    };
+    let infinite = |format, factor: &MatrixFactor| matches!(decode(format, *factor), Term::Inf { .. });
+    let came_in = || F32::is_inf(c) || pairs.iter().any(|(a, b)| infinite(op.a, a) || infinite(op.b, b));
+    let clamps = env.fp16_ovfl && F32::is_inf(sum) && !came_in();
+    if clamps { sum & F32::SIGN | F32::MAX } else { sum }
 }
 
 /// The sources of a matrix product: rows of 64 lanes.
@@ -110,11 +113,13 @@ fn read(rows: &[[u32; LANES]], location: MatrixLocation, bits: u32) -> u64 {
     both >> shift & (u64::MAX >> (64 - bits))
 }
 
-/// The rows of the result of a product.
-#[must_use]
-pub fn matrix_product(op: &MatrixOp, sources: &MatrixSources<'_>, env: FpEnv) -> Vec<[u32; LANES]> {
-    use MatrixOperand::{A, B, C};
-    let mut result = vec![[0; LANES]; op.cells(C) as usize];
+/// Calls `each` with the location, the factors and the addend of each element of a product.
+fn for_elements(
+    op: &MatrixOp,
+    sources: &MatrixSources<'_>,
+    mut each: impl FnMut(MatrixLocation, &[MatrixFactor], &[MatrixFactor], u64),
+) {
+    use MatrixOperand::{A, B};
     let (bits_a, bits_b, bits_c) = (op.a.bits(), op.b.bits(), op.c.bits());
     let (extra_a, scales_b) = ([sources.extra_a], [sources.scales_b]);
     let (rows, columns) = (u32::from(op.rows), u32::from(op.columns));
@@ -146,15 +151,34 @@ pub fn matrix_product(op: &MatrixOp, sources: &MatrixSources<'_>, env: FpEnv) ->
                     })
                     .collect();
                 let location = op.c_location(block, row, column);
-                let element = matrix_element(op, &a, &b, read(sources.c, location, bits_c), env);
-                let (first, lane) = (location.bit as usize / 32, location.lane as usize);
-                for (n, cell) in result[first..].iter_mut().take(bits_c as usize / 32).enumerate() {
-                    cell[lane] = (element >> (32 * n)) as u32;
-                }
+                each(location, &a, &b, read(sources.c, location, bits_c));
             }
         }
     }
+}
+
+/// The rows of the result of a product.
+#[must_use]
+pub fn matrix_product(op: &MatrixOp, sources: &MatrixSources<'_>, env: FpEnv) -> Vec<[u32; LANES]> {
+    let mut result = vec![[0; LANES]; op.cells(MatrixOperand::C) as usize];
+    for_elements(op, sources, |location, a, b, c| {
+        let element = matrix_element(op, a, b, c, env);
+        let (first, lane) = (location.bit as usize / 32, location.lane as usize);
+        for (n, cell) in result[first..].iter_mut().take(op.c.bits() as usize / 32).enumerate() {
+            cell[lane] = (element >> (32 * n)) as u32;
+        }
+    });
     result
+}
+
+/// The exceptions that a product raises in each lane: those of the elements that the lane holds.
+#[must_use]
+pub fn matrix_exceptions(op: &MatrixOp, sources: &MatrixSources<'_>, env: FpEnv) -> [Exceptions; LANES] {
+    let mut raised = [Exceptions::NONE; LANES];
+    for_elements(op, sources, |location, a, b, c| {
+        raised[location.lane as usize] |= watched(|| matrix_element(op, a, b, c, env)).1;
+    });
+    raised
 }
 
 /// Integers of 8 bits into 32.
@@ -230,11 +254,13 @@ fn factor_nan<D: Format>(format: NumberFormat, factor: MatrixFactor) -> Option<u
 
 /// [`MatrixSum::Chain`].
 fn chain<D: Format>(op: &MatrixOp, pairs: &[(MatrixFactor, MatrixFactor)], c: u64, env: FpEnv) -> u64 {
+    // The addend is a source; a sum between two steps is none.
+    flush_in::<D>(c, ENV);
     pairs.iter().fold(c, |sum, (a, b)| {
-        let nan =
-            factor_nan::<D>(op.a, *a).or_else(|| factor_nan::<D>(op.b, *b)).or_else(|| nan_of::<D, D>(sum));
+        let [of_a, of_b] = [factor_nan::<D>(op.a, *a), factor_nan::<D>(op.b, *b)];
+        let nan = of_a.or(of_b).or(nan_of::<D, D>(sum));
         let (a, b) = (value(op.a, *a, env), value(op.b, *b, env));
-        fma_values::<D>(a, b, unpacked::<D>(sum, ENV), nan, ENV)
+        fma_values::<D>(a, b, quietly(|| unpacked::<D>(sum, ENV)), nan, ENV)
     })
 }
 

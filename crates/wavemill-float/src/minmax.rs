@@ -46,25 +46,25 @@ fn extreme<F: Format>(a: u64, b: u64, which: Extreme, env: FpEnv) -> u64 {
     }
 }
 
-/// The sources after input flushing.
-fn inputs<F: Format>(s: [u64; 3], env: FpEnv) -> [u64; 3] {
-    s.map(|x| flush_in::<F>(x, env))
+/// The first `N` sources after input flushing.
+fn inputs<F: Format, const N: usize>(s: [u64; 3], env: FpEnv) -> [u64; N] {
+    std::array::from_fn(|n| flush_in::<F>(s[n], env))
 }
 
 pub(crate) fn min<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
-    let [a, b, _] = inputs::<F>(s, env);
+    let [a, b] = inputs::<F, 2>(s, env);
     flush_out::<F>(extreme::<F>(a, b, Extreme::Least, env), env)
 }
 
 pub(crate) fn max<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
-    let [a, b, _] = inputs::<F>(s, env);
+    let [a, b] = inputs::<F, 2>(s, env);
     flush_out::<F>(extreme::<F>(a, b, Extreme::Greatest, env), env)
 }
 
 /// `a < b ? a : b` (HD 6900 ISA 8.2, MIN). Denormals are flushed as the mode says, and a NaN stays as it is
 /// (*modelled*).
 pub(crate) fn min_select<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
-    let [a, b, _] = inputs::<F>(s, env);
+    let [a, b] = inputs::<F, 2>(s, env);
     nan::signal::<F>(&[a, b]);
     let less = order::<F>(a, b) == Some(Ordering::Less);
     flush_out::<F>(if less { a } else { b }, env)
@@ -72,7 +72,7 @@ pub(crate) fn min_select<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
 
 /// `a >= b ? a : b` (HD 6900 ISA 8.2, MAX), as [`min_select`].
 pub(crate) fn max_select<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
-    let [a, b, _] = inputs::<F>(s, env);
+    let [a, b] = inputs::<F, 2>(s, env);
     nan::signal::<F>(&[a, b]);
     let less = matches!(order::<F>(a, b), None | Some(Ordering::Less));
     flush_out::<F>(if less { b } else { a }, env)
@@ -99,14 +99,14 @@ fn number<F: Format>(s: [u64; 3], env: FpEnv) -> Option<u64> {
 
 /// Nested minimum of three.
 pub(crate) fn min3<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
-    let [a, b, c] = inputs::<F>(s, env);
+    let [a, b, c] = inputs::<F, 3>(s, env);
     let ab = extreme::<F>(a, b, Extreme::Least, env);
     flush_out::<F>(extreme::<F>(ab, c, Extreme::Least, env), env)
 }
 
 /// Nested maximum of three.
 pub(crate) fn max3<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
-    let [a, b, c] = inputs::<F>(s, env);
+    let [a, b, c] = inputs::<F, 3>(s, env);
     let ab = extreme::<F>(a, b, Extreme::Greatest, env);
     flush_out::<F>(extreme::<F>(ab, c, Extreme::Greatest, env), env)
 }
@@ -119,7 +119,7 @@ pub(crate) fn med3<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
         nan::signal::<F>(&s);
         return min3::<F>(s, env);
     }
-    let [a, b, c] = inputs::<F>(s, env);
+    let [a, b, c] = inputs::<F, 3>(s, env);
     let greatest = pick::<F>(pick::<F>(a, b, Extreme::Greatest), c, Extreme::Greatest);
     let equals = |x| order::<F>(greatest, x) == Some(Ordering::Equal);
     let (x, y) = if equals(a) {
@@ -134,10 +134,10 @@ pub(crate) fn med3<F: Format>(s: [u64; 3], env: FpEnv) -> u64 {
 
 /// IEEE 754-2019 minimum or maximum of three: NaNs propagate.
 fn extreme3<F: Format>(s: [u64; 3], which: Extreme, env: FpEnv) -> u64 {
-    if let Some(nan) = nan::propagate::<F>(&s) {
+    if let Some(nan) = nan::propagate::<F>(&s, env) {
         return nan;
     }
-    let [a, b, c] = inputs::<F>(s, env);
+    let [a, b, c] = inputs::<F, 3>(s, env);
     flush_out::<F>(pick::<F>(pick::<F>(a, b, which), c, which), env)
 }
 

@@ -142,6 +142,6 @@ pub(crate) fn mul_add_narrow_legacy(s: [u64; 3], env: FpEnv) -> u64 {
 /// The f64 sum of a product and an f64; `nan` is the NaN of the factors, if one is.
 fn wide_sum(x: Value, y: Value, c: u64, nan: Option<u64>, env: FpEnv) -> u64 {
     let env = keeping(env);
-    let nan = nan.or(nan::propagate::<F64>(&[c]));
+    let nan = nan.or(nan::propagate::<F64>(&[c], env));
     fma_values::<F64>(x, y, Value::unpack::<F64>(c, env), nan, env)
 }

@@ -10,8 +10,11 @@
 //! - A NaN that is narrowed keeps its sign and the top bits of its payload; one that is widened gets zeros below.
 //! - MODE.IEEE = 0 changes minimum and maximum only: other operations quiet signalling NaNs in either case.
 
+use wavemill_ir::FpEnv;
+
 use crate::exceptions::{Exceptions, raise};
 use crate::format::{Format, Specials};
+use crate::value::flush_in;
 
 /// Quiets a NaN. The pattern must be a NaN.
 #[inline]
@@ -37,11 +40,16 @@ pub(crate) fn invalid<F: Format>() -> u64 {
     F::DEFAULT_NAN
 }
 
-/// The result that the NaNs among the sources call for, if there is any.
+/// The result that the NaNs among the sources call for, if there is any. Denormals beside a NaN raise
+/// "input denormal" as beside a number.
 #[inline]
-pub(crate) fn propagate<F: Format>(sources: &[u64]) -> Option<u64> {
+pub(crate) fn propagate<F: Format>(sources: &[u64], env: FpEnv) -> Option<u64> {
+    let &nan = sources.iter().find(|&&s| F::is_nan(s))?;
     signal::<F>(sources);
-    sources.iter().find(|&&s| F::is_nan(s)).map(|&s| quiet::<F>(s))
+    for source in sources {
+        flush_in::<F>(*source, env);
+    }
+    Some(quiet::<F>(nan))
 }
 
 /// The NaN `bits` of format `S` as a quiet NaN of format `D`.

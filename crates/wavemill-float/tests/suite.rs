@@ -6,6 +6,7 @@ mod common;
 mod conversions;
 mod division;
 mod elementary;
+mod exceptions;
 mod half;
 mod nans;
 mod operations;

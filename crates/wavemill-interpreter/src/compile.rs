@@ -18,7 +18,7 @@ use super::body::Shape;
 use super::cost::{OperationCost, goes_lane_by_lane};
 use super::float::{FloatInfo, Outcome, Source};
 use super::hostop::{
-    ABSENT, Atomic, CONST, FLAGS, Handler, HostOp, NO_LANE, Own, PLAIN, SiteCache, Texel, UNIFORM,
+    ABSENT, Atomic, CONST, Collect, FLAGS, Handler, HostOp, NO_LANE, Own, PLAIN, SiteCache, Texel, UNIFORM,
 };
 use super::indexed::LaneRows;
 use super::probe::Site;
@@ -640,9 +640,18 @@ impl<'a> Compiler<'a> {
         let mut last = self.host(run);
         self.source(&mut last, 0, inst.src[4]);
         site.scales_b = (last.src[0], last.k[0]);
+        let traps = u32::from(inst.attrs.traps);
+        let collects = inst.op.raises() && (self.exceptions.is_some() || traps != 0);
+        let cell = self.exceptions.map_or(DUMP, |cell| self.counts.uniform_dest(cell));
+        site.collect = Collect { cell, traps, more: false };
         self.matrices.push(Box::new(site));
         let site = self.matrices.last().map_or(std::ptr::null(), |site| &raw const **site);
         h.own = Own { matrix: site };
+        if collects {
+            let mut step = h;
+            step.run = matrix::exceptions_handler();
+            self.ops.push(step);
+        }
         self.ops.push(h);
         Ok(())
     }

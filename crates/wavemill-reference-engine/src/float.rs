@@ -56,7 +56,7 @@ impl State<'_> {
     ///
     /// # Errors
     /// The fault of the operation if it traps on one of them.
-    fn collect(&mut self, inst: &Inst, lanes: &[RaisedLane]) -> Result<(), FaultCause> {
+    pub(crate) fn collect(&mut self, inst: &Inst, lanes: &[RaisedLane]) -> Result<(), FaultCause> {
         let enabled = u32::from(inst.attrs.traps);
         let trapping = lanes.iter().filter(|lane| lane.raised & enabled != 0).copied().collect::<Vec<_>>();
         if !trapping.is_empty() {

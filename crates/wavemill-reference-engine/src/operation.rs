@@ -50,7 +50,7 @@ impl State<'_> {
             Op::Lane(op) => self.lane(inst, op),
             Op::Swizzle(pattern) => self.swizzle(inst, pattern),
             Op::Transpose(bits) => self.transpose(inst, bits),
-            Op::Matrix(op) => self.matrix(inst, &op),
+            Op::Matrix(op) => self.matrix(inst, &op)?,
             Op::ScalarLoad(count) => self.scalar_load(inst, count)?,
             Op::ScalarBufferLoad(count) => self.scalar_buffer_load(inst, count)?,
             Op::ScalarStore(count) => self.scalar_store(inst, count)?,

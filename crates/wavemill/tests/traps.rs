@@ -356,6 +356,49 @@ fn packed_singles_stop_before_either_half_is_written() {
     }
 }
 
+/// Infinity times zero in row 3 and column 5 of a product of doubles, whose result is in lane 53: its
+/// first two VGPRs hold rows 0 to 3, 16 columns each.
+#[test]
+fn products_of_doubles_stop_before_the_result_is_written() {
+    for (target, name) in [
+        (Target::Gfx90a, "v_mfma_f64_16x16x4f64"),
+        (Target::Gfx942, "v_mfma_f64_16x16x4_f64"),
+        (Target::Gfx950, "v_mfma_f64_16x16x4_f64"),
+    ] {
+        let body = format!(
+            "
+    v_mov_b32 v8, 0
+    v_mov_b32 v9, 0x3ff00000
+    v_mov_b32 v10, 0
+    v_mov_b32 v11, 0x3ff00000
+    v_mov_b32 v16, 7
+    s_mov_b64 exec, 8
+    v_mov_b32 v9, 0x7ff00000
+    s_mov_b64 exec, 32
+    v_mov_b32 v11, 0
+    s_mov_b64 exec, -1
+    {name} v[16:23], v[8:9], v[10:11], 0
+    v_mov_b32 v0, 0
+    global_store_dword v0, v16, s[2:3]"
+        );
+        for engine in engines() {
+            let mut program = Program::new(target, engine, &body, "");
+            program.exceptions = "invalid".parse().unwrap();
+            let entries = program.entries();
+            assert_eq!(entries.len(), 1, "{engine}");
+            assert_eq!((entries[0].trapsts, entries[0].rewind), (1, 2), "{engine}");
+            assert_eq!(program.out()[0], 0, "the product completes before the handler, {engine}");
+            program.handled = false;
+            let fault = program.fault();
+            let lanes = vec![RaisedLane { lane: 53, raised: 1 }];
+            assert_eq!(fault.fault.cause, FaultCause::Exceptions { enabled: 1, lanes }, "{engine}");
+            assert_eq!(fault.fault.snapshot.rows[0][16], [7; 64], "{engine}");
+            program.exceptions = "denormal,div0,overflow,underflow,inexact".parse().unwrap();
+            program.run().unwrap_or_else(|error| panic!("{engine}: {error}"));
+        }
+    }
+}
+
 #[test]
 fn single_steps_enter_the_handler_after_each_instruction() {
     // DEBUG is bit 11 of MODE. The handler is not stepped, and a branch is one instruction.

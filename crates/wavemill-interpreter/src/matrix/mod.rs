@@ -12,7 +12,7 @@ mod sum;
 
 use std::mem::MaybeUninit;
 
-use wavemill_float::{MatrixSources, matrix_product};
+use wavemill_float::{Exceptions, MatrixSources, matrix_exceptions, matrix_product};
 use wavemill_ir::{
     FpEnv, Inst, LANES, LaneMask, MatrixLocation, MatrixOp, MatrixOperand, MatrixSum, NumberFormat, Operand,
 };
@@ -20,7 +20,8 @@ use wavemill_machine::registers::ROW_BYTES;
 
 use super::Tier;
 use super::body::{Body, handler, rare_handler, scalar32, scalar64};
-use super::hostop::{CONST, Ctx, FLAGS, Handler, HostOp};
+use super::control::leave;
+use super::hostop::{CONST, Collect, Ctx, Exit, FLAGS, Handler, HostOp};
 use super::simd::{CHUNK, CHUNKS, Simd};
 use double::{Double, Doubles};
 use panel::Panels;
@@ -41,6 +42,8 @@ pub(super) struct Site {
     plan: Option<Plan>,
     /// The same for doubles.
     doubles: Option<Doubles>,
+    /// For the step that collects exceptions.
+    pub collect: Collect,
 }
 
 /// Positions in panels.
@@ -145,7 +148,8 @@ pub(super) fn compiled(inst: &Inst, op: &MatrixOp, tier: Tier) -> Option<(Site, 
         (None, Some(_)) => handler::<Double>(tier),
         (None, None) => rare_handler::<Plain>(),
     };
-    Some((Site { op: *op, fp: inst.attrs.fp, scales_b: (0, 0), plan, doubles }, run))
+    let collect = Collect { cell: 0, traps: 0, more: false };
+    Some((Site { op: *op, fp: inst.attrs.fp, scales_b: (0, 0), plan, doubles, collect }, run))
 }
 
 /// Row `cell` of a source that is a row.
@@ -195,11 +199,14 @@ unsafe fn extra(ctx: *mut Ctx, op: *mut HostOp, site: &Site, last: bool) -> Row 
     }
 }
 
-/// Element by element through the scalar library.
-#[cold]
-#[inline(never)]
-unsafe fn plain(ctx: *mut Ctx, op: *mut HostOp, site: &Site) {
-    // SAFETY: the contract of handlers. All sources are copied before the result is written.
+/// Calls `f` with copies of all sources.
+unsafe fn with_sources<T>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    site: &Site,
+    f: impl FnOnce(&MatrixSources<'_>) -> T,
+) -> T {
+    // SAFETY: the contract of handlers.
     unsafe {
         let matrix = &site.op;
         let rows = |offset: u32, operand| -> Vec<Row> {
@@ -208,17 +215,53 @@ unsafe fn plain(ctx: *mut Ctx, op: *mut HostOp, site: &Site) {
         let cells = matrix.cells(MatrixOperand::C) as usize;
         let mut c = [[0; LANES]; MAX_CELLS];
         addend(ctx, op, cells, matrix.c.bits() as usize / 32, c.as_mut_ptr());
-        let sources = MatrixSources {
+        f(&MatrixSources {
             a: &rows((*op).src[0], MatrixOperand::A),
             b: &rows((*op).src[1], MatrixOperand::B),
             c: &c[..cells],
             extra_a: extra(ctx, op, site, false),
             scales_b: extra(ctx, op, site, true),
-        };
-        for (cell, values) in matrix_product(matrix, &sources, site.fp).iter().enumerate() {
+        })
+    }
+}
+
+/// Element by element through the scalar library.
+#[cold]
+#[inline(never)]
+unsafe fn plain(ctx: *mut Ctx, op: *mut HostOp, site: &Site) {
+    // SAFETY: the contract of handlers. All sources are copied before the result is written.
+    unsafe {
+        let result = with_sources(ctx, op, site, |sources| matrix_product(&site.op, sources, site.fp));
+        for (cell, values) in result.iter().enumerate() {
             row(ctx, (*op).dst, cell).cast_mut().write(*values);
         }
     }
+}
+
+/// A step before a product: adds the exceptions that the product raises to the cell that collects
+/// them, or leaves if the product traps on one of them. It has the operands of the product.
+unsafe fn collect_exceptions(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers; nothing is written but that cell, which is inside the register
+    // file. The site lives as long as the code that points to it.
+    unsafe {
+        let site = &*(*op).own.matrix;
+        let raised = with_sources(ctx, op, site, |sources| matrix_exceptions(&site.op, sources, site.fp));
+        let Collect { cell, traps, .. } = site.collect;
+        let lanes = (0..).zip(raised).map(|(lane, raised)| (lane, u64::from(raised.bits())));
+        (*ctx).refused.extend(lanes.filter(|(_, raised)| raised & u64::from(traps) != 0));
+        if !(*ctx).refused.is_empty() {
+            return leave(ctx, Exit::Exceptions { pc: (*op).pc, enabled: traps });
+        }
+        let all = raised.into_iter().fold(Exceptions::NONE, |all, raised| all | raised);
+        let cell = (*ctx).base.add(cell as usize) as *mut u32;
+        cell.write(cell.read() | all.bits());
+        HostOp::next(op)
+    }
+}
+
+/// The handler of that step.
+pub(super) fn exceptions_handler() -> Handler {
+    collect_exceptions
 }
 
 /// The handler of products that only the scalar library runs.

@@ -258,6 +258,7 @@ operations! {
     /// A scale multiplies its 32 factors by 2 to the power of its byte minus 127; 255 makes them
     /// NaN. All lanes take part; all sources are read before the result is written. With the mode's
     /// `fp16_ovfl`, an f32 result that overflows is the largest number and an integer one saturates.
+    /// Only f64 results raise exceptions, each in its lane.
     Matrix(op: crate::MatrixOp) = line(
         "matrix",
         &[
@@ -577,7 +578,11 @@ impl Op {
     /// Whether the operation raises floating-point exceptions.
     #[must_use]
     pub const fn raises(self) -> bool {
-        matches!(self, Op::Float(..) | Op::FloatCmp(..) | Op::FloatSelect(..) | Op::Cvt(_))
+        match self {
+            Op::Float(..) | Op::FloatCmp(..) | Op::FloatSelect(..) | Op::Cvt(_) => true,
+            Op::Matrix(matrix) => matches!(matrix.c, crate::NumberFormat::F64),
+            _ => false,
+        }
     }
 
     /// Whether the operation works on both halves of its cells, so that source selects name halves.

@@ -558,7 +558,7 @@ words! {
     pub enum Fidelity {
         /// The cited text or an outside oracle fixes all bits, except those of the named facets.
         Exact = "exact",
-        /// Correctly rounded, where the manual gives only an error bound: hardware may differ in the last bits, and in the named facets.
+        /// Correctly rounded, where the manual gives an error bound or no accuracy: hardware may differ in the last bits, and in the named facets.
         Rounded = "rounded",
         /// A documented choice, which the facets name: the manuals are silent or contradict themselves about the whole meaning.
         Modelled = "modelled",

@@ -2,8 +2,10 @@
 //!
 //! - Locations: the operation names the same lanes and bits as the layout of the row.
 //! - Integers: small integers are exact under every rule, so every row must give the plain product.
+//! - Exceptions: those of a fused multiply-add for each step of an f64 sum, and none of others.
 //! - Numerics: dot products that `mmasim` computed for the shapes that it knows (README.md here).
 
+mod exceptions;
 mod integers;
 mod locations;
 mod modes;

@@ -80,7 +80,7 @@ fn is_control(format: ClauseFormat) -> bool {
 pub struct FidelityCounts {
     /// All bits, except those of facets, are fixed by a cited text or an outside oracle.
     pub exact: u64,
-    /// Correctly rounded where the manual gives only an error bound.
+    /// Correctly rounded where the manual gives an error bound or no accuracy.
     pub rounded: u64,
     /// A documented choice where the manual is silent or contradicts itself about the whole meaning.
     pub modelled: u64,
