@@ -145,8 +145,7 @@ fn texels(random: &mut SplitMix64) -> TexelAccess {
 
 fn operation(random: &mut SplitMix64) -> Op {
     let width = random.pick(&WIDTHS);
-    let addr =
-        BufferAddr { offen: !random.one_in(3), idxen: random.one_in(3), plain: random.one_in(4) };
+    let addr = BufferAddr { offen: !random.one_in(3), idxen: random.one_in(3), plain: false };
     let ty = random.pick(&MEM_TYPES);
     let space = random.pick(&SPACES);
     let cells = CellRange { first: Uni(4), end: LACKING.plus(1) };
@@ -192,7 +191,6 @@ fn operation(random: &mut SplitMix64) -> Op {
         27 => Op::Atomic(random.pick(AtomicOp::ALL), random.pick(&SPACES[..3]), width),
         28 | 29 if random.one_in(3) => {
             let texel = texels(random);
-            let addr = BufferAddr { plain: addr.plain && texel.format.is_some(), ..addr };
             random.pick(&[Op::BufferLoadTexel(texel, addr), Op::BufferStoreTexel(texel, addr)])
         }
         28 => Op::BufferLoad(ty, addr),
