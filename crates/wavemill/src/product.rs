@@ -1,6 +1,5 @@
 //! Products: chips as they are sold, and their sizes.
 
-use wavemill_ir::LANES;
 use wavemill_isa::Target;
 use wavemill_object::{Feature, Processor, TargetId};
 
@@ -95,7 +94,7 @@ impl Product {
 
     /// Most bytes of private memory of a work-item.
     pub(crate) fn private_bytes(&self) -> u32 {
-        self.target.facts().wave_scratch_bytes / LANES as u32
+        self.target.private_bytes()
     }
 
     /// The location of a wave, by the number of its workgroup among the resident ones and its number

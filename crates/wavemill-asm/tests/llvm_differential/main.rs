@@ -90,7 +90,11 @@ const NOT_IN_LLVM: [&str; 2] = ["image_gather4h_pck", "image_gather8h_pck"];
 const LIST: &str = include_str!("disagreements.txt");
 
 /// Words that random fillings rarely produce: the format, and the word. Every run compares them.
-const RARE: [(&str, u128); 12] = [
+const RARE: [(&str, u128); 16] = [
+    ("flat", 0x0080_8100_de54_1000),
+    ("mimg", 0x2c08_5b00_f047_1ef8),
+    ("mimg", 0x100c_038f_f046_6fd6),
+    ("vop1", 0x7fcc_05fc),
     ("vop3b", 0x01f4_0000_d1e7_0000),
     ("vop3", 0x0002_0100_d252_0000),
     ("vop3", 0x0002_0100_d253_0000),

@@ -230,3 +230,20 @@ fn the_sphere_is_lit() {
     let text = err(&expect(&folder, 0, &[&line[..], &["--print", "exports"]].concat()));
     assert!(text.contains("65,536 work-items"), "{text}");
 }
+
+/// Scratch memory: the launch says how much each work-item has.
+#[test]
+fn scratch_memory_belongs_to_lanes() {
+    let folder = folder("cayman_run_scratch");
+    folder.file("scratch.s", include_str!("cayman/scratch.s"));
+    let line = ["run", "scratch.s", "--target", "cayman", "--grid", "1", "--block", "64"];
+    let more = ["squares:u32[64]", "--bind", "rat0=squares", "--print", "squares[60:]"];
+    for engine in ["interpreter", "reference"] {
+        let text =
+            out(&expect(&folder, 0, &[&line[..], &more, &["--stack", "64", "--engine", engine]].concat()));
+        assert_eq!(text, "squares[60:] = [3600, 3721, 3844, 3969]\n");
+    }
+    // Without it, the first store is outside.
+    let message = said(&folder, 4, &[&line[..], &more].concat());
+    assert!(message.contains("illegal store of 16 bytes at byte 0 of private memory"), "{message}");
+}

@@ -287,6 +287,9 @@ pub struct CaymanFacts {
     pub lds_granule: u32,
     /// Work-items that a workgroup may have (Direct3D 11, `cs_5_0`).
     pub workgroup_items: u32,
+    /// Bytes of scratch memory that a work-item may have: ARRAY_SIZE counts up to 4,096 elements of
+    /// four dwords (HD 6900 ISA 9.1).
+    pub private_bytes: u32,
     /// Registers of a compute unit per lane: 256 KiB (AMD's programming guide for OpenCL).
     pub gprs: u32,
     /// Waves that a compute unit holds (*modelled*: AMD's programming guide for OpenCL gives the sum
@@ -296,8 +299,14 @@ pub struct CaymanFacts {
 
 impl CaymanFacts {
     /// The only target so far.
-    pub const HD6900: CaymanFacts =
-        CaymanFacts { lds_bytes: 32 << 10, lds_granule: 4, workgroup_items: 1024, gprs: 256, waves: 24 };
+    pub const HD6900: CaymanFacts = CaymanFacts {
+        lds_bytes: 32 << 10,
+        lds_granule: 4,
+        workgroup_items: 1024,
+        private_bytes: 64 << 10,
+        gprs: 256,
+        waves: 24,
+    };
 }
 
 impl Target {

@@ -96,6 +96,14 @@ impl Target {
         }
     }
 
+    /// Bytes of private memory that a work-item may have, if all lanes of a wave have as much.
+    pub const fn private_bytes(self) -> u32 {
+        match self.family() {
+            Family::Gcn => self.facts().wave_scratch_bytes / 64,
+            Family::Cayman => CaymanFacts::HD6900.private_bytes,
+        }
+    }
+
     /// Work-items that a workgroup may have.
     pub const fn workgroup_items(self) -> u32 {
         match self.family() {

@@ -29,10 +29,11 @@ pub(super) struct Memory {
     resources: Buffer,
     samplers: Buffer,
     writes: Buffer,
+    scratch: Buffer,
 }
 
 impl Memory {
-    pub(super) fn allocate(kernel: &Kernel) -> Result<Memory> {
+    pub(super) fn allocate(kernel: &Kernel, plan: &Plan) -> Result<Memory> {
         let table = |name, entries: u16, bytes: usize| {
             let table =
                 Buffer::internal(&kernel.module.device, name, (usize::from(entries) * bytes) as u64, 256)?;
@@ -43,6 +44,7 @@ impl Memory {
             resources: table("resources", registers::RESOURCES, RESOURCE)?,
             samplers: table("samplers", registers::SAMPLERS, SAMPLER)?,
             writes: table("buffers to write", registers::WRITES, WRITE)?,
+            scratch: llvm::scratch(kernel, plan)?,
         })
     }
 }
@@ -157,9 +159,9 @@ fn cells(buffer: &Buffer, format: u32) -> [u32; 4] {
 
 impl LaunchMemory for Memory {
     fn fill(self: Box<Self>, kernel: &Kernel, plan: &Plan, _: &ServiceAddresses) -> Result<Start> {
-        let Memory { resources, samplers, writes } = *self;
+        let Memory { resources, samplers, writes, scratch } = *self;
         let mut init = InitialState {
-            wave: llvm::wave(plan),
+            wave: llvm::wave(plan, &scratch),
             cells: Vec::new(),
             rows: Vec::new(),
             lds: Vec::new(),
@@ -245,7 +247,7 @@ impl LaunchMemory for Memory {
             context,
             arguments: Segment { address: 0, bytes: 0 },
             absent_grid_sync: None,
-            _memory: vec![resources, samplers, writes],
+            _memory: vec![resources, samplers, writes, scratch],
         })
     }
 }
@@ -304,6 +306,10 @@ impl WaveInit for InitialState {
             };
             regs.set_row(*row, &std::array::from_fn(value));
         }
+    }
+
+    fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
+        self.wave.scratch(slot)
     }
 
     fn lds(&self) -> &[u8] {

@@ -33,6 +33,7 @@ pub(super) const RAW: u32 = 4 << 15;
 #[derive(Debug)]
 pub(super) struct Memory {
     constants: Buffer,
+    scratch: Buffer,
 }
 
 impl Memory {
@@ -40,8 +41,14 @@ impl Memory {
         let size = (HEADER + plan.arguments.len() + 3 + TRAILER).next_multiple_of(LINE) as u64;
         let constants = Buffer::internal(&kernel.module.device, ARGUMENTS, size, LINE as u64)?;
         constants.protect("the runtime's own")?;
-        Ok(Memory { constants })
+        Ok(Memory { constants, scratch: scratch(kernel, plan)? })
     }
+}
+
+/// Scratch memory of all resident waves.
+pub(super) fn scratch(kernel: &Kernel, plan: &Plan) -> Result<Buffer> {
+    let size = plan.scratch_per_wave * plan.resident_waves();
+    Buffer::internal(&kernel.module.device, "scratch", size, 256)
 }
 
 /// Constant buffer 0.
@@ -58,10 +65,10 @@ fn constants(plan: &Plan) -> Vec<u8> {
 
 impl LaunchMemory for Memory {
     fn fill(self: Box<Self>, kernel: &Kernel, plan: &Plan, _: &ServiceAddresses) -> Result<Start> {
-        let Memory { constants: buffer } = *self;
+        let Memory { constants: buffer, scratch } = *self;
         object(kernel)?;
         buffer.write_bytes(0, &constants(plan))?;
-        let init = InitialState { constants: (buffer.address(), buffer.size()), wave: wave(plan) };
+        let init = InitialState { constants: (buffer.address(), buffer.size()), wave: wave(plan, &scratch) };
         Ok(Start {
             init: Box::new(init),
             entry: kernel.entry(),
@@ -71,7 +78,7 @@ impl LaunchMemory for Memory {
                 bytes: plan.arguments.len() as u64,
             },
             absent_grid_sync: None,
-            _memory: vec![buffer],
+            _memory: vec![buffer, scratch],
         })
     }
 }
@@ -92,20 +99,29 @@ pub(super) struct Wave {
     workgroup_size: [u32; 3],
     global_size: [u64; 3],
     workgroups: [u32; 3],
+    /// Guest address of the scratch memory of all resident waves, and bytes for each.
+    scratch: (u64, u64),
 }
 
-pub(super) fn wave(plan: &Plan) -> Wave {
+pub(super) fn wave(plan: &Plan, scratch: &Buffer) -> Wave {
     Wave {
         waves: plan.waves,
         workgroup_size: plan.geometry.workgroup_size,
         global_size: plan.geometry.global_size,
         workgroups: plan.workgroups,
+        scratch: (scratch.address(), plan.scratch_per_wave),
     }
 }
 
 impl Wave {
     fn size(&self, workgroup: [u32; 3]) -> [u32; 3] {
         size_of(workgroup, self.workgroup_size, self.global_size)
+    }
+
+    /// Guest address and bytes of the scratch memory of a wave.
+    pub(super) fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
+        let (first, size) = self.scratch;
+        (size > 0).then(|| (first + u64::from(slot) * size, size))
     }
 
     pub(super) fn work_items(&self, workgroup: [u32; 3]) -> u32 {
@@ -127,6 +143,9 @@ impl Wave {
         let lanes = items.saturating_sub(wave * LANES as u32).min(LANES as u32);
         regs.set_uni64(registers::INVALID, if lanes == 64 { 0 } else { u64::MAX << lanes });
         regs.set_uni(registers::WAVE, slot);
+        if let Some((address, _)) = self.scratch(slot) {
+            regs.set_uni64(registers::PRIVATE_MEMORY, address);
+        }
         regs.set_uni(registers::GROUP, slot / self.waves.max(1));
         regs.set_uni(registers::WAVE_IN_GROUP, wave);
         regs.set_uni(registers::WAVES_OF_GROUP, items.div_ceil(LANES as u32));
@@ -159,6 +178,10 @@ impl WaveInit for InitialState {
         set_resource(regs, registers::random_access_target(0), registers::target_unit(0), all);
         regs.set_uni64(registers::bank(0), self.constants.0);
         self.wave.init(workgroup, wave, slot, regs);
+    }
+
+    fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
+        self.wave.scratch(slot)
     }
 }
 

@@ -20,8 +20,8 @@ mod llvm;
 
 use wavemill_isa::Target;
 use wavemill_lift::cayman::registers;
-use wavemill_machine::RegisterCounts;
 use wavemill_machine::image::Sampler;
+use wavemill_machine::{CellPair, RegisterCounts};
 
 use super::{Abi, LaunchMemory, Needs, Plan, Want};
 use crate::Result;
@@ -64,7 +64,9 @@ impl Abi for R600 {
     }
 
     fn needs(&self, kernel: &Kernel) -> Needs {
-        Needs { lds: object(kernel).map_or(0, |object| object.config.lds), ..Needs::default() }
+        let lds = object(kernel).map_or(0, |object| object.config.lds);
+        // The file does not say how much scratch memory a program needs.
+        Needs { lds, has_private: true, ..Needs::default() }
     }
 
     fn wants(&self, kernel: &Kernel) -> Vec<Want> {
@@ -76,6 +78,7 @@ impl Abi for R600 {
         let gprs = (object(kernel)?.config.gprs as u16).clamp(1, registers::GPRS);
         Ok(RegisterCounts {
             cells: registers::CELLS,
+            private_base: CellPair::new(registers::PRIVATE_MEMORY),
             ..RegisterCounts::of_rows([4 * gprs, registers::SECOND_ROWS])
         })
     }
@@ -88,7 +91,7 @@ impl Abi for R600 {
         if plan.bindings.is_empty() {
             return Ok(Box::new(llvm::Memory::allocate(kernel, plan)?));
         }
-        Ok(Box::new(bound::Memory::allocate(kernel)?))
+        Ok(Box::new(bound::Memory::allocate(kernel, plan)?))
     }
 
     fn check_bindings(&self, kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
