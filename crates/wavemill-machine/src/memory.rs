@@ -623,10 +623,11 @@ mod tests {
         if let Ok(at) = behind {
             assert!(at > b && at + (1 << 30) < SHORT.last);
         }
-        m.free(b).unwrap();
-        assert!(matches!(m.snapshot().nearest(b), Nearest::Freed { .. }));
-        assert_eq!(m.allocate("again", 100, 1).unwrap() >> 12, b >> 12);
-        assert!(!matches!(m.snapshot().nearest(b), Nearest::Freed { .. }));
+        // The lowest gap that is large enough is used first.
+        m.free(a).unwrap();
+        assert!(matches!(m.snapshot().nearest(a), Nearest::Freed { .. }));
+        assert_eq!(m.allocate("again", 100, 1).unwrap(), a);
+        assert!(matches!(m.snapshot().nearest(a), Nearest::Inside { .. }));
         assert!(matches!(
             m.allocate("more than there is", 1 << 32, 1),
             Err(MemoryError::OutOfAddresses { .. })
