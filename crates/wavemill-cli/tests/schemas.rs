@@ -238,6 +238,26 @@ fn warnings(cases: &mut Cases) {
     }
 }
 
+/// A program of Cayman: its clause and registers, a trace, rows.
+fn clauses(cases: &mut Cases) {
+    let folder = Folder::new("schemas_clauses");
+    folder.file("kcache.s", include_str!("run/cayman/kcache.s"));
+    folder.file("atomic.s", include_str!("run/cayman/atomic.s"));
+    let line = |source: &str| format!("run {source} --target cayman --grid 1 --block 64");
+    let last = cases.run(&folder, 4, &line("kcache.s")).pop().unwrap();
+    assert!(last["fault"]["clause"]["constants"].is_string(), "{last:#}");
+    assert!(last["fault"]["registers"]["control"].is_object(), "{last:#}");
+    // A control flow word has no clause.
+    folder.file("far.s", include_str!("run/cayman/far.s"));
+    let last = cases.run(&folder, 4, &line("far.s")).pop().unwrap();
+    assert!(last["fault"]["clause"]["kind"].is_null(), "{last:#}");
+    for more in ["--trace", "--stats=full", "--isa-coverage rows.json"] {
+        cases.run(&folder, 0, &format!("{} counts:u32[2] {more}", line("atomic.s")));
+    }
+    let rows = std::fs::read_to_string(folder.0.join("rows.json")).unwrap();
+    cases.check("coverage.schema.json", &rows, "rows.json");
+}
+
 /// Kernels whose reports and descriptions lack some fields.
 fn odd_kernels(cases: &mut Cases) {
     let folder = Folder::new("schemas_odd");
@@ -564,6 +584,7 @@ static CASES: LazyLock<Cases> = LazyLock::new(|| {
         image_accesses,
         warnings,
         odd_kernels,
+        clauses,
         traces,
         services,
         launch_files,

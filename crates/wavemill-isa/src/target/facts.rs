@@ -285,6 +285,8 @@ pub struct CaymanFacts {
     pub lds_bytes: u32,
     /// LDS allocation granule in bytes: SQ_LDS_ALLOC counts dwords (LLVM, `R600AsmPrinter`).
     pub lds_granule: u32,
+    /// LDS banks, each one dword wide (HD 6900 ISA 7.1: 32 or 16, depending on the GPU).
+    pub lds_banks: u32,
     /// Work-items that a workgroup may have (Direct3D 11, `cs_5_0`).
     pub workgroup_items: u32,
     /// Bytes of scratch memory that a work-item may have: ARRAY_SIZE counts up to 4,096 elements of
@@ -302,6 +304,7 @@ impl CaymanFacts {
     pub const HD6900: CaymanFacts = CaymanFacts {
         lds_bytes: 32 << 10,
         lds_granule: 4,
+        lds_banks: 32,
         workgroup_items: 1024,
         private_bytes: 64 << 10,
         gprs: 256,

@@ -96,6 +96,14 @@ impl Target {
         }
     }
 
+    /// LDS banks, each one dword wide.
+    pub const fn lds_banks(self) -> u32 {
+        match self.family() {
+            Family::Gcn => self.facts().lds_banks,
+            Family::Cayman => CaymanFacts::HD6900.lds_banks,
+        }
+    }
+
     /// Bytes of private memory that a work-item may have, if all lanes of a wave have as much.
     pub const fn private_bytes(self) -> u32 {
         match self.family() {

@@ -30,11 +30,7 @@ const MAX_BANKS: usize = 64;
 
 impl Banks {
     pub(crate) fn new(target: Target) -> Self {
-        Banks {
-            banks: target.facts().lds_banks,
-            counts: [0; MAX_BANKS],
-            dwords: Box::new([[0; LANES]; MAX_BANKS]),
-        }
+        Banks { banks: target.lds_banks(), counts: [0; MAX_BANKS], dwords: Box::new([[0; LANES]; MAX_BANKS]) }
     }
 
     /// Cycles of an access to LDS, and its cycles without conflicts; `None` if no lane accesses

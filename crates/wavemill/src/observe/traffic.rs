@@ -116,7 +116,7 @@ impl TrafficCounter {
             AccessCount { kind, access: ORDER[access], accesses, lanes, bytes, lines }
         };
         let accesses = counts.accesses.into_iter().map(one).collect();
-        Traffic { accesses, lds: LdsCount { banks: self.target.facts().lds_banks, ..counts.lds } }
+        Traffic { accesses, lds: LdsCount { banks: self.target.lds_banks(), ..counts.lds } }
     }
 }
 
