@@ -4,6 +4,8 @@
 //! resources and registers with numbers instead. A launch with [bindings](crate::Launch::bindings)
 //! has no arguments.
 
+use std::fmt;
+
 use crate::argument::Arg;
 use crate::image::ImageFormat;
 
@@ -78,6 +80,32 @@ pub enum Location {
     /// The modes of floats at the start: a value of four bytes. Bits 3:0 are those of single floats,
     /// bits 7:4 those of doubles, each as a source of SET_MODE (HD 6900 ISA 8.2).
     Modes,
+}
+
+/// The names of the command line: `cb0`, `buf168`, `r2.x`.
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Location::Constants(n) => write!(f, "cb{n}"),
+            Location::Buffer { number, .. } => write!(f, "buf{number}"),
+            Location::Target { number, .. } => write!(f, "rat{number}"),
+            Location::Returns => f.write_str("returns"),
+            Location::Texture(n) => write!(f, "tex{n}"),
+            Location::Sampler(n) => write!(f, "smp{n}"),
+            Location::Register { register, channel } => {
+                let channel = ["x", "y", "z", "w"].get(usize::from(channel)).unwrap_or(&"?");
+                write!(f, "r{register}.{channel}")
+            }
+            Location::Stream { stream, buffer, .. } => write!(f, "stream{stream}.{buffer}"),
+            Location::Ring { number, .. } => write!(f, "ring{number}"),
+            Location::Scatter { .. } => f.write_str("scatter"),
+            Location::Lds => f.write_str("lds"),
+            Location::Parameters => f.write_str("parameters"),
+            Location::Booleans => f.write_str("booleans"),
+            Location::Loop(n) => write!(f, "loop{n}"),
+            Location::Modes => f.write_str("modes"),
+        }
+    }
 }
 
 /// A resource at its location.

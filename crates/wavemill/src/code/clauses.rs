@@ -10,6 +10,9 @@ use wavemill_isa::cayman::{
 use wavemill_lift::cayman::{Cayman, Position, registers};
 use wavemill_lift::{Fetch, Lift};
 
+/// A program that declares nothing.
+const NO_PROGRAM: Cayman = Cayman { program: 0, gprs: registers::GPRS, temporaries: 0, stack: 0 };
+
 /// The programs of a device. Each has its own registers and stack, and addresses of clauses count
 /// from its start.
 #[derive(Debug, Default)]
@@ -32,7 +35,7 @@ impl Programs {
         let address = Position::from_number(position).control;
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let known = all.iter().find(|(range, _)| range.contains(&address)).map(|(_, program)| *program);
-        known.unwrap_or(Cayman { program: address, gprs: registers::GPRS, temporaries: 0, stack: 0 })
+        known.unwrap_or(Cayman { program: address, ..NO_PROGRAM })
     }
 
     /// The instruction at a position, with its clause.
@@ -159,26 +162,26 @@ impl Lift for Clauses {
     }
 
     fn address(&self, position: u64) -> u64 {
-        Position::from_number(position).control
+        NO_PROGRAM.address(position)
     }
 
     fn context_key(&self) -> u32 {
-        wavemill_lift::cayman::MODE_KEY
+        NO_PROGRAM.context_key()
     }
 
     fn cells(&self) -> u16 {
-        registers::CELLS
+        NO_PROGRAM.cells()
     }
 
     fn names(&self) -> &'static dyn Names {
-        &registers::RegisterNames
+        NO_PROGRAM.names()
     }
 
     fn exceptions(&self) -> Option<Uni> {
-        None
+        NO_PROGRAM.exceptions()
     }
 
-    fn reads_exceptions(&self, _: &[u8]) -> bool {
-        false
+    fn reads_exceptions(&self, code: &[u8]) -> bool {
+        NO_PROGRAM.reads_exceptions(code)
     }
 }

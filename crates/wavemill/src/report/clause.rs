@@ -3,7 +3,7 @@
 use std::fmt;
 
 use wavemill_ir::{FaultKind, Row};
-use wavemill_isa::cayman::{Address, FieldId, Format, Inst, Source};
+use wavemill_isa::cayman::{Address, CHANNELS, FieldId, Format, Inst, Source, WINDOW_FIELDS};
 use wavemill_isa::gcn::Fidelity;
 use wavemill_lift::cayman::{Position, registers};
 use wavemill_machine::{Access, Fault, FaultCause, MemoryMap};
@@ -14,7 +14,6 @@ use crate::code::{ClauseInstruction, Code, Content};
 const UNIT: u64 = 8;
 /// Instructions before and after the PC in a report.
 const WINDOW: u8 = 4;
-const CHANNELS: [char; 4] = ['x', 'y', 'z', 'w'];
 
 /// The kind of a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +91,13 @@ impl ClausePlace {
 /// The slot that caused a fault, if one did.
 fn slot(inst: &ClauseInstruction, fault: &Fault) -> Option<char> {
     let Content::Group(group) = &inst.content else { return None };
-    let slots = || group.slots.iter().zip(CHANNELS).filter_map(|(slot, name)| Some((slot.as_ref()?, name)));
+    let slots = || {
+        group
+            .slots
+            .iter()
+            .zip(CHANNELS.map(|name| name.to_ascii_lowercase()))
+            .filter_map(|(slot, name)| Some((slot.as_ref()?, name)))
+    };
     let found = |is: &dyn Fn(&Inst) -> bool| slots().find(|(slot, _)| is(slot)).map(|(_, name)| name);
     match fault.cause {
         FaultCause::Instruction(FaultKind::Unsupported) => {
@@ -108,17 +113,6 @@ fn slot(inst: &ClauseInstruction, fault: &Fault) -> Option<char> {
         all.next().filter(|_| all.next().is_none())
     })
 }
-
-/// The fields of a control flow word that lock constants, for each window.
-const WINDOWS: [[FieldId; 3]; 4] = {
-    use FieldId as F;
-    [
-        [F::KcacheMode0, F::KcacheBank0, F::KcacheBankIndexMode0],
-        [F::KcacheMode1, F::KcacheBank1, F::KcacheBankIndexMode1],
-        [F::KcacheMode2, F::KcacheBank2, F::KcacheBankIndexMode2],
-        [F::KcacheMode3, F::KcacheBank3, F::KcacheBankIndexMode3],
-    ]
-};
 
 /// What is wrong with the constants that a group reads: its control flow word does not lock them, or
 /// the launch has no such constant buffer. With the channel of the slot.
@@ -138,11 +132,16 @@ fn constants(
     let control = Position::control(Position::from_number(fault.pc).control).number();
     let control = *code.in_clause(map, control)?.words().first()?;
     let Content::Group(group) = &inst.content else { return None };
-    let slots = group.slots.iter().zip(CHANNELS).filter_map(|(slot, name)| Some((slot.as_ref()?, name)));
+    let slots = group
+        .slots
+        .iter()
+        .zip(CHANNELS.map(|name| name.to_ascii_lowercase()))
+        .filter_map(|(slot, name)| Some((slot.as_ref()?, name)));
     let sources = slots.flat_map(|(slot, name)| slot.sources().map(move |(.., source)| (name, source)));
     sources.into_iter().find_map(|(name, source)| {
         let Source::Constant(window, number, _) = source else { return None };
-        let [mode, bank, index] = WINDOWS.get(usize::from(window))?.map(|field| control.get(field));
+        let fields = WINDOW_FIELDS.get(usize::from(window))?;
+        let [mode, bank, index] = [fields.mode, fields.bank, fields.index].map(|field| control.get(field));
         let locked = match mode {
             0 => 0,
             1 => LINE,
@@ -241,7 +240,7 @@ pub(super) fn window(code: &Code, map: &MemoryMap, pc: u64) -> Vec<(u64, String,
         lines.push(one);
         behind += u8::from(at >= word);
         at = at.saturating_add((size / unit).clamp(1, 128) as u8);
-        if is_end(code, map, here, at, unit) {
+        if is_end(code, map, here, at) {
             break;
         }
     }
@@ -250,10 +249,9 @@ pub(super) fn window(code: &Code, map: &MemoryMap, pc: u64) -> Vec<(u64, String,
 }
 
 /// Whether a clause ends before a word.
-fn is_end(code: &Code, map: &MemoryMap, of: Position, word: u8, unit: u64) -> bool {
+fn is_end(code: &Code, map: &MemoryMap, of: Position, word: u8) -> bool {
     let control = code.in_clause(map, Position::control(of.control).number());
     let count = control.and_then(|control| control.words().first()?.field(FieldId::Count));
-    // COUNT is one less than the units.
-    let last = count.map_or(0, |count| u64::from(count) + 1);
-    u64::from(word) * unit >= last * unit
+    // COUNT is one less than the words.
+    count.is_none_or(|count| u32::from(word) > count)
 }

@@ -68,7 +68,7 @@ fn wrong(kernel: &Kernel, binding: &Binding) -> crate::Error {
         }
         _ => "a buffer",
     };
-    let problem = format!("{location:?} is {found}; expected {expected}");
+    let problem = format!("{location} is {found}; expected {expected}");
     crate::Error::Launch { kernel: kernel.name().to_owned(), problem }
 }
 
@@ -94,10 +94,16 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
         let refuse = |problem| crate::Error::Launch { kernel: kernel.name().to_owned(), problem };
         let (most, number) = number(&binding.location);
         if number > most {
-            return Err(refuse(format!("there is no {:?}; the largest number is {most}", binding.location)));
+            return Err(refuse(format!(
+                "there is no location {}; the largest number is {most}",
+                binding.location
+            )));
         }
         if bindings[..index].iter().any(|other| key(&other.location) == key(&binding.location)) {
-            return Err(refuse(format!("{:?} is bound more than once", binding.location)));
+            return Err(refuse(format!(
+                "{} is bound more than once; buffers and textures share numbers",
+                binding.location
+            )));
         }
         let value = |bytes: &Vec<u8>| bytes.len() == 4;
         let fits = match (&binding.location, &binding.resource) {
@@ -127,12 +133,10 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
 fn key(location: &Location) -> (u8, u16) {
     match *location {
         Location::Constants(n) => (0, n),
-        // Both have the entry of a resource, or cells of their own.
-        Location::Buffer { number, .. } => (1, number),
+        // Buffers and textures share their numbers (HD 6900 ISA 9.3, 9.4).
+        Location::Buffer { number, .. } | Location::Texture(number) => (1, number),
         Location::Target { number, .. } => (2, number),
         Location::Returns => (3, 0),
-        Location::Texture(n) if n < registers::BUFFERS => (4, n),
-        Location::Texture(n) => (1, n),
         Location::Sampler(n) => (5, n),
         Location::Register { register, channel } => (6, 4 * register + channel),
         Location::Stream { stream, buffer, .. } => (7, registers::stream_entry(stream, buffer)),
@@ -185,9 +189,10 @@ impl LaunchMemory for Memory {
                     if *number < registers::BUFFERS {
                         init.set_all(registers::buffer(*number), words);
                         init.cells.push((registers::stride(*number), *stride));
+                    } else {
+                        let entry: Vec<u32> = words.into_iter().chain([*stride]).collect();
+                        write(&resources, usize::from(*number) * RESOURCE, &entry)?;
                     }
-                    let entry: Vec<u32> = words.into_iter().chain([*stride]).collect();
-                    write(&resources, usize::from(*number) * RESOURCE, &entry)?;
                 }
                 (Location::Target { number, unit, format }, Arg::Buffer(buffer)) => {
                     let format = format.map_or(RAW, ImageFormat::buffer_word);
