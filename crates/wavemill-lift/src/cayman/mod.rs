@@ -33,9 +33,11 @@ pub use position::Position;
 
 use crate::family::{Fetch, Lift};
 
-/// The bits of a context: the modes of floats, and [`BOUNDED_SHARE`]. Bits 3:0 are those of single floats, bits 7:4 those
-/// of doubles, each as in a source of `SET_MODE` (HD 6900 ISA 8.2). The low two bits are the
-/// rounding, the third bit keeps denormals of sources, the fourth denormals of results.
+/// The bits of a context: the modes of floats, and bit 8, set once `SET_LDS_SIZE` has run.
+///
+/// Bits 3:0 are the modes of single floats, bits 7:4 those of doubles, each as in a source of
+/// `SET_MODE` (HD 6900 ISA 8.2). The low two bits are the rounding, the third bit keeps denormals
+/// of sources, the fourth denormals of results.
 pub const MODE_KEY: u32 = FLOAT_MODES | BOUNDED_SHARE;
 
 /// The modes of floats.
