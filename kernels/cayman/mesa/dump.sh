@@ -35,10 +35,11 @@ command -v "$cc" >/dev/null || missing+=("$cc (package gcc)")
 [[ -e $libdrm/radeon_drm.h ]] || missing+=("$libdrm/radeon_drm.h (package libdrm-dev)")
 [[ -e /usr/include/EGL/egl.h ]] || missing+=("EGL/egl.h (package libegl-dev)")
 [[ -e /usr/include/GL/glext.h ]] || missing+=("GL/glext.h (package libgl-dev)")
-library() { # name package
-    ldconfig -p | grep -q "$1" || missing+=("$1 (package $2)")
-}
 PATH=$PATH:/sbin:/usr/sbin
+libraries=$(ldconfig -p)
+library() { # name package
+    [[ $libraries == *"$1 "* ]] || missing+=("$1 (package $2)")
+}
 library libgbm.so.1 libgbm1
 library libEGL.so.1 libegl1
 library libGL.so.1 libgl1
