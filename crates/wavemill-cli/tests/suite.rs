@@ -10,6 +10,7 @@ mod foreign;
 mod interface;
 mod launch_files;
 mod lost_files;
+mod mesa;
 mod messages;
 mod observe;
 mod run;

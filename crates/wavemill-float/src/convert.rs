@@ -129,7 +129,6 @@ pub fn convert_function(op: CvtOp) -> LaneFunction {
         CvtOp::F16U16 => |s, env| from_int::<F16>(i64::from(s[0] as u16), env),
         CvtOp::I32F32 => int!(F32, low32, Zero, I32),
         CvtOp::U32F32 => int!(F32, low32, Zero, U32),
-        CvtOp::RoundI32F32 => |s, env| low32(to_int::<F32>(low32(s[0]), env.round, I32.0, I32.1, env) as u64),
         CvtOp::FlrI32F32 => int!(F32, low32, MinusInf, I32),
         CvtOp::RpiI32F32 => |s, env| low32(round_half_up(low32(s[0]), env) as u64),
         CvtOp::I32F64 => |s, env| low32(to_int::<F64>(s[0], Round::Zero, I32.0, I32.1, env) as u64),

@@ -154,14 +154,6 @@ pub fn int_op(op: IntOp, sources: [u128; 3], lane: u32, imm: i32, clamp: bool) -
         IntOp::Shl => u32s.of(u(a) << (b & 31)),
         IntOp::Shr => u32s.of(u(a) >> (b & 31)),
         IntOp::Sar => u32s.of(i(a) >> (b & 31)),
-        IntOp::UnboundedShl => {
-            if b < 32 {
-                u32s.of(u(a) << b)
-            } else {
-                0
-            }
-        }
-        IntOp::UnboundedSar => u32s.of(i(a) >> b.min(31)),
         IntOp::Shl64 => a << (b & 63) & u128::from(u64::MAX),
         IntOp::Shr64 => a >> (b & 63),
         IntOp::Sar64 => fit(64, false).of(signed(a, 64) >> (b & 63)),

@@ -62,7 +62,6 @@ narrow_fns! {
     F32I32 Nothing |a| S::cvt_f32_i32(a);
     F32U32 Nothing |a| S::map1(a, |a| (a as f32).to_bits());
     I32F32 Nothing |a| S::map1(a, |a| f32_bits(a) as i32 as u32);
-    RoundEvenI32F32 Nothing |a| S::map1(a, |a| f32_bits(a).round_ties_even() as i32 as u32);
     U32F32 Nothing |a| S::map1(a, |a| f32_bits(a) as u32);
     FlrI32F32 Nothing |a| S::map1(a, |a| f32_bits(a).floor() as i32 as u32);
     F32Ubyte0 Nothing |a| S::cvt_f32_i32(S::and(a, S::splat(0xff)));
@@ -116,9 +115,6 @@ pub(super) fn fast(op: CvtOp, env: FpEnv, tier: Tier) -> Option<Fast> {
         CvtOp::F64U32 => fast_mixed::<F64U32>(tier),
         CvtOp::I32F32 => fast_single::<I32F32>(tier),
         CvtOp::U32F32 => fast_single::<U32F32>(tier),
-        // No mode of denormals changes what they are rounded to.
-        CvtOp::RoundI32F32 if nearest => fast_single::<RoundEvenI32F32>(tier),
-        CvtOp::RoundI32F32 if env.round == Round::Zero => fast_single::<I32F32>(tier),
         CvtOp::I32F64 => fast_mixed::<I32F64>(tier),
         CvtOp::U32F64 => fast_mixed::<U32F64>(tier),
         // Rounded, but never denormal.

@@ -166,11 +166,6 @@ chunk_fns! {
     Shl |a, n| S::shl(a, S::and(n, S::splat(31)));
     Shr |a, n| S::shr(a, S::and(n, S::splat(31)));
     Sar |a, n| S::sar(a, S::and(n, S::splat(31)));
-    UnboundedShl |a, n| {
-        let k = S::splat(31);
-        S::select(S::lt_u(k, n), S::splat(0), S::shl(a, S::and(n, k)))
-    };
-    UnboundedSar |a, n| S::sar(a, S::min_u(n, S::splat(31)));
     ShlAdd |a, n, c| S::add(S::shl(a, S::and(n, S::splat(31))), c);
     AddShl |a, b, n| S::shl(S::add(a, b), S::and(n, S::splat(31)));
     ShlOr |a, n, c| S::or(S::shl(a, S::and(n, S::splat(31))), c);
@@ -537,7 +532,7 @@ pub(super) fn int_handler(op: IntOp, tier: Tier, shape: Shape, clamp: bool) -> O
         };
     }
     table! {
-        frequent Mov And Or Xor Add Sub MulLo Shl Shr Sar UnboundedShl AlignBit ShlAdd Add3 Bfi BfeU;
+        frequent Mov And Or Xor Add Sub MulLo Shl Shr Sar AlignBit ShlAdd Add3 Bfi BfeU;
         rare SadU8 clamp SadU8, SadHiU8 clamp SadHiU8, SadU16 clamp SadU16, SadU32 clamp SadU32, MsadU8 clamp MsadU8,
             Dot8I4 clamp Dot8I4, Dot8U4 clamp Dot8U4, MulHiU24, MulHiI24, LerpU8, SatPkU8I16, AsrPkI8, AsrPkU8, Prng,
             ScreenParts,
@@ -550,7 +545,7 @@ pub(super) fn int_handler(op: IntOp, tier: Tier, shape: Shape, clamp: bool) -> O
         MadU32U16 => MadU32U16, clamp MadU32U16; MadI32I16 => MadI32I16, clamp MadI32I16;
         MinI => MinI; MaxI => MaxI; MinU => MinU; MaxU => MaxU;
         Min3I => Min3I; Max3I => Max3I; Med3I => Med3I; Min3U => Min3U; Max3U => Max3U; Med3U => Med3U;
-        Shl => Shl; Shr => Shr; Sar => Sar; UnboundedShl => UnboundedShl; UnboundedSar => UnboundedSar;
+        Shl => Shl; Shr => Shr; Sar => Sar;
         CarryOut => CarryOut;
         ShlAdd => ShlAdd; AddShl => AddShl; ShlOr => ShlOr; Add3 => Add3; AndOr => AndOr; Or3 => Or3; XorAdd => XorAdd;
         BfeU => BfeU; BfeI => BfeI; Bfi => Bfi; BitMask => BitMask; BitOp3 => BitOp3; BitReverse => BitReverse;

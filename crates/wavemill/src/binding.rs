@@ -6,6 +6,10 @@
 
 use std::fmt;
 
+use wavemill_asm::cayman::EXPORTS;
+use wavemill_ir::ExportTarget;
+use wavemill_lift::cayman::export_target;
+
 use crate::argument::Arg;
 use crate::image::ImageFormat;
 
@@ -80,6 +84,94 @@ pub enum Location {
     /// The modes of floats at the start: a value of four bytes. Bits 3:0 are those of single floats,
     /// bits 7:4 those of doubles, each as a source of SET_MODE (HD 6900 ISA 8.2).
     Modes,
+    /// What lanes export to a target. The resource is a buffer with four dwords (x, y, z, w) for each
+    /// work-item, in the order of their workgroups. Components that a lane does not export keep what
+    /// the buffer has.
+    Export(ExportTarget),
+}
+
+/// Channels of a register.
+const CHANNELS: [&str; 4] = ["x", "y", "z", "w"];
+
+impl Location {
+    /// The words that names of locations begin with.
+    pub const KINDS: [&str; 18] = [
+        "cb",
+        "buf",
+        "rat",
+        "returns",
+        "tex",
+        "smp",
+        "r",
+        "stream",
+        "ring",
+        "scatter",
+        "lds",
+        "parameters",
+        "booleans",
+        "loop",
+        "modes",
+        "pix",
+        "pos",
+        "param",
+    ];
+
+    /// The location with a name, as [`Display`](fmt::Display) writes it. Strides and units are 4
+    /// bytes.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Location> {
+        let split = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
+        let (kind, numbers) = name.split_at(split);
+        let pair = || {
+            let (first, second) = numbers.split_once('.')?;
+            Some((first.parse::<u16>().ok()?, second))
+        };
+        let alone = match kind {
+            "returns" => Some(Location::Returns),
+            "scatter" => Some(Location::Scatter { stride: 4 }),
+            "lds" => Some(Location::Lds),
+            "parameters" => Some(Location::Parameters),
+            "booleans" => Some(Location::Booleans),
+            "modes" => Some(Location::Modes),
+            _ => None,
+        };
+        if alone.is_some() {
+            return alone.filter(|_| numbers.is_empty());
+        }
+        match kind {
+            "r" => {
+                let (register, channel) = pair()?;
+                let channel = CHANNELS.iter().position(|name| *name == channel)? as u16;
+                return Some(Location::Register { register, channel });
+            }
+            "stream" => {
+                let (stream, buffer) = pair()?;
+                return Some(Location::Stream { stream, buffer: buffer.parse().ok()?, stride: 4 });
+            }
+            _ => {}
+        }
+        let number: u16 = numbers.parse().ok()?;
+        Some(match kind {
+            "cb" => Location::Constants(number),
+            "buf" => Location::Buffer { number, stride: 4 },
+            "rat" => Location::Target { number, unit: 4, format: None },
+            "tex" => Location::Texture(number),
+            "smp" => Location::Sampler(number),
+            "ring" => Location::Ring { number, stride: 4 },
+            "loop" => Location::Loop(number),
+            _ => {
+                let kind = EXPORTS.iter().position(|name| *name == kind)?;
+                Location::Export(export_target(kind as u32, number.into())?)
+            }
+        })
+    }
+}
+
+/// The name of an export's target in the text of a program.
+fn export_name(target: ExportTarget) -> Option<(&'static str, u32)> {
+    let all = EXPORTS.iter().zip(0..).flat_map(|(name, kind)| (0..64).map(move |base| (*name, kind, base)));
+    let named = all.into_iter().find(|(_, kind, base)| export_target(*kind, *base) == Some(target));
+    named.map(|(name, _, base)| (name, base))
 }
 
 /// The names of the command line: `cb0`, `buf168`, `r2.x`.
@@ -93,7 +185,7 @@ impl fmt::Display for Location {
             Location::Texture(n) => write!(f, "tex{n}"),
             Location::Sampler(n) => write!(f, "smp{n}"),
             Location::Register { register, channel } => {
-                let channel = ["x", "y", "z", "w"].get(usize::from(channel)).unwrap_or(&"?");
+                let channel = CHANNELS.get(usize::from(channel)).unwrap_or(&"?");
                 write!(f, "r{register}.{channel}")
             }
             Location::Stream { stream, buffer, .. } => write!(f, "stream{stream}.{buffer}"),
@@ -104,6 +196,10 @@ impl fmt::Display for Location {
             Location::Booleans => f.write_str("booleans"),
             Location::Loop(n) => write!(f, "loop{n}"),
             Location::Modes => f.write_str("modes"),
+            Location::Export(target) => match export_name(target) {
+                Some((name, base)) => write!(f, "{name}{base}"),
+                None => write!(f, "{target}"),
+            },
         }
     }
 }
@@ -115,4 +211,26 @@ pub struct Binding {
     pub location: Location,
     /// The resource.
     pub resource: Arg,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back() {
+        let names = "cb15 buf168 rat1 returns tex3 smp17 r12.w stream1.2 ring0 scatter lds parameters booleans \
+                     loop31 modes pix0 pix7 pix61 pos60 pos63 param0 param31";
+        for name in names.split_whitespace() {
+            assert_eq!(Location::from_name(name).map(|location| location.to_string()).as_deref(), Some(name));
+        }
+        for name in
+            ["cb", "cbx", "r0", "r0.q", "lds0", "stream1", "pix8", "pos0", "param32", "type3_0", "tec0"]
+        {
+            assert_eq!(Location::from_name(name), None, "{name}");
+        }
+        for kind in Location::KINDS {
+            assert!(names.split_whitespace().any(|name| name.starts_with(kind)), "{kind}");
+        }
+    }
 }

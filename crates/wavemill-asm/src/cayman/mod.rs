@@ -23,3 +23,4 @@ pub use parse::{parse, parse_group};
 pub use print::{TargetLabel, print, print_group, print_with};
 pub use program::{Assembled, Code, Listing, Options, Statement, assemble, disassemble, print_program};
 pub use reference::reference;
+pub use syntax::EXPORTS;

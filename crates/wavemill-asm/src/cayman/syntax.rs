@@ -78,8 +78,8 @@ pub(super) const CLAMP: &str = "clamp";
 pub(super) const LITERALS: &str = "literals";
 /// The end of a group.
 pub(super) const END: &str = ";;";
-/// Kinds of targets of exports, by TYPE.
-pub(super) const EXPORTS: [&str; 4] = ["pix", "pos", "param", "type3_"];
+/// Kinds of targets of exports, by TYPE: `pix0`, `pos60`, `param0`.
+pub const EXPORTS: [&str; 4] = ["pix", "pos", "param", "type3_"];
 /// How numbers of fetches are read, by NUM_FORMAT_ALL.
 pub(super) const NUMBERS: [&str; 3] = ["norm", "int", "scaled"];
 /// Constants of a line of a constant buffer.

@@ -9,6 +9,7 @@ use wavemill_asm::Report;
 use wavemill_asm::cayman::{Assembled, Code, Listing, Options, assemble, print_program};
 use wavemill_object::r600::{R600Config, R600Program, write_r600};
 
+use super::dis::dump;
 use super::stage_to;
 use crate::asm::render::{self, Level};
 use crate::failure::Failure;
@@ -75,6 +76,14 @@ pub(crate) fn asm(
 /// [`Failure`] if the source has errors, which have been reported.
 pub(crate) fn object_file(name: &str, source: &[u8]) -> Result<Vec<u8>, Failure> {
     object(&whole(name, source, &[])?.programs)
+}
+
+/// An object file with the shaders of a dump of Mesa; `None` if the file is no dump.
+///
+/// # Errors
+/// [`Failure`] if the dump is damaged.
+pub(crate) fn object_of_dump(bytes: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+    dump(bytes)?.map(|programs| object(&programs)).transpose()
 }
 
 /// Assembles a source without errors, and reports warnings.

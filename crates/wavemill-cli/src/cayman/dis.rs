@@ -40,20 +40,8 @@ pub(super) fn programs(bytes: &[u8], raw: bool) -> Result<Vec<Code>, Failure> {
         return Err(Failure::input("the file is a 64-bit ELF file; code for cayman is in 32-bit ones")
             .help("Omit --target to read it for its own target."));
     }
-    if let Ok(text) = core::str::from_utf8(bytes)
-        && is_dump(text)
-    {
-        let shaders = read_dump(text)
-            .map_err(|(line, error)| Failure::input(format!("line {line} of the dump: {}", error.message)))?;
-        let named = shaders.into_iter().enumerate();
-        return Ok(named
-            .map(|(index, shader)| Code {
-                name: Some(format!("shader{index}")),
-                stack: shader.stack,
-                gprs: shader.gprs.unwrap_or(0),
-                ..code(shader.bytes)
-            })
-            .collect());
+    if let Some(shaders) = dump(bytes)? {
+        return Ok(shaders);
     }
     if !hex::looks_like_text(bytes) {
         return Ok(vec![code(bytes.to_vec())]);
@@ -67,6 +55,27 @@ pub(super) fn programs(bytes: &[u8], raw: bool) -> Result<Vec<Code>, Failure> {
         })?;
     }
     Ok(vec![code(digits)])
+}
+
+/// The shaders of a dump of Mesa; `None` if the file is no dump.
+pub(super) fn dump(bytes: &[u8]) -> Result<Option<Vec<Code>>, Failure> {
+    let Some(text) = core::str::from_utf8(bytes).ok().filter(|text| is_dump(text)) else { return Ok(None) };
+    let shaders = read_dump(text)
+        .map_err(|(line, error)| Failure::input(format!("line {line} of the dump: {}", error.message)))?;
+    let named = shaders.into_iter().enumerate();
+    Ok(Some(
+        named
+            .map(|(index, shader)| {
+                let code = code(shader.bytes);
+                Code {
+                    name: Some(format!("shader{index}")),
+                    stack: shader.stack,
+                    gprs: shader.gprs.unwrap_or(code.gprs),
+                    ..code
+                }
+            })
+            .collect(),
+    ))
 }
 
 /// A program of which only the words are known.

@@ -14,7 +14,7 @@ use crate::text::closest;
 
 /// The forms of locations, for messages.
 const FORMS: &str = "cb0, buf1, rat0, returns, tex0, smp0, r2.x, stream0.1, ring0, scatter, lds, parameters, \
-                     booleans, loop0 or modes";
+                     booleans, loop0, modes, pix0, pos60 or param0";
 
 /// A location and its resource, as the user wrote them.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,48 +131,23 @@ impl Words {
 
 /// The location that a text names.
 fn location(text: &str, words: &Words) -> Result<Location, String> {
-    let split = text.find(|c: char| c.is_ascii_digit()).unwrap_or(text.len());
-    let (kind, numbers) = text.split_at(split);
-    let unknown = || {
-        let kinds = ["cb", "buf", "rat", "returns", "tex", "smp", "r", "stream", "ring", "scatter", "lds"];
-        let kinds = kinds.into_iter().chain(["parameters", "booleans", "loop", "modes"]);
-        let hint = closest(kind, kinds).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    let mut location = Location::from_name(text).ok_or_else(|| {
+        let kind = text.find(|c: char| c.is_ascii_digit()).map_or(text, |split| &text[..split]);
+        let hint =
+            closest(kind, Location::KINDS).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         format!("there is no location `{}`; expected {FORMS}{hint}", text.shown())
-    };
-    let one = || numbers.parse::<u16>().map_err(|_| unknown());
-    let stride = words.stride.unwrap_or(4);
-    let location = match kind {
-        "cb" => Location::Constants(one()?),
-        "buf" => Location::Buffer { number: one()?, stride },
-        "rat" => {
-            let unit = words.format.map_or(4, |format| format.texel.data.bytes());
-            Location::Target { number: one()?, unit: words.unit.unwrap_or(unit), format: words.format }
+    })?;
+    match &mut location {
+        Location::Buffer { stride, .. }
+        | Location::Stream { stride, .. }
+        | Location::Ring { stride, .. }
+        | Location::Scatter { stride } => *stride = words.stride.unwrap_or(*stride),
+        Location::Target { unit, format, .. } => {
+            *format = words.format;
+            *unit = words.unit.or(format.map(|format| format.texel.data.bytes())).unwrap_or(*unit);
         }
-        "tex" => Location::Texture(one()?),
-        "smp" => Location::Sampler(one()?),
-        "ring" => Location::Ring { number: one()?, stride },
-        "loop" => Location::Loop(one()?),
-        "r" => {
-            let (register, channel) = numbers.split_once('.').ok_or_else(unknown)?;
-            let channel = ["x", "y", "z", "w"].iter().position(|name| *name == channel);
-            Location::Register {
-                register: register.parse().map_err(|_| unknown())?,
-                channel: channel.ok_or_else(unknown)? as u16,
-            }
-        }
-        "stream" => {
-            let (stream, buffer) = numbers.split_once('.').ok_or_else(unknown)?;
-            let number = |text: &str| text.parse().map_err(|_| unknown());
-            Location::Stream { stream: number(stream)?, buffer: number(buffer)?, stride }
-        }
-        "returns" if numbers.is_empty() => Location::Returns,
-        "scatter" if numbers.is_empty() => Location::Scatter { stride },
-        "lds" if numbers.is_empty() => Location::Lds,
-        "parameters" if numbers.is_empty() => Location::Parameters,
-        "booleans" if numbers.is_empty() => Location::Booleans,
-        "modes" if numbers.is_empty() => Location::Modes,
-        _ => return Err(unknown()),
-    };
+        _ => {}
+    }
     let has_stride = matches!(
         location,
         Location::Buffer { .. } | Location::Stream { .. } | Location::Ring { .. } | Location::Scatter { .. }

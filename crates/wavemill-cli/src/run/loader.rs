@@ -10,6 +10,7 @@ use super::find::find;
 use super::job::{Job, LaunchJob};
 use super::launch_file::looks_like_launch_file;
 use super::watch::Watch;
+use crate::cayman;
 use crate::compile::{self, Language};
 use crate::failure::Failure;
 use crate::input::{self, FileBytes, Shown as _};
@@ -33,10 +34,18 @@ pub(super) struct Loader<'a> {
 impl Loader<'_> {
     /// The bytes of a file; a source is compiled into a code object.
     fn read(&self, path: &Path) -> Result<FileBytes, Failure> {
-        let Some(language) = Language::of(path) else { return input::open_or_stdin(path) };
         let target = match &self.device {
             Some(device) => Some(device.target()),
             None => self.job.options.launch.target.as_ref().map(TargetChoice::target),
+        };
+        let Some(language) = Language::of(path) else {
+            let bytes = input::open_or_stdin(path)?;
+            return match target.is_some_and(cayman::is_cayman) {
+                true => cayman::object_of_dump(&bytes)
+                    .map(|object| object.map_or(bytes, FileBytes::Read))
+                    .map_err(|failure| failure.within(input::shown(path))),
+                false => Ok(bytes),
+            };
         };
         let Some(watch) = self.watch else {
             return Err(Failure::input(format!("`{}` is a source, and is not compiled here", path.shown())));

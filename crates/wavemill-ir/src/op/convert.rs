@@ -9,8 +9,6 @@ ops! {
         F32U32 = "f32.u32" (B32) -> (F32);
         /// i32 from f32, towards zero, saturating, NaN gives 0.
         I32F32 = "i32.f32" (F32) -> (B32);
-        /// i32 from f32, rounded as the mode says, saturating, NaN gives 0.
-        RoundI32F32 = "rnd.i32.f32" (F32) -> (B32);
         /// u32 from f32, towards zero, saturating, NaN gives 0.
         U32F32 = "u32.f32" (F32) -> (B32);
         /// i32 from `floor(f32 + 0.5)`.

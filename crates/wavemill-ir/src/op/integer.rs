@@ -90,10 +90,6 @@ ops! {
         Shr = "shr" (B32, B32) -> (B32);
         /// `src0 >> src1`, sign shifted in.
         Sar = "sar" (B32, B32) -> (B32);
-        /// `src0 << src1`, where all bits of the amount count: 0 for amounts from 32 on.
-        UnboundedShl = "shl.unbounded" (B32, B32) -> (B32);
-        /// `src0 >> src1`, sign shifted in, where all bits of the amount count: only sign bits for amounts from 32 on.
-        UnboundedSar = "sar.unbounded" (B32, B32) -> (B32);
         /// 64-bit `src0 << src1`.
         Shl64 = "shl64" (B64, B32) -> (B64);
         /// 64-bit `src0 >> src1`, zeros shifted in.

@@ -121,8 +121,7 @@ pub(super) fn plain_register(family: &Cayman, slot: &Inst) -> Option<IrRow> {
 pub(super) fn written_register(family: &Cayman, slot: &Inst) -> Option<IrRow> {
     let register = slot.field(F::DstGpr)? as u16;
     // Only words with two sources can leave the register unchanged.
-    let exists = register < family.gprs || register + family.temporaries >= registers::GPRS;
-    let is_written = slot.field(F::WriteMask) != Some(0) && exists;
+    let is_written = slot.field(F::WriteMask) != Some(0) && family.has_register(register);
     is_written.then(|| registers::gpr(register, slot.get(F::DstChan) as u16))
 }
 

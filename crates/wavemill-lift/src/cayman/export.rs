@@ -14,14 +14,16 @@ const PIXEL: u32 = 0;
 const POSITION: u32 = 1;
 const PARAMETER: u32 = 2;
 
-/// Where ARRAY_BASE leads to in exports of a type (HD 6900 ISA, table 3.3).
-fn target(kind: u32, base: u32) -> Result<ExportTarget, Refused> {
-    Ok(match (kind, base) {
+/// The target of an export with these values of TYPE and ARRAY_BASE (HD 6900 ISA, table 3.3); `None`
+/// for values that the table does not have.
+#[must_use]
+pub fn export_target(kind: u32, base: u32) -> Option<ExportTarget> {
+    Some(match (kind, base) {
         (PIXEL, 0..8) => ExportTarget::Colour(base as u8),
         (PIXEL, 61) => ExportTarget::Depth,
         (POSITION, 60..64) => ExportTarget::Position(base as u8 - 60),
         (PARAMETER, 0..32) => ExportTarget::Parameter(base as u8),
-        _ => return Err(UNSUPPORTED),
+        _ => return None,
     })
 }
 
@@ -44,7 +46,7 @@ impl Lifter<'_, '_> {
                 }
             }
             let op = ExportOp {
-                target: target(kind, inst.get(F::ArrayBase) + n)?,
+                target: export_target(kind, inst.get(F::ArrayBase) + n).ok_or(UNSUPPORTED)?,
                 components,
                 halves: false,
                 last: inst.op() == Op::ExportDone && n + 1 == count,

@@ -258,8 +258,9 @@ impl Lifter<'_, '_> {
             MASKED => channel as u16 >= count,
             element => element as usize == channel && (channel as u16) < count,
         });
-        let in_place = in_place && !register.is_relative() && !inst.bit(F::LdsReq);
-        let loaded = if in_place { register.row(0)? } else { self.b.row_temp(count) };
+        let own_rows = self.own_rows(register).filter(|_| in_place && !inst.bit(F::LdsReq));
+        let in_place = own_rows.is_some();
+        let loaded = own_rows.unwrap_or_else(|| self.b.row_temp(count));
         let sources = [offset, buffer.into()];
         match element {
             Element::Bits(ty) => self.push(IrOp::BufferLoad(ty, RAW), loaded, &sources, Attrs::default()),

@@ -29,6 +29,7 @@ mod write;
 
 use wavemill_ir::{Block, Names, Uni};
 
+pub use export::export_target;
 pub use position::Position;
 
 use crate::family::{Fetch, Lift};
@@ -62,6 +63,20 @@ pub struct Cayman {
     pub temporaries: u16,
     /// STACK_SIZE: entries of the control flow stack, of four subentries each (HD 6900 ISA 3.6.5).
     pub stack: u16,
+}
+
+impl Cayman {
+    /// Whether a program has a register: it declares it, or it is a clause temporary. Writes to
+    /// others are lost. The manual leaves reads of them undefined; they read register 0, as relative
+    /// ones do (HD 6900 ISA 4.6.3).
+    pub(crate) const fn has_register(&self, number: u16) -> bool {
+        number < self.gprs || number + self.temporaries >= registers::GPRS
+    }
+
+    /// The register that a read reads.
+    pub(crate) const fn read_register(&self, number: u16) -> u16 {
+        if self.has_register(number) { number } else { 0 }
+    }
 }
 
 impl Lift for Cayman {

@@ -114,7 +114,7 @@ impl Lifter<'_, '_> {
         let (target, unit) = self.resource(resource, inst.get(F::RatIndexMode))?;
         let index = match combined {
             true => self.channel(register, 3)?,
-            false => registers::gpr(inst.get(F::IndexGpr) as u16, 0).into(),
+            false => self.index_register(inst),
         };
         let index = match size {
             1 => index,
@@ -207,8 +207,8 @@ impl Lifter<'_, '_> {
 
     /// Rows with channels of a register from X on, next to each other.
     fn data(&mut self, register: Register, count: u16) -> Result<Operand, Refused> {
-        if !register.is_relative() {
-            return Ok(register.row(0)?.into());
+        if let Some(rows) = self.own_rows(register) {
+            return Ok(rows.into());
         }
         let rows = self.b.row_temp(count);
         for channel in 0..count {

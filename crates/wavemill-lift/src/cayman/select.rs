@@ -93,12 +93,27 @@ pub(super) fn constant_of(code: u32) -> Operand {
 }
 
 impl Lifter<'_, '_> {
+    /// The rows of a register, if its number is known and the program has it.
+    pub(super) fn own_rows(&self, register: Register) -> Option<IrRow> {
+        let is_own = !register.is_relative() && self.family.has_register(register.number);
+        if is_own { register.row(0).ok() } else { None }
+    }
+
+    /// The channel of INDEX_GPR, which is always an absolute address.
+    pub(super) fn index_register(&self, inst: &Inst) -> Operand {
+        let number = self.family.read_register(inst.get(F::IndexGpr) as u16);
+        registers::gpr(number, 0).into()
+    }
+
     /// A channel of a register. Beyond the registers of the program, a relative address reads
     /// register 0 (HD 6900 ISA 4.6.3).
     pub(super) fn channel(&mut self, register: Register, channel: u32) -> Result<Operand, Refused> {
         let row = register.row(channel as u16)?;
         match register.index {
-            Index::None => return Ok(row.into()),
+            Index::None => {
+                let number = self.family.read_register(register.number);
+                return Ok(registers::gpr(number, channel as u16).into());
+            }
             Index::Loop => {}
             Index::Cell(_) => return Err(UNSUPPORTED),
         }
@@ -143,7 +158,9 @@ impl Lifter<'_, '_> {
         let row = register.row(channel)?;
         let added = match register.index {
             Index::None => {
-                self.copy(row, value);
+                if self.family.has_register(register.number) {
+                    self.copy(row, value);
+                }
                 return Ok(());
             }
             Index::Loop => LOOP_INDEX,

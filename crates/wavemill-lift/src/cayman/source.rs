@@ -65,10 +65,11 @@ impl Lifter<'_, '_> {
         let queues = clause.state.queues;
         Ok(match source {
             Source::Gpr(register, channel) => {
-                let row = registers::gpr(register.into(), channel.into());
                 if !is_relative {
-                    return Ok(row.into());
+                    let register = self.family.read_register(register.into());
+                    return Ok(registers::gpr(register, channel.into()).into());
                 }
+                let row = registers::gpr(register.into(), channel.into());
                 let rows = self.indexed_rows(row)?;
                 let index = self.index_row(inst)?;
                 let value = self.b.row_temp(1);

@@ -171,7 +171,7 @@ impl Lifter<'_, '_> {
     /// anything else.
     fn coordinates_in_order(&self, inst: &Inst, register: Register, count: usize) -> Option<IrRow> {
         let in_order = (0..count).all(|axis| inst.get(SOURCES[axis]) as usize == axis);
-        if in_order && !register.is_relative() { register.row(0).ok() } else { None }
+        self.own_rows(register).filter(|_| in_order)
     }
 
     /// Runs operations for whole quads: the level of detail depends on lanes that are not active.
@@ -203,9 +203,8 @@ impl Lifter<'_, '_> {
     fn image(&mut self, inst: &Inst, op: ImageOp, address: IrRow) -> Result<(), Refused> {
         let result = Register::result(inst)?;
         let is_whole = op.result_cells() == 4 && selected_results(inst)? == [0, 1, 2, 3];
-        if is_whole && !result.is_relative() {
-            self.image_result(inst, op, address, result.row(0)?)?;
-            return Ok(());
+        if let Some(rows) = self.own_rows(result).filter(|_| is_whole) {
+            return self.image_result(inst, op, address, rows).map(|_| ());
         }
         let values = self.b.row_temp(op.result_cells());
         self.image_result(inst, op, address, values)?;

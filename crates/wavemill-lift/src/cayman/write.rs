@@ -79,8 +79,7 @@ impl Lifter<'_, '_> {
         let memory = Memory::of(inst)?;
         let register = Register::of(inst, F::RwGpr, F::RwRel)?;
         let lanes = inst.bit(F::ValidPixelMode).then(|| self.valid_lanes());
-        let index = registers::gpr(inst.get(F::IndexGpr) as u16, 0);
-        let index = has_index(inst).then_some(index.into());
+        let index = has_index(inst).then(|| self.index_register(inst));
         match memory {
             Memory::Scratch => self.scratch_write(inst, register, index)?,
             Memory::Buffer(entry) => self.array_write(inst, register, index, entry)?,
@@ -114,8 +113,8 @@ impl Lifter<'_, '_> {
         register: Register,
         mask: u32,
     ) -> Result<Vec<(u32, u8, Operand)>, Refused> {
-        if mask == WHOLE && !register.is_relative() {
-            return Ok(vec![(0, 4, register.row(0)?.into())]);
+        if let Some(rows) = self.own_rows(register).filter(|_| mask == WHOLE) {
+            return Ok(vec![(0, 4, rows.into())]);
         }
         let mut runs = Vec::with_capacity(4);
         for component in (0..4).filter(|component| mask >> component & 1 != 0) {

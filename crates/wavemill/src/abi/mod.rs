@@ -6,7 +6,7 @@
 
 mod amdhsa;
 mod r600;
-mod work_items;
+pub(crate) mod work_items;
 
 use std::fmt::Debug;
 

@@ -3,11 +3,19 @@
 use wavemill_ir::LANES;
 
 /// Size of a workgroup; smaller at the edge of a grid that is not a multiple of it.
-pub(super) fn size_of(workgroup: [u32; 3], full: [u32; 3], global_size: [u64; 3]) -> [u32; 3] {
+pub(crate) fn size_of(workgroup: [u32; 3], full: [u32; 3], global_size: [u64; 3]) -> [u32; 3] {
     std::array::from_fn(|d| {
         let before = u64::from(workgroup[d]) * u64::from(full[d]);
         u64::from(full[d]).min(global_size[d].saturating_sub(before)) as u32
     })
+}
+
+/// The number of the first work-item of a wave, if workgroups follow each other and all are whole.
+pub(crate) fn first_item(workgroups: [u32; 3], full: [u32; 3], workgroup: [u32; 3], wave: u32) -> u64 {
+    let [nx, ny, _] = workgroups.map(u64::from);
+    let [x, y, z] = workgroup.map(u64::from);
+    let whole: u64 = full.iter().map(|n| u64::from(*n)).product();
+    (x + nx * (y + ny * z)) * whole + u64::from(wave) * LANES as u64
 }
 
 /// Receives the ids of the work-items of a wave.

@@ -2,6 +2,7 @@
 
 mod builder;
 mod engine;
+mod exports;
 mod outcome;
 mod plan;
 mod prepare;

@@ -126,7 +126,7 @@ impl Launch<'_> {
         }
         // At least one, so that an empty grid is not special.
         let resident = capacity.min(groups).max(1) as u32;
-        Ok(Plan {
+        let plan = Plan {
             geometry,
             workgroups,
             arguments,
@@ -141,7 +141,9 @@ impl Launch<'_> {
             bindings: self.bindings.clone(),
             traps: self.traps,
             cooperative: self.cooperative,
-        })
+        };
+        self.check_exports(&plan)?;
+        Ok(plan)
     }
 
     /// The kernel argument segment. LDS arguments move the end of `lds`.

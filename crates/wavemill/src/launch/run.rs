@@ -55,7 +55,13 @@ impl Launch<'_> {
             // The HIP runtime sets resource 0 to the number of workgroups minus 1, for `grid.sync()`.
             map.share().init(0, prepared.plan.workgroup_count().saturating_sub(1));
         }
-        let ran = prepared.run(&map)?;
+        let mut ran = prepared.run(&map)?;
+        if let Ok(run) = &mut ran.result {
+            self.store_exports(&prepared.plan, run)?;
+            if !self.options.record_exports {
+                run.exports = Vec::new();
+            }
+        }
         let served = prepared.services.finish(&map);
         prepared.report(ran, served, &map)
     }
@@ -63,9 +69,11 @@ impl Launch<'_> {
     /// Runs with a thread that watches the time, if there is a limit. The second result is whether
     /// the time ran out.
     fn in_time<T>(&self, run: impl FnOnce(&RunOptions) -> T) -> Result<(T, bool)> {
-        let Some(limit) = self.time_limit else { return Ok((run(&self.options), false)) };
-        let control = self.options.control.clone().unwrap_or_default();
-        let options = RunOptions { control: Some(control.clone()), ..self.options.clone() };
+        let record_exports = self.options.record_exports || self.keeps_exports();
+        let options = RunOptions { record_exports, ..self.options.clone() };
+        let Some(limit) = self.time_limit else { return Ok((run(&options), false)) };
+        let control = options.control.clone().unwrap_or_default();
+        let options = RunOptions { control: Some(control.clone()), ..options };
         let over = AtomicBool::new(false);
         let result = std::thread::scope(|scope| {
             let (ended, wait) = channel::<()>();

@@ -14,7 +14,7 @@ const BYTES: [SubDword; 4] = [SubDword::Byte0, SubDword::Byte1, SubDword::Byte2,
 pub(super) const fn of(op: Op) -> Option<CvtOp> {
     Some(match op {
         // Rounded as the mode says: VLIW4 has no slot that truncates.
-        Op::FltToInt => CvtOp::RoundI32F32,
+        Op::FltToInt => CvtOp::I32F32,
         Op::FltToUint => CvtOp::U32F32,
         Op::IntToFlt => CvtOp::F32I32,
         Op::UintToFlt => CvtOp::F32U32,

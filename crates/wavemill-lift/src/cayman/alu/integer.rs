@@ -21,8 +21,8 @@ pub(super) const fn of(op: Op) -> Option<IntOp> {
         Op::OrInt => IntOp::Or,
         Op::XorInt => IntOp::Xor,
         Op::NotInt => IntOp::Not,
-        Op::AshrInt => IntOp::UnboundedSar,
-        Op::LshlInt => IntOp::UnboundedShl,
+        Op::AshrInt => IntOp::Sar,
+        Op::LshlInt => IntOp::Shl,
         // The page takes the count modulo 32; table 4.4 has 0 for counts above 31.
         Op::LshrInt => IntOp::Shr,
         Op::MulloInt | Op::MulloUint => IntOp::MulLo,

@@ -96,10 +96,11 @@ impl Lifter<'_, '_> {
 
     fn interpolated(&mut self, channel: i32, j: &Slot, i: &Slot, output: Output) -> Result<Operand, Refused> {
         let parameter = number(j.sources[1])?;
-        // All slots have the same parameter, as it is.
+        // All slots have the same parameter, as it is. Its channel does not count: Mesa names that of
+        // the slot, LLVM always X.
         let plain = SrcMods::default();
-        let is_other = |slot: &Slot| slot.sources[1] != j.sources[1] || slot.modifiers[1] != plain;
-        if is_other(i) || is_other(j) {
+        let is_other = number(i.sources[1])? & !3 != parameter & !3;
+        if is_other || [i, j].iter().any(|slot| slot.modifiers[1] != plain) {
             return Err(UNSUPPORTED);
         }
         let number = parameter & !3 | channel;

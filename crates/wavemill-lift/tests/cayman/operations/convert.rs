@@ -9,7 +9,7 @@ const I32: [i64; 2] = [i32::MIN as i64, i32::MAX as i64];
 const U32: [i64; 2] = [0, u32::MAX as i64];
 
 pub(super) const TABLE: &[(Op, Reference)] = &[
-    (Op::FltToInt, |[a, ..], env| float_to_int(F32, a.into(), env.round, I32, env) as u32),
+    (Op::FltToInt, |[a, ..], env| float_to_int(F32, a.into(), Round::Zero, I32, env) as u32),
     (Op::FltToUint, |[a, ..], env| float_to_int(F32, a.into(), Round::Zero, U32, env) as u32),
     (Op::FltToIntFloor, |[a, ..], env| match nan_limit(a) {
         Some(limit) => limit,

@@ -3,11 +3,11 @@
 //! As with LLVM and Mesa, r0 has the ids of the work-item in its workgroup, and r1 those of the
 //! workgroup, unless the launch binds these registers.
 
-use wavemill_ir::{LANES, Row, Uni};
+use wavemill_ir::{ExportTarget, LANES, Row, Uni};
 use wavemill_lift::cayman::registers;
 use wavemill_machine::{Registers, WaveInit};
 
-use super::llvm::{self, MODE, RAW, Wave};
+use super::llvm::{self, DWORDS, MODE, Wave};
 use crate::Result;
 use crate::abi::{LaunchMemory, Plan, Start};
 use crate::argument::Arg;
@@ -22,6 +22,10 @@ use crate::services::ServiceAddresses;
 const RESOURCE: usize = 32;
 const SAMPLER: usize = 16;
 const WRITE: usize = 16;
+
+/// The part of the global data share that programs may access: as much as the number of bytes can
+/// say, which leaves out the last dword.
+const SHARE: u32 = 0xffff;
 
 /// The tables of a launch.
 #[derive(Debug)]
@@ -84,6 +88,7 @@ fn number(location: &Location) -> (u16, u16) {
         Location::Stream { stream, buffer, .. } => (3, stream.max(buffer)),
         Location::Ring { number, .. } => (3, number),
         Location::Loop(n) => (31, n),
+        // Other locations have no numbers, or the lifter knows them.
         _ => (0, 0),
     }
 }
@@ -147,6 +152,14 @@ fn key(location: &Location) -> (u8, u16) {
         Location::Booleans => (12, 0),
         Location::Loop(n) => (13, n),
         Location::Modes => (14, 0),
+        Location::Export(target) => match target {
+            ExportTarget::Colour(n) => (15, n.into()),
+            ExportTarget::Depth => (16, 0),
+            ExportTarget::Nothing => (17, 0),
+            ExportTarget::Position(n) => (18, n.into()),
+            ExportTarget::Parameter(n) => (19, n.into()),
+            ExportTarget::Other(n) => (20, n.into()),
+        },
     }
 }
 
@@ -178,6 +191,9 @@ impl LaunchMemory for Memory {
         ] {
             init.set_pair(cell, table.address());
         }
+        for cell in [registers::GLOBAL_SHARE, registers::COUNTERS] {
+            init.cells.push((cell, SHARE));
+        }
         let mut context = MODE;
         for Binding { location, resource } in &plan.bindings {
             match (location, resource) {
@@ -185,7 +201,7 @@ impl LaunchMemory for Memory {
                     init.set_pair(registers::bank(*n), buffer.address());
                 }
                 (Location::Buffer { number, stride }, Arg::Buffer(buffer)) => {
-                    let words = cells(buffer, RAW);
+                    let words = cells(buffer, DWORDS);
                     if *number < registers::BUFFERS {
                         init.set_all(registers::buffer(*number), words);
                         init.cells.push((registers::stride(*number), *stride));
@@ -195,12 +211,12 @@ impl LaunchMemory for Memory {
                     }
                 }
                 (Location::Target { number, unit, format }, Arg::Buffer(buffer)) => {
-                    let format = format.map_or(RAW, ImageFormat::buffer_word);
+                    let format = format.map_or(DWORDS, ImageFormat::buffer_word);
                     init.set_all(registers::random_access_target(*number), cells(buffer, format));
                     init.cells.push((registers::target_unit(*number), *unit));
                 }
                 (Location::Returns, Arg::Buffer(buffer)) => {
-                    init.set_all(registers::RETURN_BUFFER, cells(buffer, RAW));
+                    init.set_all(registers::RETURN_BUFFER, cells(buffer, DWORDS));
                 }
                 (Location::Texture(n), Arg::Image(image)) => {
                     let words = image.words()?;

@@ -6,7 +6,7 @@ use wavemill_machine::{Registers, WaveInit};
 
 use super::object;
 use crate::Result;
-use crate::abi::work_items::{SetIds, ids_of_wave, size_of};
+use crate::abi::work_items::{SetIds, first_item, ids_of_wave, size_of};
 use crate::abi::{LaunchMemory, Plan, Start};
 use crate::buffer::Buffer;
 use crate::module::Kernel;
@@ -26,8 +26,9 @@ pub(super) const MODE: u32 = 0xc0;
 const MEMORY: u16 = 1;
 const TABLES: u16 = 2;
 const CONSTANTS: u16 = 3;
-/// Dword 3 of a resource of raw dwords: data format 32.
-pub(super) const RAW: u32 = 4 << 15;
+/// Dword 3 of a resource of dwords: data format 32, number format UINT, components X, 0, 0, 1.
+/// Without a number format, the resource would have no format, and typed stores would store nothing.
+pub(super) const DWORDS: u32 = 4 << 15 | 4 << 12 | 1 << 9 | 4;
 
 /// The memory of a launch.
 #[derive(Debug)]
@@ -128,13 +129,9 @@ impl Wave {
         self.size(workgroup).iter().product()
     }
 
-    /// The number of the first work-item of a wave, if workgroups follow each other and all are
-    /// whole.
+    /// The number of the first work-item of a wave ([`first_item`]).
     pub(super) fn first_item(&self, workgroup: [u32; 3], wave: u32) -> u64 {
-        let [nx, ny, _] = self.workgroups.map(u64::from);
-        let [x, y, z] = workgroup.map(u64::from);
-        let whole: u64 = self.workgroup_size.iter().map(|n| u64::from(*n)).product();
-        (x + nx * (y + ny * z)) * whole + u64::from(wave) * LANES as u64
+        first_item(self.workgroups, self.workgroup_size, workgroup, wave)
     }
 
     pub(super) fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
@@ -160,7 +157,7 @@ impl Wave {
 fn set_resource(regs: &mut Registers, cells: Uni, unit: Uni, (address, bytes): (u64, u64)) {
     regs.set_uni64(cells, address);
     regs.set_uni(registers::bytes_of(cells), u32::try_from(bytes).unwrap_or(u32::MAX));
-    regs.set_uni(cells.plus(3), RAW);
+    regs.set_uni(cells.plus(3), DWORDS);
     regs.set_uni(unit, 1);
 }
 
