@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use wavemill_asm::InstructionSet;
-use wavemill_isa::Target;
+use wavemill_isa::{Family, Target};
 use wavemill_machine::{GuestMemory, MemoryObserver};
 use wavemill_object::r600::{R600Object, is_r600};
 use wavemill_object::{CodeObject, Container, Feature, Limits, Processor, container::ContainerKind};
@@ -147,10 +147,13 @@ impl Device {
     /// bit (Vega ISA 2.2.2).
     pub const GDS_BYTES: u32 = wavemill_machine::GDS_BYTES;
 
-    /// Whether the device has a global data share: gfx900, gfx906 and gfx908 do.
+    /// Whether the device has a global data share: cayman, gfx900, gfx906 and gfx908 do.
     #[must_use]
     pub fn has_gds(&self) -> bool {
-        self.0.target.facts().gds
+        match self.0.target.family() {
+            Family::Gcn => self.0.target.facts().gds,
+            Family::Cayman => true,
+        }
     }
 
     /// Copies bytes of the global data share to the host. They are zero at first and keep their

@@ -19,7 +19,9 @@ pub(super) fn plan(argument: &ArgSpec, device: &Device, buffers: &mut Buffers<'_
     let wrong = |what: String| Failure::usage(format!("gds `{}`: {what}", argument.shown()));
     if !device.has_gds() {
         let target = device.target().processor.name();
-        return Err(wrong(format!("{target} has no global data share; gfx900, gfx906 and gfx908 have one")));
+        return Err(wrong(format!(
+            "{target} has no global data share; cayman, gfx900, gfx906 and gfx908 have one"
+        )));
     }
     let Planned::Buffer(index) = buffers.plan_alone(argument)? else {
         return Err(wrong("expected a buffer, found a value".to_owned())

@@ -76,14 +76,20 @@ fn atomics_return_old_values() {
     same("result", &found[2], &sums);
 }
 
-/// Counters are dwords of the global data share, which begins with zeros.
+/// Counters are dwords of the global data share. Lanes of a wave act in ascending order.
 #[test]
 fn counters_count_lanes() {
     let mut run = Run::new("counters");
-    run.dwords("result", &[0; 64], &["rat0"]).out("result").add("--grid 1 --block 64");
-    let down = 0u32.wrapping_sub(16);
-    let expected: Vec<u32> = (0..64).map(|place| down.wrapping_add(place)).collect();
-    same("result", &run.run()[0], &expected);
+    run.dwords("result", &[0; 64], &["rat0"]).out("result");
+    run.folder.file("counters.bin", [10u32, 100].map(u32::to_le_bytes).concat());
+    run.add("--gds counters:u32[2]=@counters.bin").out("counters").add("--grid 1 --block 64");
+    // Places 10 to 73: every fourth of them counts down.
+    let (up, down) = (10u32, 100 - 16);
+    let expected: Vec<u32> =
+        (0..64).map(|place: u32| if place < up { 0 } else { place - up + down }).collect();
+    let found = run.run();
+    same("result", &found[0], &expected);
+    same("counters", &found[1], &[up + 64, down]);
 }
 
 /// SQRT_64 and RECIP_64 give high dwords alone, with 20 bits of the fraction (HD 6900 ISA 8.2), and

@@ -72,15 +72,16 @@ pub(crate) struct LaunchArgs {
     /// The global data share: a buffer such as counts:u32[64]=@counts.npy
     ///
     /// It has the form of an argument. Its contents are copied to the beginning of the global data share before the launch,
-    /// and back after it: `--print counts`, `--out` and `--expect` see what the kernel left. Only gfx900, gfx906 and gfx908
-    /// have a global data share, of 64 KiB.
+    /// and back after it: `--print counts`, `--out` and `--expect` see what the kernel left. Only cayman, gfx900,
+    /// gfx906 and gfx908 have a global data share, of 64 KiB.
     #[arg(long, value_name = "BUFFER", hide_short_help = true, help_heading = LAUNCH)]
     pub gds: Option<Late<ArgSpec>>,
     /// Cayman: a resource of a shader, such as cb0=constants, buf1=data[stride:16], r2.x=ids
     ///
     /// Then arguments are only named, and each has at least one location: cb0 to cb15 (constants), buf0 to buf175, rat0 to
     /// rat11, returns, tex0 to tex175 (an image), smp0 to smp17 (a sampler), r0.x to r127.w (a dword for each work-item, or a
-    /// number), stream0.0, ring0, scatter, lds, parameters, booleans, loop0, modes. Repeat the option for each.
+    /// number), stream0.0, ring0, scatter, lds, parameters, booleans, loop0, modes, pix0, pos60 and param0 (exports: four
+    /// dwords for each work-item). Repeat the option for each.
     #[arg(long, value_name = "LOCATION=RESOURCE", hide_short_help = true, help_heading = LAUNCH)]
     pub bind: Vec<Late<BindSpec>>,
     /// Launch this many times in a row, on the same buffers
