@@ -17,9 +17,8 @@ pub(crate) fn random_word(op: Op, random: &mut SplitMix64) -> Inst {
             1 => field.default,
             _ => random.next_u64() as u32 & field.max(),
         };
-        let inst = if field.id == F::UpdateExecMask { Ok(inst) } else { inst.with(field.id, value) };
         // The opcode does not change.
-        inst.unwrap_or(start)
+        if field.id == F::UpdateExecMask { inst } else { inst.with(field.id, value).unwrap_or(inst) }
     })
 }
 

@@ -259,7 +259,8 @@ impl Line<'_, '_, '_> {
         let negative = self.cursor.eat("-");
         if let Some(value) = number(self.cursor)? {
             let span = start..self.cursor.end();
-            return self.literal(index, field, value, negative, span);
+            let bits = bits(value, negative, span.clone())?;
+            return self.value(index, field, bits, span);
         }
         self.cursor.go_to(start);
         let name = self.cursor.name();
@@ -365,22 +366,6 @@ impl Line<'_, '_, '_> {
             _ => Err(Diagnostic::new(span, "expected a constant from kc0[0] to kc3[31]")
                 .note("a window has at most two lines of 16 constants")),
         }
-    }
-
-    fn literal(
-        &mut self,
-        index: usize,
-        field: &SourceField,
-        value: Number,
-        negative: bool,
-        span: Span,
-    ) -> Result<(), Fail> {
-        let bits = bits(value, negative, span.clone())?;
-        if negative {
-            self.values.push(Value { source: index, bits, span });
-            return Ok(());
-        }
-        self.value(index, field, bits, span)
     }
 
     /// A number: a constant with its own code, or a literal.
