@@ -312,6 +312,8 @@ impl Machine {
             threads: NonZeroUsize::new(1),
             max_instructions: Some(way.limit),
             single_steps: way.single_steps,
+            // Waves can wait for one another, and for nothing.
+            find_stalls: true,
             ..RunOptions::default()
         };
         let mut launch = Launch::new(&kernel)

@@ -1,6 +1,7 @@
 //! Reads a source: labels, words, groups, directives.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use hashbrown::HashMap;
 use wavemill_isa::cayman::{FieldId as F, Group, Inst, Stage};
@@ -144,11 +145,16 @@ impl<'s> Reader<'s> {
         self.messages.warnings.push(report);
     }
 
-    fn report(&self, line: usize, diagnostic: Diagnostic) -> Report {
+    fn report(&self, line: usize, mut diagnostic: Diagnostic) -> Report {
         let text = self.lines.get(line).map_or("", |line| line.trim_end());
+        let text = source_text::shown(text).into_owned();
+        // What is missing is behind the spaces before it, and its end before them.
+        let Range { start, end } = diagnostic.span;
+        let start = start.min(text.len());
+        diagnostic.span = start..end.clamp(start, text.len());
         Report {
             line: line + 1,
-            text: source_text::shown(text).into_owned(),
+            text,
             cut: 0,
             diagnostic,
             origin: None,
