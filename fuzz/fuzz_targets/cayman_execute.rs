@@ -19,8 +19,8 @@ fuzz_target!(|input: &[u8]| {
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     let mut random = SplitMix64::new(seed.into());
-    // Mutated bytes end most programs early. New programs keep half of all inputs running.
-    if size > HEADER && random.below(2) == 0 {
+    // Mutated bytes end most programs early. New programs keep more than half of all inputs running.
+    if size > HEADER && random.below(3) == 0 {
         return fuzzer_mutate(data, size, max_size);
     }
     let mut input = (random.next_u64() as u32).to_le_bytes().to_vec();

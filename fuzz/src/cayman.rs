@@ -8,7 +8,8 @@ use wavemill::device::TargetChoice;
 use wavemill::image::{Dimensions, ImageDesc, ImageFormat, SamplerDesc};
 use wavemill::launch::{Engine, Tier};
 use wavemill::{Arg, Buffer, Device, Launch, Module, Outcome, RunOptions};
-use wavemill_isa::cayman::{FieldId as F, Format, Inst, Op, Slots};
+use wavemill_isa::cayman::{FieldId as F, Format, Inst, Op, Slots, decode_group};
+use wavemill_isa::gcn::Fidelity;
 use wavemill_object::r600::{R600Config, R600Program, R600Stage, write_r600};
 use wavemill_oracle::SplitMix64;
 
@@ -18,8 +19,9 @@ use crate::watch::Watching;
 /// Bytes before the program: registers, stack entries, LDS in units of 64 bytes, and a seed of data.
 pub const HEADER: usize = 4;
 
-/// Registers that generated programs use.
+/// Registers that generated programs use; the first ones have small numbers.
 const GPRS: u32 = 8;
+const SMALL: u32 = 4;
 /// Work-items: one wave, without some of its lanes. Several would race.
 const ITEMS: u64 = 50;
 /// Dwords of each buffer.
@@ -30,12 +32,16 @@ const LIMIT: u64 = 2048;
 /// The fields of a word with random values that programs can use: most of them reach something that
 /// exists. The fuzzer changes bits beyond that.
 fn filled(op: Op, random: &mut SplitMix64) -> Inst {
-    let mut inst = Inst::new(op);
+    let (mut inst, row) = (Inst::new(op), op.row());
+    let has_index = !row.format.is_alu();
     for field in op.row().format.fields() {
         let keep = [op.row().format.opcode(), op.row().format.sub_opcode()].contains(&Some(field.id));
         let value = match field.id {
             _ if keep => continue,
-            F::SrcGpr | F::DstGpr | F::RwGpr | F::IndexGpr => random.below(GPRS.into()) as u32,
+            // Addresses and indices are small numbers.
+            F::SrcGpr | F::IndexGpr if has_index => random.below(SMALL.into()) as u32,
+            F::DstGpr | F::RwGpr => random.below(GPRS.into()) as u32,
+            F::Src1Sel if op.is_interpolation() => PARAMETER,
             F::Src0Sel | F::Src1Sel | F::Src2Sel => source(random),
             F::Src0Chan | F::Src1Chan | F::Src2Chan => random.below(4) as u32,
             F::BufferId | F::ResourceId | F::RatId => random.below(3) as u32,
@@ -44,14 +50,17 @@ fn filled(op: Op, random: &mut SplitMix64) -> Inst {
             F::DstSelX | F::DstSelY | F::DstSelZ | F::DstSelW => [0, 1, 2, 3, 4, 5, 7][random.index(7)],
             F::SrcSelX | F::SrcSelY | F::SrcSelZ | F::SrcSelW => random.below(6) as u32,
             F::SelX | F::SelY | F::SelZ | F::SelW => [0, 1, 2, 3, 4, 5, 7][random.index(7)],
-            F::BurstCount => random.below(2) as u32,
-            F::Omod | F::Clamp | F::Src0Neg | F::Src1Neg | F::Src2Neg | F::Src0Abs | F::Src1Abs
-                if random.below(4) == 0 =>
-            {
-                random.below(u64::from(field.max()) + 1) as u32
-            }
+            F::BurstCount => u32::from(random.below(8) == 0),
+            F::Omod if row.takes_output_modifier() && random.below(6) == 0 => random.below(4) as u32,
+            F::Clamp if row.takes_clamp() && random.below(6) == 0 => 1,
+            F::Src0Neg if row.takes_negation(0) => u32::from(random.below(4) == 0),
+            F::Src1Neg if row.takes_negation(1) && !op.is_interpolation() => u32::from(random.below(4) == 0),
+            F::Src2Neg if row.takes_negation(2) => u32::from(random.below(4) == 0),
+            F::Src0Abs if row.takes_absolute(0) => u32::from(random.below(4) == 0),
+            F::Src1Abs if row.takes_absolute(1) && !op.is_interpolation() => u32::from(random.below(4) == 0),
+            F::UpdateExecMask | F::UpdatePred if row.updates_masks() => random.below(2) as u32,
             F::PredSel if random.below(8) == 0 => 2 + random.below(2) as u32,
-            F::UpdateExecMask | F::UpdatePred | F::CompMask | F::NumFormatAll | F::FormatCompAll => {
+            F::CompMask | F::NumFormatAll | F::FormatCompAll => {
                 random.below(u64::from(field.max()) + 1) as u32
             }
             _ => continue,
@@ -61,6 +70,10 @@ fn filled(op: Op, random: &mut SplitMix64) -> Inst {
     inst
 }
 
+/// PV, and the first parameter of pixels.
+const PREVIOUS: u32 = 254;
+const PARAMETER: u32 = 448;
+
 /// A source of an ALU slot.
 fn source(random: &mut SplitMix64) -> u32 {
     match random.below(12) {
@@ -69,7 +82,7 @@ fn source(random: &mut SplitMix64) -> u32 {
         7 => 128 + random.below(16) as u32,
         8 => 248 + random.below(5) as u32,
         9 => 253,
-        _ => 254,
+        _ => PREVIOUS,
     }
 }
 
@@ -77,16 +90,18 @@ fn source(random: &mut SplitMix64) -> u32 {
 fn pick(random: &mut SplitMix64, belongs: impl Fn(Op) -> bool) -> Op {
     loop {
         let op = Op::ALL[random.index(Op::ALL.len())];
-        if belongs(op) {
+        if belongs(op) && op.row().fidelity != Fidelity::Unsupported {
             return op;
         }
     }
 }
 
 /// A group, as the manual allows it as far as its slots go.
-fn group(random: &mut SplitMix64) -> Vec<u8> {
+fn group(random: &mut SplitMix64, is_first: bool) -> Vec<u8> {
     let mut slots: Vec<Inst> = Vec::new();
-    let op = pick(random, |op| op.row().format.is_alu());
+    // Those that continue the result of another channel seldom find one.
+    let is_alone = |op: Op| !matches!(op.row().slots, Slots::NotW | Slots::XOrY);
+    let op = pick(random, |op| op.row().format.is_alu() && is_alone(op));
     let channels: Vec<u32> = match op.row().slots {
         Slots::All => vec![0, 1, 2, 3],
         Slots::Three => vec![0, 1, 2],
@@ -104,29 +119,34 @@ fn group(random: &mut SplitMix64) -> Vec<u8> {
             }),
             _ => op,
         };
-        let inst = filled(op, random);
+        // The slots of a joint operation have the same sources and modifiers.
+        let joint = slots
+            .last()
+            .filter(|_| matches!(op.row().slots, Slots::Three | Slots::All | Slots::Pair))
+            .copied();
+        let mut inst = joint.unwrap_or_else(|| filled(op, random));
+        // Nothing precedes the first group.
+        for select in [F::Src0Sel, F::Src1Sel, F::Src2Sel] {
+            if is_first && inst.field(select) == Some(PREVIOUS) {
+                inst = inst.with(select, 0).unwrap_or(inst);
+            }
+        }
         slots.push(inst.with(F::DstChan, channel).unwrap_or(inst));
     }
     if slots.is_empty() {
         slots.push(Inst::new(Op::Nop));
     }
     let last = slots.len() - 1;
-    let mut literals = 0;
     let mut bytes = Vec::new();
     for (index, slot) in slots.iter().enumerate() {
         let slot = slot.with(F::Last, u32::from(index == last)).unwrap_or(*slot);
-        for (select, channel) in
-            [(F::Src0Sel, F::Src0Chan), (F::Src1Sel, F::Src1Chan), (F::Src2Sel, F::Src2Chan)]
-        {
-            if slot.field(select) == Some(253) {
-                literals = literals.max(1 + slot.get(channel) / 2);
-            }
-        }
         bytes.extend(&slot.encode().0[..8]);
     }
-    for _ in 0..2 * literals {
-        bytes.extend((random.next_u64() as u32 >> random.below(32)).to_le_bytes());
-    }
+    // The slots say how many literals follow.
+    let literals: [u32; 4] = std::array::from_fn(|_| random.next_u64() as u32 >> random.below(32));
+    bytes.extend(literals.iter().flat_map(|literal| literal.to_le_bytes()));
+    let size = decode_group(&bytes).map_or(8 * slots.len(), |group| group.size);
+    bytes.truncate(size);
     bytes
 }
 
@@ -136,7 +156,7 @@ pub fn program(random: &mut SplitMix64) -> Vec<u8> {
     let mut control: Vec<Inst> = Vec::new();
     let mut clauses: Vec<u8> = Vec::new();
     // Control flow words before the clauses, with the last one.
-    let start = 8 * (count + 1).next_multiple_of(2);
+    let start = 8 * (count + 2).next_multiple_of(2);
     for _ in 0..count {
         let op = match random.below(10) {
             0..4 => Op::Alu,
@@ -152,7 +172,7 @@ pub fn program(random: &mut SplitMix64) -> Vec<u8> {
             Format::CfAlu => {
                 let before = clauses.len();
                 for _ in 0..1 + random.below(3) {
-                    clauses.extend(group(random));
+                    clauses.extend(group(random, clauses.len() == before));
                 }
                 set(F::Addr, at);
                 set(F::Count, (clauses.len() - before) as u32 / 8 - 1);
@@ -184,6 +204,9 @@ pub fn program(random: &mut SplitMix64) -> Vec<u8> {
         control.push(inst);
     }
     let mut bytes: Vec<u8> = control.iter().flat_map(|inst| inst.encode().0[..8].to_vec()).collect();
+    // Its registers are what it leaves.
+    let export = Inst::new(Op::ExportDone).with(F::BurstCount, GPRS - 1).expect("it fits");
+    bytes.extend(&export.encode().0[..8]);
     bytes.extend(&Inst::new(Op::CfEnd).encode().0[..8]);
     bytes.resize(start, 0);
     bytes.extend(clauses);
@@ -290,13 +313,21 @@ impl Machine {
         }
         bind("returns", buffer("returns", 1 << 14));
         bind("lds", buffer("lds", 16));
-        for name in ["pix0", "pos60", "param0"] {
+        for name in ["pos60", "param0"] {
             bind(name, buffer(name, 4 * ITEMS));
         }
-        for register in 2..8 {
+        for target in 0..GPRS {
+            let name = format!("pix{target}");
+            bind(&name, buffer(&name, 4 * ITEMS));
+        }
+        for register in 2..GPRS {
             for channel in ["x", "y", "z", "w"] {
                 let name = format!("r{register}.{channel}");
-                bind(&name, buffer(&name, ITEMS));
+                let value = match register {
+                    0..SMALL => Arg::from(4 * (register + u32::from(self.seed & 7))),
+                    _ => buffer(&name, ITEMS),
+                };
+                bind(&name, value);
             }
         }
         let format = ImageFormat::from_name("rgba8").expect("a format");
