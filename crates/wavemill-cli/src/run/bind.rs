@@ -169,7 +169,8 @@ fn location(text: &str, words: &Words) -> Result<Location, String> {
 /// # Errors
 /// A binding names no argument, or an argument has no location.
 pub(super) fn find(bindings: &[BindSpec], parameters: &[Known]) -> Result<Vec<Bound>, Failure> {
-    let mut is_used = vec![bindings.is_empty(); parameters.len()];
+    let has_resources = bindings.iter().any(|binding| binding.location != Location::Modes);
+    let mut is_used = vec![!has_resources; parameters.len()];
     let mut all = Vec::with_capacity(bindings.len());
     for binding in bindings {
         let resource = match &binding.resource {
@@ -200,6 +201,11 @@ pub(super) fn find(bindings: &[BindSpec], parameters: &[Known]) -> Result<Vec<Bo
 }
 
 impl Bound {
+    /// Whether it is more than the modes of floats: then arguments are only named.
+    pub(super) fn is_resource(&self) -> bool {
+        self.location != Location::Modes
+    }
+
     /// The binding with the launch's arguments.
     pub(super) fn with(&self, arguments: &[Arg]) -> Option<Binding> {
         let resource = match self.resource {

@@ -100,8 +100,10 @@ impl Prepared<'_> {
             None => launch,
         };
         let arguments = self.arguments(device, buffers)?;
-        if !self.bindings.is_empty() {
-            return Ok(launch.bindings(self.bindings.iter().filter_map(|bound| bound.with(&arguments))));
+        let bindings = self.bindings.iter().filter_map(|bound| bound.with(&arguments));
+        let launch = launch.bindings(bindings);
+        if self.bindings.iter().any(Bound::is_resource) {
+            return Ok(launch);
         }
         // Without metadata, the code object does not describe the parameters.
         match self.kernel.has_metadata() || self.kernel.takes_any_arguments() {

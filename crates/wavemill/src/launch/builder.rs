@@ -150,7 +150,8 @@ impl<'a> Launch<'a> {
     }
 
     /// Resources by their location, for programs of Cayman; then the launch has no arguments. The
-    /// program finds nothing else, except for the ids of its work-items.
+    /// program finds nothing else, except for the ids of its work-items. A launch that only binds
+    /// [`Location::Modes`](crate::binding::Location::Modes) has its arguments, too.
     #[must_use]
     pub fn bindings(mut self, bindings: impl IntoIterator<Item = Binding>) -> Self {
         self.bindings = bindings.into_iter().collect();

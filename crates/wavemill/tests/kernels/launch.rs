@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
 
+use wavemill::binding::{Binding, Location};
 use wavemill::device::AddressMode;
 use wavemill::launch::Engine;
 use wavemill::observe::Observer;
@@ -69,6 +70,25 @@ pub(crate) fn launch_counted(
     run(case, code, way, RunOptions { count_blocks: true, single_steps, ..way.options() }, None)
 }
 
+/// Like [`launch`], with other modes of floats.
+pub(crate) fn launch_in_modes(
+    case: &Case,
+    code: Code,
+    way: Way,
+    modes: u32,
+) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
+    let object = object(case, code);
+    let binding = Binding { location: Location::Modes, resource: Arg::from(modes) };
+    run_on(
+        &Device::for_object(&object)?,
+        &object,
+        case,
+        (way.engine, way.options(), None),
+        |device, name, data| device.buffer_from(name, data),
+        |launch| launch.bindings([binding.clone()]),
+    )
+}
+
 fn run(
     case: &Case,
     code: Code,
@@ -83,6 +103,7 @@ fn run(
         case,
         (way.engine, options, observer),
         |device, name, data| device.buffer_from(name, data),
+        |launch| launch,
     )
 }
 
@@ -108,15 +129,21 @@ pub(crate) fn launch_in_place(case: &Case, code: Code, way: Way) -> Result<Vec<V
         }
     }
     let mut places = memory.iter_mut().map(|words| words.as_mut_ptr().cast::<u8>());
-    let (buffers, _) =
-        run_on(&device, &object, case, (way.engine, way.options(), None), |device, name, data| {
+    let (buffers, _) = run_on(
+        &device,
+        &object,
+        case,
+        (way.engine, way.options(), None),
+        |device, name, data| {
             let place = places.next().expect("one for each buffer");
             // SAFETY: the vectors outlive the device's use of them, which ends with `run_on`, and
             // nothing reads them meanwhile.
             let buffer = unsafe { device.import_buffer(name, place, data.len() as u64)? };
             assert_eq!(buffer.address(), place.addr() as u64);
             Ok(buffer)
-        })?;
+        },
+        |launch| launch,
+    )?;
     for (buffer, words) in buffers.iter().zip(&memory) {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         assert!(bytes.starts_with(buffer), "the host sees what the device has");
@@ -130,6 +157,7 @@ fn run_on(
     case: &Case,
     (engine, options, observer): (Engine, RunOptions, Option<&dyn Observer>),
     mut buffer_of: impl FnMut(&Device, &str, &[u8]) -> Result<Buffer, Error>,
+    set: impl for<'l> Fn(Launch<'l>) -> Launch<'l>,
 ) -> Result<(Vec<Vec<u8>>, LaunchStats), Error> {
     let module = Module::load(device, object)?;
     let kernel = module.kernel(case.kernel)?;
@@ -158,6 +186,7 @@ fn run_on(
         .args(args)
         .engine(engine)
         .options(options);
+    let launch = set(launch);
     let stats = match observer {
         Some(observer) => launch.observer(observer).run()?,
         None => launch.run()?,

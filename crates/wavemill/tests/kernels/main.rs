@@ -10,7 +10,9 @@ use wavemill::launch::{Engine, Tier};
 use wavemill_kernels::{Case, KERNELS, KernelCase, Level, Size, Target, why_absent};
 use wavemill_oracle::{Failed, Suite, whole_suites};
 
-use launch::{Code, Way, launch, launch_counted, launch_in_place, launch_stepped, launch_watched};
+use launch::{
+    Code, Way, launch, launch_counted, launch_in_modes, launch_in_place, launch_stepped, launch_watched,
+};
 use watched::Shadows;
 
 /// The kernel's results equal the host reference.
@@ -204,12 +206,15 @@ const OTHER_NUMBERS: [(&str, &str); 8] = [
     ("blend_half", "LLVM keeps halves in single precision between operations"),
     ("bytecode", "LLVM reserves no stack for the current masks, so that the stack overflows"),
     ("flushed", "a quotient is a product with RECIP_IEEE"),
-    ("norm_first_pass", "denormals are flushed"),
+    ("norm_first_pass", DENORMALS),
     ("norm_second_pass", "a root is an approximation"),
     ("preload", "LLVM takes the first dword of a structure for its address"),
     ("rounded_f32", "quotients and roots are approximations"),
-    ("spmv_scalar", "denormals are flushed"),
+    ("spmv_scalar", DENORMALS),
 ];
+
+/// The reason of kernels that [`right_with_denormals`] runs, too.
+const DENORMALS: &str = "denormals are flushed";
 
 /// Kernels that run in workgroups of any size.
 const ANY_SIZE: [&str; 22] = [
@@ -268,6 +273,16 @@ fn wrong_numbers(case: &Case, code: Code) -> Result<(), Failed> {
     }
 }
 
+/// The modes of floats that keep denormals of single floats too.
+const KEEPS_DENORMALS: u32 = 0xcc;
+
+/// Only denormals are why a kernel has other numbers: where they are kept, its numbers are right.
+fn right_with_denormals(case: &Case, code: Code) -> Result<(), Failed> {
+    let way = Way { threads: 2, engine: Engine::default() };
+    case.check(&launch_in_modes(case, code, way, KEEPS_DENORMALS)?.0)?;
+    Ok(())
+}
+
 /// Kernels of Cayman.
 fn cayman(share: Share, suite: &mut Suite) {
     let code = Code { target: Target::Cayman, level: Level::O2 };
@@ -286,6 +301,9 @@ fn cayman(share: Share, suite: &mut Suite) {
         let is_other = OTHER_NUMBERS.iter().any(|(name, _)| *name == kernel.name);
         if is_other {
             add("wrong_numbers", wrong_numbers);
+        }
+        if OTHER_NUMBERS.contains(&(kernel.name, DENORMALS)) {
+            add("right_with_denormals", right_with_denormals);
         }
         for (group, name, test) in Group::ALL {
             // Its addresses have 32 bits, and memory of the host may have others. Each slot of a

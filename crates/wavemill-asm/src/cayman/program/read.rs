@@ -152,14 +152,7 @@ impl<'s> Reader<'s> {
         let Range { start, end } = diagnostic.span;
         let start = start.min(text.len());
         diagnostic.span = start..end.clamp(start, text.len());
-        Report {
-            line: line + 1,
-            text,
-            cut: 0,
-            diagnostic,
-            origin: None,
-            inclusion: None,
-        }
+        Report { line: line + 1, text, cut: 0, diagnostic, origin: None, inclusion: None }
     }
 
     pub(super) fn all(&mut self) {

@@ -7,7 +7,7 @@ use wavemill_ir::{ExportTarget, LANES, Row, Uni};
 use wavemill_lift::cayman::registers;
 use wavemill_machine::{Registers, WaveInit};
 
-use super::llvm::{self, DWORDS, MODE, Wave};
+use super::llvm::{self, DWORDS, Wave};
 use crate::Result;
 use crate::abi::{LaunchMemory, Plan, Start};
 use crate::argument::Arg;
@@ -194,7 +194,6 @@ impl LaunchMemory for Memory {
         for cell in [registers::GLOBAL_SHARE, registers::COUNTERS] {
             init.cells.push((cell, SHARE));
         }
-        let mut context = MODE;
         for Binding { location, resource } in &plan.bindings {
             match (location, resource) {
                 (Location::Constants(n), Arg::Buffer(buffer)) => {
@@ -257,7 +256,6 @@ impl LaunchMemory for Memory {
                 (Location::Loop(n), Arg::Value(bytes)) => {
                     init.loops[usize::from(*n) % LANES] = dword(bytes);
                 }
-                (Location::Modes, Arg::Value(bytes)) => context = dword(bytes) & 0xff,
                 // `check` has refused these.
                 _ => {}
             }
@@ -265,7 +263,7 @@ impl LaunchMemory for Memory {
         Ok(Start {
             init: Box::new(init),
             entry: kernel.entry(),
-            context,
+            context: llvm::modes(&plan.bindings),
             arguments: Segment { address: 0, bytes: 0 },
             absent_grid_sync: None,
             _memory: vec![resources, samplers, writes, scratch],

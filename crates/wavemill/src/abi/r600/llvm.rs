@@ -8,6 +8,8 @@ use super::object;
 use crate::Result;
 use crate::abi::work_items::{SetIds, first_item, ids_of_wave, size_of};
 use crate::abi::{LaunchMemory, Plan, Start};
+use crate::argument::Arg;
+use crate::binding::{Binding, Location};
 use crate::buffer::Buffer;
 use crate::module::Kernel;
 use crate::report::{ARGUMENTS, Segment};
@@ -21,7 +23,7 @@ const TRAILER: usize = 16;
 const LINE: usize = 256;
 /// The modes of floats: round to the nearest even number, flush denormals of single floats and keep
 /// those of doubles.
-pub(super) const MODE: u32 = 0xc0;
+const MODE: u32 = 0xc0;
 /// Buffers of the convention.
 const MEMORY: u16 = 1;
 const TABLES: u16 = 2;
@@ -73,7 +75,7 @@ impl LaunchMemory for Memory {
         Ok(Start {
             init: Box::new(init),
             entry: kernel.entry(),
-            context: MODE,
+            context: modes(&plan.bindings),
             arguments: Segment {
                 address: buffer.address() + HEADER as u64,
                 bytes: plan.arguments.len() as u64,
@@ -102,6 +104,15 @@ pub(super) struct Wave {
     workgroups: [u32; 3],
     /// Guest address of the scratch memory of all resident waves, and bytes for each.
     scratch: (u64, u64),
+}
+
+/// The modes of floats that a launch binds, or else those of the convention.
+pub(super) fn modes(bindings: &[Binding]) -> u32 {
+    let bound = bindings.iter().find_map(|binding| match (&binding.location, &binding.resource) {
+        (Location::Modes, Arg::Value(bytes)) => Some(u32::from_le_bytes(*bytes.first_chunk()?) & 0xff),
+        _ => None,
+    });
+    bound.unwrap_or(MODE)
 }
 
 pub(super) fn wave(plan: &Plan, scratch: &Buffer) -> Wave {

@@ -26,7 +26,7 @@ use wavemill_machine::{CellPair, RegisterCounts};
 use super::{Abi, LaunchMemory, Needs, Plan, Want};
 use crate::Result;
 use crate::argument::Arg;
-use crate::binding::Binding;
+use crate::binding::{Binding, Location};
 use crate::module::{Kernel, ObjectKernel, R600Kernel};
 
 /// The conventions of the R600 family.
@@ -88,7 +88,8 @@ impl Abi for R600 {
     }
 
     fn allocate(&self, kernel: &Kernel, plan: &Plan) -> Result<Box<dyn LaunchMemory>> {
-        if plan.bindings.is_empty() {
+        // The modes of floats are no resource: with them alone, arguments stay where LLVM has them.
+        if plan.bindings.iter().all(|binding| binding.location == Location::Modes) {
             return Ok(Box::new(llvm::Memory::allocate(kernel, plan)?));
         }
         Ok(Box::new(bound::Memory::allocate(kernel, plan)?))
