@@ -58,6 +58,9 @@ impl ImageLevel {
 pub enum ImageGather {
     /// The two by two texels of a bilinear filter: lower left, lower right, upper right, upper left.
     Square,
+    /// The same; in an image of integers, the upper left texel is that of the point, as without a
+    /// filter.
+    SquareOrPoint,
     /// Four texels of a row.
     Row,
     /// The bits of that many texels of a row, packed.
@@ -275,6 +278,7 @@ impl fmt::Display for ImageKind {
             ImageKind::Gather(from, shape) => {
                 let shape = match shape {
                     ImageGather::Square => String::new(),
+                    ImageGather::SquareOrPoint => ".or_point".to_owned(),
                     ImageGather::Row => ".row".to_owned(),
                     ImageGather::PackedRow(n) => format!(".packed{n}"),
                 };

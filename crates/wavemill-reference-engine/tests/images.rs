@@ -50,6 +50,7 @@ fn operation(random: &mut SplitMix64) -> ImageOp {
                 level,
                 random.pick(&[
                     ImageGather::Square,
+                    ImageGather::SquareOrPoint,
                     ImageGather::Row,
                     ImageGather::PackedRow(4),
                     ImageGather::PackedRow(8),

@@ -112,3 +112,120 @@ fn targets_are_several() {
     near("depth", &found[2], &depth, 1e-6);
     assert_eq!(found[3], counts);
 }
+
+/// A picture of bytes that look random, and its argument at a location.
+fn picture(run: &mut Run, name: &str, kind: &str, seed: u32, size: [usize; 3], location: &str) -> Vec<u8> {
+    let [width, height, layers] = size;
+    let bytes: Vec<u8> =
+        numbers(seed, width * height * layers).into_iter().flat_map(u32::to_le_bytes).collect();
+    run.folder.file(&format!("{name}.bin"), &bytes);
+    run.add(&format!("{name}:{kind}=@{name}.bin")).bind(name, &[location]);
+    bytes
+}
+
+/// The sphere's texture is read with a filter, and its functions are approximations.
+#[test]
+fn sphere_is_lit_and_textured() {
+    const SIZE: usize = 16;
+    let mut run = Run::new("sphere");
+    let at = coordinates(&mut run);
+    let value =
+        parameter(&mut run, [[0.05, 0.02, 0.0, 0.0], [0.9, 0.0, 0.0, 0.0], [0.0, 0.95, 0.0, 0.0]], &[], &at);
+    // A plane, so that the filter gives the plane again between the centres of texels.
+    let plane =
+        |x: f64, y: f64| [40.0 + 160.0 * x, 220.0 - 180.0 * y, 100.0 + 60.0 * (x - y)].map(|n| n / 255.0);
+    let centre = |n: usize| (n as f64 + 0.5) / SIZE as f64;
+    let texels = (0..SIZE * SIZE).flat_map(|n| {
+        let [r, g, b] = plane(centre(n % SIZE), centre(n / SIZE)).map(|n| (255.0 * n).round() as u8);
+        [r, g, b, 255]
+    });
+    run.folder.file("skin.bin", texels.collect::<Vec<u8>>());
+    run.add(&format!("skin:image2d[rgba8,{SIZE}x{SIZE}]=@skin.bin")).bind("skin", &["tex18"]);
+    run.add("smooth:sampler[linear,clamp_to_edge,normalized]").bind("smooth", &["smp0"]);
+    let light = [0.5f32, 0.7, 1.5, 0.0];
+    run.floats("light", &light, &["cb0"]).floats("colour", &[-1.0; 256], &["pix0"]).out("colour");
+    run.add("--grid 1 --block 64");
+    let unit = |v: [f64; 3]| {
+        let length = v.iter().map(|n| n * n).sum::<f64>().sqrt();
+        v.map(|n| n / length)
+    };
+    let dot = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let found = run.run();
+    let mut inside = 0;
+    for (lane, v) in value.into_iter().enumerate() {
+        let colour: [f64; 4] = std::array::from_fn(|c| f64::from(f32::from_bits(found[0][4 * lane + c])));
+        let p = [v[0] * 2.0 - 1.0, v[1] * 2.0 - 1.0];
+        let z2 = 1.0 - p[0] * p[0] - p[1] * p[1];
+        if z2 < 0.0 {
+            assert_eq!(colour, [-1.0; 4], "pixel {lane} is killed");
+            continue;
+        }
+        inside += 1;
+        let n = [p[0], p[1], z2.sqrt()];
+        let (turn, half) = (std::f64::consts::TAU, std::f64::consts::PI);
+        let clamped = |u: f64| u.clamp(centre(0), centre(SIZE - 1));
+        let skin = plane(clamped(n[0].atan2(n[2]) / turn + 0.5), clamped(n[1].acos() / half));
+        let l = unit([0, 1, 2].map(|c| f64::from(light[c])));
+        let h = unit([l[0], l[1], l[2] + 1.0]);
+        let (bright, shine) = (dot(n, l).max(0.0), dot(n, h).max(0.0).powi(32));
+        for c in 0..3 {
+            let expected = skin[c] * (0.1 + 0.9 * bright) + shine;
+            assert!((colour[c] - expected).abs() < 0.01, "pixel {lane}: {colour:?}, expected {expected}");
+        }
+        assert_eq!(colour[3], 1.0);
+    }
+    assert!((20..60).contains(&inside), "{inside}");
+}
+
+/// Gathers of the four texels around a point, in the order of OpenGL. Comparisons are not made:
+/// samplers of arguments compare with nothing, which is false.
+#[test]
+fn gathers_have_four_texels() {
+    let mut run = Run::new("gather");
+    // No point is near a border between texels.
+    let points = |seed| -> Vec<f32> {
+        numbers(seed, 64).into_iter().map(|n| (n % 64) as f32 / 64.0 + 1.0 / 128.0).collect()
+    };
+    let at = [points(5), points(6)];
+    run.floats("i", &at[0], &["r0.x"]).floats("j", &at[1], &["r0.y"]);
+    // Mesa moves layers as it moves coordinates: this one is the same for both readings.
+    let axes = [[0.0, 0.0, 0.7, 0.0], [1.0, 0.0, 0.28, 0.0], [0.0, 1.0, 0.0, 1.0]];
+    let value = parameter(&mut run, axes, &[], &at);
+    let texels = picture(&mut run, "picture", "image2d[rgba8,16x16]", 7, [16, 16, 1], "tex18");
+    let layers = picture(&mut run, "layers", "image2d_array[rgba8ui,8x8x3]", 8, [8, 8, 3], "tex20");
+    run.add("depths:image2d[depth32f,16x16]").bind("depths", &["tex19"]);
+    run.add("nearest:sampler[nearest,clamp_to_edge,normalized]").bind("nearest", &["smp0", "smp1", "smp2"]);
+    let shift = [2i32, -4];
+    run.dwords("shift", &[shift[0] as u32, shift[1] as u32, 0, 0], &["cb0"]);
+    run.dwords("colour", &[0; 256], &["pix0"]).out("colour").add("--grid 1 --block 64");
+    // The numbers of the texels left of and above a point, moved.
+    let corner = |u: f64, size: usize, moved: i32| (u * size as f64 - 0.5).floor() as i32 + moved;
+    let gather = |bytes: &[u8],
+                  size: usize,
+                  layer: usize,
+                  channel: usize,
+                  [u, v]: [f64; 2],
+                  [dx, dy]: [i32; 2]|
+     -> [f64; 4] {
+        let (x, y) = (corner(u, size, dx), corner(v, size, dy));
+        let inside = |n: i32| n.clamp(0, size as i32 - 1) as usize;
+        [(0, 1), (1, 1), (1, 0), (0, 0)].map(|(right, down)| {
+            bytes[4 * ((layer * size + inside(y + down)) * size + inside(x + right)) + channel].into()
+        })
+    };
+    let mut expected = Vec::new();
+    for v in value {
+        let (xy, zw) = ([v[0], v[1]], [v[2], v[3]]);
+        let of_picture = [
+            gather(&texels, 16, 0, 0, xy, [0, 0]),
+            gather(&texels, 16, 0, 3, xy, [0, 0]),
+            gather(&texels, 16, 0, 1, zw, [-3, 5]),
+            gather(&texels, 16, 0, 2, zw, shift),
+        ];
+        let of_layers = gather(&layers, 8, 1, 1, xy, [0, 0]);
+        expected.extend(
+            (0..4).map(|n| of_picture.iter().map(|four| four[n] / 255.0).sum::<f64>() + of_layers[n]),
+        );
+    }
+    near("colour", &run.run()[0], &expected, 1e-5);
+}

@@ -124,10 +124,11 @@ impl Lifter<'_, '_> {
         Ok(value.into())
     }
 
-    /// What a code of SRC_SEL or SEL selects.
+    /// What a code of SRC_SEL or SEL selects. The manual does not list the code of unchanged channels
+    /// in SRC_SEL: Mesa has it for coordinates that an instruction does not use, and here it is 0.
     pub(super) fn selected(&mut self, register: Register, code: u32) -> Result<Operand, Refused> {
         match code {
-            ZERO | ONE => Ok(constant_of(code)),
+            ZERO | ONE | MASKED => Ok(constant_of(code)),
             channel @ 0..4 => self.channel(register, channel),
             _ => Err(UNSUPPORTED),
         }

@@ -301,7 +301,7 @@ impl Lifter<'_, '_> {
         let coordinates = if compare && sample.has_level_in_w() { 2 } else { AXES };
         let (kind, channels) = match gather {
             None => (ImageKind::Sample(level), 15),
-            Some(_) => (ImageKind::Gather(level, ImageGather::Square), 1 << element),
+            Some(_) => (ImageKind::Gather(level, ImageGather::SquareOrPoint), 1 << element),
         };
         let op = ImageOp {
             offset: gather == Some(Offsets::Set) || own_offsets != [0; AXES],

@@ -403,15 +403,22 @@ fn comparisons() {
     );
 }
 
-/// Gathers: the texels around a position, moved by offsets of the instruction or of each lane.
+/// Gathers: the texels around a position, moved by offsets of the instruction or of each lane. In
+/// images of integers, the first one is the texel of the position.
 #[test]
 fn gathers() {
-    let image = Image { num_format: 4, ..rgba8(8, 8) };
+    gathers_of(0, [2, 6], |byte| (byte as f32 / 255.0).to_bits());
+    gathers_of(4, [3, 6], |byte| byte);
+}
+
+/// Gathers of an image with this number format, around these first texels.
+fn gathers_of(num_format: u64, [first, upper]: [i64; 2], component: fn(u32) -> u32) {
+    let image = Image { num_format, ..rgba8(8, 8) };
     let memory = random(31, image.length());
     let words = |base| image.words(base);
     let byte = |x: i64, y: i64, channel: usize| {
         let [x, y] = [x, y].map(|at| addressed(0, at, 8).expect("it wraps") as u32);
-        u32::from(memory[image.at([x, y, 0]) + channel])
+        component(memory[image.at([x, y, 0]) + channel].into())
     };
     let sampler = Sampler { clamp: 0, unnormalised: false, ..Sampler::POINT };
     let texture = Texture { memory: &memory, words: &words, sampler: sampler.words() };
@@ -425,7 +432,7 @@ fn gathers() {
         let fetch = format!("r1.xyzw, r0.xyzw, res:7 smp:3 ct:nnnn inst_mod:{element}");
         let moved = format!("gather4 {fetch} offset_x:-6 offset_y:4");
         let outcome = run(&texture, &moved, &lanes);
-        assert_eq!(result(&outcome, 5), around(2 - 3, 6 + 2));
+        assert_eq!(result(&outcome, 5), around(first - 3, upper + 2));
         // Offsets in registers: 6 bits with a sign. Those of the instruction are ignored.
         let source = program(&format!(
             "set_texture_offsets r1.____, r2.xy0w, res:7 smp:3\n gather4_o {fetch} offset_x:-6"
@@ -435,7 +442,11 @@ fn gathers() {
             set_gpr(registers, 2, 1, |lane| 31u32.wrapping_sub(lane));
         });
         for lane in 0..64 {
-            assert_eq!(result(&outcome, lane), around(2 + lane as i64 - 32, 6 + 31 - lane as i64), "{lane}");
+            assert_eq!(
+                result(&outcome, lane),
+                around(first + lane as i64 - 32, upper + 31 - lane as i64),
+                "{lane}"
+            );
         }
     }
 }

@@ -692,10 +692,11 @@ impl<'a> Unit<'a> {
         let (first, last) = self.image.resource.levels;
         let level = (level as u32).min(last - first);
         let size = self.image.size(level);
-        let square = shape == ImageGather::Square;
+        let square = matches!(shape, ImageGather::Square | ImageGather::SquareOrPoint);
+        let linear = square && !(shape == ImageGather::SquareOrPoint && self.number().is_integer());
         let [x, y] = [0, 1].map(|axis| {
             let first =
-                self.along(axis, self.on_face(axis, at.at[axis]), size[axis], square, at.offset[axis]);
+                self.along(axis, self.on_face(axis, at.at[axis]), size[axis], linear, at.offset[axis]);
             [first.index, first.index + 1]
         });
         let slice = self.slice(at.at[2]);
