@@ -4,7 +4,8 @@
 //! without allocating. [`gcn::parse()`] reads one. Both work from the rows of `wavemill-isa` alone.
 //! [`assemble()`] turns a source, with its directives, into a module that `wavemill-object` writes
 //! as an ELF file; [`write_source`] does the reverse. [`gcn::explain`] describes instructions in
-//! detail, for people and as data. [`gcn::reference`] writes reference pages for all of them.
+//! detail, for people and as data. [`gcn::reference`] and [`cayman::reference`] write reference pages
+//! for all of them.
 
 mod abi;
 mod assemble;
@@ -13,6 +14,7 @@ mod diagnostic;
 mod family;
 pub mod gcn;
 mod instruction_set;
+mod pages;
 mod source;
 mod syntax;
 

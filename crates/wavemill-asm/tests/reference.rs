@@ -51,10 +51,20 @@ fn check_site(
     let targets = only.map_or(Target::GCN.len(), |_| 1);
     let formats = Format::ALL.iter().filter(|format| rows().any(|row| row.format == **format)).count();
     assert_eq!(all.len(), rows().count() + targets + formats + 1);
+    check_links(all, ending, &FOLDERS, links);
+}
+
+/// Every page is linked, every link has a page, and pages are in these folders.
+fn check_links(
+    all: &BTreeMap<String, String>,
+    ending: &str,
+    folders: &[&str],
+    links: impl Fn(&str) -> Vec<String>,
+) {
     let mut linked = BTreeSet::from([format!("index.{ending}")]);
     for (path, contents) in all {
         let folder = path.split_once('/').map(|(folder, _)| folder);
-        assert!(folder.is_none_or(|folder| FOLDERS.contains(&folder)), "{path}");
+        assert!(folder.is_none_or(|folder| folders.contains(&folder)), "{path}");
         for link in links(contents) {
             let to = resolve(path, &link);
             assert!(all.contains_key(&to), "{path} links to {to}, which is not there");
@@ -120,6 +130,28 @@ fn markdown_pages_are_whole() {
             } else {
                 columns = Some(bars);
             }
+        }
+    }
+}
+
+/// Each instruction of Cayman has a page, with what its row says.
+#[test]
+fn pages_of_cayman_are_whole() {
+    use wavemill_asm::cayman::{InstructionFacts, reference};
+    use wavemill_isa::cayman::{Format as CaymanFormat, Op as CaymanOp};
+    let links: [(PageFormat, fn(&str) -> Vec<String>); 2] =
+        [(PageFormat::Html, html_links), (PageFormat::Markdown, markdown_links)];
+    for (format, links) in links {
+        let all: BTreeMap<String, String> =
+            reference::pages(format).map(|page| (page.path, page.contents)).collect();
+        assert_eq!(all.len(), 1 + CaymanFormat::ALL.len() + CaymanOp::ALL.len());
+        check_links(&all, format.extension(), &reference::FOLDERS, links);
+        for op in CaymanOp::ALL {
+            let facts = InstructionFacts::of(*op);
+            let path = format!("instruction/{}_{}", facts.format, facts.name.replace(' ', "_"));
+            let page = &all[&format!("{path}.{}", format.extension())];
+            assert!(page.contains(&facts.opcode) && page.contains(facts.fidelity), "{path}");
+            assert!(facts.facets.iter().all(|facet| page.contains(facet.name)), "{path}");
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::cayman;
 use crate::compile;
 use crate::failure::Failure;
 use crate::input::Shown as _;
-use crate::message::{Kind, with_kind};
+use crate::message::{Kind, data, with_kind};
 use crate::text::Plural;
 use crate::{input, kernel_code, names};
 
@@ -43,11 +43,12 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
     }
     let file = input::shown(&args.file);
     if is_r600(&bytes) || args.target.as_ref().is_some_and(cayman::is_cayman) {
-        if args.json {
-            return Err(Failure::usage("--json is not for cayman"));
-        }
-        let text = cayman::info(&bytes, args.kernel.as_deref()).map_err(|failure| failure.within(&file))?;
-        return Ok(std::io::stdout().lock().write_all(text.as_bytes())?);
+        let report = cayman::info(&bytes, args.kernel.as_deref()).map_err(|failure| failure.within(&file))?;
+        let mut out = std::io::stdout().lock();
+        return Ok(match args.json {
+            true => writeln!(out, "{:#}", with_kind(Kind::CaymanInfo, data(&report)))?,
+            false => write!(out, "{report}")?,
+        });
     }
     let filter = Filter {
         target: args.target.clone(),

@@ -127,6 +127,12 @@ kinds! {
     Instruction = "instruction";
     /// Machine code, explained.
     Explanation = "explanation";
+    /// The description of an instruction of Cayman.
+    CaymanInstruction = "cayman_instruction";
+    /// Machine code of Cayman, explained.
+    CaymanExplanation = "cayman_explanation";
+    /// The programs of a file of Cayman.
+    CaymanInfo = "cayman_info";
     /// The element layout of a matrix instruction.
     MatrixLayout = "matrix_layout";
     /// Measurements.

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use crate::common::{Folder, err, expect, out, said};
 
 /// Two programs and a table, in the form of the printer.
-const SOURCE: &str = "        .program store
+pub(crate) const SOURCE: &str = "        .program store
         .gprs 3
         .stack 1
         .lds 64
@@ -155,8 +155,7 @@ fn errors_and_warnings_are_reported() {
     let message = said(&folder, 0, &["asm", "--target", "cayman", "rule.s", "-o", "k.o"]);
     assert!(message.contains("warning") && message.contains("in group 1 of clause `body`"), "{message}");
     for (args, part) in [
-        (&["isa", "--target", "cayman", "--out", "pages"][..], "--format md"),
-        (&["dis", "k.o", "--format", "objdump"], "--format is not for cayman"),
+        (&["dis", "k.o", "--format", "objdump"][..], "--format is not for cayman"),
         (&["dis", "k.o", "--kernel", "no"], "there is no program `no`"),
         (&["explain", "--target", "cayman", "mvo"], "`mvo`"),
         (&["explain", "--target", "cayman", "--clause", "alu", "0000"], "truncated"),
@@ -182,10 +181,12 @@ fn instructions_are_described() {
     assert!(word.lines().any(|line| line.split_whitespace().eq(["pop", "34:32", "1"])), "{word}");
     let group = explain(&["x: mov r0.x, 0x7"]);
     assert!(group.contains("literal x: 0x00000007"), "{group}");
-    expect(&folder, 0, &["isa", "--target", "cayman", "--format", "md", "--out", "pages"]);
-    let page = std::fs::read_to_string(folder.0.join("pages/cayman.md")).unwrap();
-    for name in ["`muladd_ieee` | 24", "`mem_rat store_typed` | 86:1", "`gds_add_ret` | 4:32", "`vfetch` | 0"]
-    {
-        assert!(page.contains(name), "{name}");
+    for (format, ending) in [("md", "md"), ("html", "html")] {
+        expect(&folder, 0, &["isa", "--target", "cayman", "--format", format, "--out", "pages"]);
+        let read =
+            |page: &str| std::fs::read_to_string(folder.0.join(format!("pages/{page}.{ending}"))).unwrap();
+        let [code, name] = [read("instruction/op3_muladd_ieee"), read("format/rat")];
+        assert!(code.contains("24") && code.contains("f32, f32, f32"), "{code}");
+        assert!(name.contains("86:1"), "{name}");
     }
 }

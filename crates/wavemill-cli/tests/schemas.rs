@@ -566,6 +566,38 @@ fn explanations(cases: &mut Cases) {
     cases.run(&folder, 3, "explain --json v_nothing");
 }
 
+fn cayman(cases: &mut Cases) {
+    let folder = Folder::new("schemas_cayman");
+    let schema = "cayman.schema.json";
+    let explain = |cases: &mut Cases, clause: &str, words: &str| {
+        let line = ["explain", "--target", "cayman", "--json", "--clause", clause, words];
+        let (output, _) = cases.command(&folder, 0, &line, "");
+        cases.check(schema, &out(&output), words);
+    };
+    for name in ["add", "dot", "kille", "jump", "ashr_int", "recip_64", "store_flags", "vfetch", "nop"] {
+        explain(cases, "cf", name);
+    }
+    for words in ["jump @5 pop:1", "end cond:3", "x: mov r0.x, 0x7", "x: add r0.x, r1.x, pv.y ;;"] {
+        explain(cases, "cf", words);
+    }
+    // A slot that clamps an integer, and two that read one element in one cycle.
+    explain(cases, "alu", "01200000901a0080");
+    explain(cases, "alu", "x: add_int r0.x, r1.x, r2.x clamp");
+    cases.run(&folder, 3, "explain --target cayman --json mvo");
+    folder.file("k.s", crate::cayman::SOURCE);
+    cases.run(&folder, 0, "asm --target cayman k.s -o k.o");
+    cases.writes(schema, &folder, 0, "info --json k.o");
+    // Words alone: END, then a loop that only pushes, then a word that is no instruction.
+    for (name, digits) in [
+        ("end.txt", "0000000000000088"),
+        ("push.txt", "010000000100c082 0000000000000082"),
+        ("wrong.txt", "00000000000000ff 0000000000000088"),
+    ] {
+        folder.file(name, digits);
+        cases.writes(schema, &folder, 0, &format!("info --json --target cayman {name}"));
+    }
+}
+
 fn benches(cases: &mut Cases) {
     let folder = Folder::new("schemas_benches");
     let bench = "bench --json --small --runs 2 --kernel vector_add sgemm";
@@ -591,6 +623,7 @@ static CASES: LazyLock<Cases> = LazyLock::new(|| {
         assembly,
         files,
         explanations,
+        cayman,
         benches,
     ] {
         part(&mut cases);

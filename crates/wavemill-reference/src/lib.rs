@@ -11,6 +11,7 @@
 //! - [`texel`] has the conversions of typed buffers and images.
 //! - The other modules have one function for each operation: bits in, bits out, NaNs included.
 //! - [`rows`] says which operation each instruction is, and has the integer ones.
+//! - [`cayman`] does the same for the ALU operations of Cayman.
 //!
 //! The manuals do not specify NaN results, so they follow Wavemill's documented choice. The first
 //! NaN among the sources is quieted and keeps its sign and payload; an invalid operation gives the
@@ -19,6 +20,7 @@
 //! This is a development crate: published crates use it only as a dev-dependency.
 
 mod arith;
+pub mod cayman;
 mod convert;
 mod cube;
 mod division;

@@ -30,6 +30,8 @@ pub enum Row {
     Scc,
     /// The exceptions in TRAPSTS.EXCP that the lane raises alone.
     Exceptions,
+    /// A channel of a register of Cayman, X to W as 0 to 3.
+    Gpr(u16, u16),
 }
 
 /// A value that all lanes share.
@@ -39,7 +41,38 @@ pub enum Cell {
     Scalar(u16),
     /// SCC.
     Scc,
+    /// A half of a mask of lanes of Cayman.
+    Lanes(LaneMask, Half),
 }
+
+/// A mask of lanes of Cayman (HD 6900 ISA 3.6.1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum LaneMask {
+    /// The active lanes.
+    Active,
+    /// The valid lanes.
+    Valid,
+}
+
+/// A half of a mask of 64 lanes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum Half {
+    /// Lanes 0 to 31.
+    Low,
+    /// Lanes 32 to 63.
+    High,
+}
+
+/// The names of masks of lanes.
+const LANE_MASKS: [(&str, Cell); 4] = [
+    ("active_lo", Cell::Lanes(LaneMask::Active, Half::Low)),
+    ("active_hi", Cell::Lanes(LaneMask::Active, Half::High)),
+    ("valid_lo", Cell::Lanes(LaneMask::Valid, Half::Low)),
+    ("valid_hi", Cell::Lanes(LaneMask::Valid, Half::High)),
+];
+
+/// The letters of channels.
+const CHANNELS: [&str; 4] = ["x", "y", "z", "w"];
 
 /// The codes of named scalar registers.
 const NAMED: [(&str, u16); 5] =
@@ -65,6 +98,7 @@ impl fmt::Display for Row {
             Row::Scalar(code) => f.write_str(&scalar_name(*code)),
             Row::Scc => f.write_str("scc"),
             Row::Exceptions => f.write_str("excp"),
+            Row::Gpr(n, channel) => write!(f, "r{n}.{}", CHANNELS[usize::from(*channel) % 4]),
         }
     }
 }
@@ -74,8 +108,18 @@ impl fmt::Display for Cell {
         match self {
             Cell::Scalar(code) => f.write_str(&scalar_name(*code)),
             Cell::Scc => f.write_str("scc"),
+            mask => {
+                f.write_str(LANE_MASKS.iter().find(|(_, known)| known == mask).map_or("", |(name, _)| name))
+            }
         }
     }
+}
+
+/// `r4.x`.
+fn gpr_of(name: &str) -> Option<Row> {
+    let (number, letter) = name.strip_prefix('r')?.split_once('.')?;
+    let channel = CHANNELS.iter().position(|known| *known == letter)?;
+    Some(Row::Gpr(number.parse().ok().filter(|n| *n < 128)?, channel as u16))
 }
 
 fn row_of(name: &str) -> Option<Row> {
@@ -86,12 +130,14 @@ fn row_of(name: &str) -> Option<Row> {
         _ => number('v')
             .map(Row::Vgpr)
             .or_else(|| number('a').map(Row::Agpr))
+            .or_else(|| gpr_of(name))
             .or_else(|| scalar_code(name).map(Row::Scalar)),
     }
 }
 
 fn cell_of(name: &str) -> Option<Cell> {
-    if name == "scc" { Some(Cell::Scc) } else { scalar_code(name).map(Cell::Scalar) }
+    let mask = LANE_MASKS.iter().find(|(known, _)| *known == name).map(|(_, mask)| *mask);
+    mask.or_else(|| if name == "scc" { Some(Cell::Scc) } else { scalar_code(name).map(Cell::Scalar) })
 }
 
 /// Inputs that tests share.
@@ -111,6 +157,8 @@ pub enum Kind {
     /// The instruction runs once, on a wave; the scalar pair with this code and the two after it are a buffer resource
     /// whose base is relative to the memory.
     Buffer(u16),
+    /// The words are groups of an ALU clause of Cayman.
+    Clause,
 }
 
 /// An instruction, a state, and what the instruction does.
@@ -124,7 +172,7 @@ pub struct Test {
     pub targets: Vec<Target>,
     /// How the cases are arranged.
     pub kind: Kind,
-    /// MODE.
+    /// MODE. Of a clause, the modes as SET_MODE has them: singles in bits 3:0, doubles in bits 7:4.
     pub mode: u32,
     /// The number of the set.
     pub set: usize,
@@ -136,6 +184,8 @@ pub struct Test {
     pub open: Vec<&'static str>,
     /// Registers with a value a lane that change.
     pub rows: Vec<(Row, Lanes)>,
+    /// The bits of these that are known, for registers of which some are not.
+    pub known: Vec<(Row, Lanes)>,
     /// Scalar registers that change.
     pub results: Vec<(Cell, u32)>,
 }
@@ -149,9 +199,9 @@ pub struct File {
     pub tests: Vec<Test>,
 }
 
-fn write_rows(out: &mut String, rows: &[(Row, Lanes)]) {
+fn write_rows(out: &mut String, before: &str, rows: &[(Row, Lanes)]) {
     for (row, lanes) in rows {
-        let _ = write!(out, "{row}");
+        let _ = write!(out, "{before}{row}");
         let mut at = 0;
         while at < LANES {
             let run = lanes[at..].iter().take_while(|v| **v == lanes[at]).count();
@@ -180,7 +230,7 @@ impl File {
         for test in &self.tests {
             if !std::mem::replace(&mut written[test.set], true) {
                 let _ = writeln!(out, "set {}", test.set);
-                write_rows(&mut out, &self.sets[test.set].rows);
+                write_rows(&mut out, "", &self.sets[test.set].rows);
             }
             let _ = writeln!(out, "test {}", test.text);
             out.push_str("on");
@@ -195,6 +245,7 @@ impl File {
             match test.kind {
                 Kind::Wave => {}
                 Kind::Scalar => out.push_str(" kind=scalar"),
+                Kind::Clause => out.push_str(" kind=clause"),
                 Kind::Buffer(code) => {
                     let _ = write!(out, " kind=buffer:{}", scalar_name(code));
                 }
@@ -212,7 +263,8 @@ impl File {
                 write_cells(&mut out, &test.results);
                 out.push('\n');
             }
-            write_rows(&mut out, &test.rows);
+            write_rows(&mut out, "", &test.rows);
+            write_rows(&mut out, "known ", &test.known);
         }
         out
     }
@@ -275,6 +327,7 @@ impl File {
                         ulps: 0,
                         open: Vec::new(),
                         rows: Vec::new(),
+                        known: Vec::new(),
                         results: Vec::new(),
                     });
                 }
@@ -324,8 +377,7 @@ impl File {
             "ulp" => test.ulps = number(rest)?.into(),
             "open" => {
                 for name in rest.split(' ') {
-                    let known = wavemill_isa::gcn::Facet::all().find(|facet| facet.name == name);
-                    test.open.push(known.ok_or("no facet of this name")?.name);
+                    test.open.push(facet(name).ok_or("no facet of this name")?);
                 }
             }
             "=" => {
@@ -334,15 +386,26 @@ impl File {
                     test.results.push((cell_of(name).ok_or("no register of this name")?, number(value)?));
                 }
             }
+            "known" => {
+                let (name, masks) = rest.split_once(' ').ok_or("expected a register")?;
+                test.known.push((row_of(name).ok_or("no register of this name")?, lanes(masks)?));
+            }
             _ => test.rows.push((row_of(word).ok_or("no line of this name")?, lanes(rest)?)),
         }
         Ok(())
     }
 }
 
+/// The name of a facet of a row.
+fn facet(name: &str) -> Option<&'static str> {
+    let cayman = wavemill_isa::cayman::Op::ALL.iter().flat_map(|op| op.row().facets.iter().copied());
+    wavemill_isa::gcn::Facet::all().chain(cayman).map(|facet| facet.name).find(|known| *known == name)
+}
+
 fn kind(value: &str) -> Result<Kind, &'static str> {
     match value.split_once(':') {
         None if value == "scalar" => Ok(Kind::Scalar),
+        None if value == "clause" => Ok(Kind::Clause),
         Some(("buffer", register)) => {
             Ok(Kind::Buffer(scalar_code(register).ok_or("no register of this name")?))
         }

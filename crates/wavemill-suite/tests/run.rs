@@ -21,6 +21,7 @@ use wavemill_suite::data::{Cell, File, Kind, LANES, Row, Test};
 use wavemill_suite::generate::FILES;
 use wavemill_suite::model::{AGPRS, EXEC, MEMORY_BYTES, VGPRS, Wave, memory_dword};
 
+use crate::clause;
 use crate::files::committed;
 
 /// Guest address of the first instruction.
@@ -175,6 +176,14 @@ impl Runner {
     fn check(&self, file: &File, test: &Test) -> Vec<String> {
         match test.kind {
             Kind::Scalar => self.check_scalar(file, test),
+            Kind::Clause => {
+                let engines = self.engines.iter();
+                engines
+                    .filter_map(|(name, engine)| {
+                        Some(format!("{name}: {}", clause::check(&**engine, file, test)?))
+                    })
+                    .collect()
+            }
             _ if test.rows.iter().any(|(row, _)| *row == Row::Exceptions) => {
                 self.check_exceptions(file, test)
             }
@@ -359,7 +368,7 @@ fn every_engine_gives_the_results_of_the_files() {
 #[test]
 fn a_wrong_result_is_reported() {
     let runner = Runner::new();
-    for name in ["buffer", "exceptions", "scalar", "vop2"] {
+    for name in ["buffer", "cayman_op2", "exceptions", "scalar", "vop2"] {
         let file = committed(name);
         let mut test = file.tests.iter().find(|test| !test.rows.is_empty()).expect("a result").clone();
         assert_eq!(runner.check(&file, &test), [""; 0]);

@@ -13,14 +13,16 @@ mod mnemonic;
 mod parse;
 mod print;
 mod program;
-mod reference;
+pub mod reference;
 mod syntax;
 
 pub use dump::{DumpedShader, is_dump, read_dump};
-pub use explain::{explain, explain_instruction, instruction_named};
+pub use explain::{
+    Explanation, FacetFacts, FieldFacts, FieldValue, InstructionFacts, SourceFacts, WordFacts,
+    instruction_named,
+};
 pub use mnemonic::mnemonic;
 pub use parse::{parse, parse_group};
 pub use print::{TargetLabel, print, print_group, print_with};
 pub use program::{Assembled, Code, Listing, Options, Statement, assemble, disassemble, print_program};
-pub use reference::reference;
 pub use syntax::EXPORTS;

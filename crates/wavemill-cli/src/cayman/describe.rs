@@ -1,10 +1,9 @@
 //! Describes words, instructions and files.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Display};
 
-use wavemill_asm::cayman::{
-    explain as explain_word, explain_instruction, instruction_named, parse, parse_group, reference,
-};
+use serde::Serialize;
+use wavemill_asm::cayman::{Explanation, InstructionFacts, instruction_named, parse, parse_group};
 use wavemill_isa::cayman::decode_program;
 
 use super::{Clause, Decoded};
@@ -12,15 +11,23 @@ use crate::dis::hex;
 use crate::failure::Failure;
 use crate::input::Shown as _;
 
+/// An instruction, or machine code.
+pub(crate) enum Described {
+    /// An instruction.
+    Instruction(InstructionFacts),
+    /// Machine code.
+    Code(Explanation),
+}
+
 /// Describes machine code in hexadecimal digits, a word, a group or a mnemonic.
 ///
 /// # Errors
 /// [`Failure`] if the text is none of these.
-pub(crate) fn explain(words: &[String], clause: Clause) -> Result<String, Failure> {
+pub(crate) fn explain(words: &[String], clause: Clause) -> Result<Described, Failure> {
     let text = words.join(" ");
     let name = text.trim();
     if let Some(op) = instruction_named(name) {
-        return Ok(explain_instruction(op));
+        return Ok(Described::Instruction(InstructionFacts::of(op)));
     }
     let mut bytes = Vec::new();
     if name.starts_with(|c: char| c.is_ascii_digit()) || hex::line(name.as_bytes(), &mut bytes).is_ok() {
@@ -57,71 +64,104 @@ pub(crate) fn explain(words: &[String], clause: Clause) -> Result<String, Failur
     Ok(described(&decoded))
 }
 
-fn described(decoded: &Decoded) -> String {
-    let mut out = format!("{}\n\n", decoded.text());
-    match decoded {
-        Decoded::Word(inst) => out += &explain_word(inst),
-        Decoded::Group(group) => {
-            let slots: Vec<String> = group.slots.iter().flatten().map(explain_word).collect();
-            out += &slots.join("\n");
-            let literals = (group.size / 8).saturating_sub(slots.len()) * 2;
-            for (index, literal) in group.literals.iter().take(literals).enumerate() {
-                let letter = ["x", "y", "z", "w"].get(index).copied().unwrap_or_default();
-                // Writing to a string does not fail.
-                let _ = writeln!(out, "literal {letter}: {literal:#010x} ({})", f32::from_bits(*literal));
-            }
-            let broken = group.broken_rules();
-            if !broken.is_empty() {
-                out += "rules of the manual that the group breaks:\n";
-            }
-            for broken in broken {
-                let _ = writeln!(out, "  {broken}");
-            }
-        }
-    }
-    out
+fn described(decoded: &Decoded) -> Described {
+    Described::Code(match decoded {
+        Decoded::Word(inst) => Explanation::of_word(inst),
+        Decoded::Group(group) => Explanation::of_group(group),
+    })
+}
+
+/// A program of a file.
+#[derive(Debug, Serialize)]
+struct ProgramReport {
+    name: Option<String>,
+    bytes: usize,
+    stage: &'static str,
+    registers: u32,
+    /// STACK_SIZE, if the file states it.
+    stack: Option<u32>,
+    /// STACK_SIZE by the rules of the manual, or why it is not known.
+    stack_needed: Option<u32>,
+    stack_error: Option<String>,
+    lds_bytes: u32,
+    clauses: usize,
+    relocations: usize,
+    problems: Vec<String>,
+    broken_rules: Vec<String>,
+}
+
+/// A table of constants.
+#[derive(Debug, Serialize)]
+struct TableReport {
+    name: Option<String>,
+    bytes: usize,
+}
+
+/// The programs and tables of a file, in its order.
+#[derive(Debug, Serialize)]
+pub(crate) struct FileReport {
+    programs: Vec<ProgramReport>,
+    tables: Vec<TableReport>,
 }
 
 /// Describes the programs of a file.
 ///
 /// # Errors
 /// [`Failure`] as for `dis`.
-pub(crate) fn info(bytes: &[u8], kernel: Option<&str>) -> Result<String, Failure> {
-    let mut out = String::new();
+pub(crate) fn info(bytes: &[u8], kernel: Option<&str>) -> Result<FileReport, Failure> {
+    let mut report = FileReport { programs: Vec::new(), tables: Vec::new() };
     for program in super::dis::programs(bytes, false)? {
-        let name = program.name.as_deref().unwrap_or("(no name)");
-        if kernel.is_some_and(|kernel| !name.contains(kernel)) {
+        let shown = program.name.as_deref().unwrap_or(NO_NAME);
+        if kernel.is_some_and(|kernel| !shown.contains(kernel)) {
             continue;
         }
-        // Writing to a string does not fail.
+        let (name, bytes) = (program.name.clone(), program.bytes.len());
         if program.is_table {
-            let _ = writeln!(out, "table {name}: {} bytes", program.bytes.len());
+            report.tables.push(TableReport { name, bytes });
             continue;
         }
         let decoded = decode_program(&program.bytes, 0);
-        let stage = program.stage.map_or("compute", |stage| stage.name());
-        let _ = writeln!(out, "program {name}: {} bytes, stage {stage}", program.bytes.len());
-        let _ = writeln!(out, "  registers   {}", program.gprs);
-        let need = match decoded.stack_need(0) {
-            Ok(need) => format!("{} entries", need.size()),
-            Err(error) => format!("not known: {error}"),
-        };
-        let stack = program.stack.map_or_else(|| "not stated".to_owned(), |stack| stack.to_string());
-        let _ = writeln!(out, "  stack       {stack} (by the manual: {need})");
-        let _ = writeln!(out, "  LDS         {} bytes", program.lds);
-        let _ = writeln!(out, "  clauses     {}", decoded.clauses.len());
-        let _ = writeln!(out, "  relocations {}", program.relocations.len());
-        for problem in &decoded.problems {
-            let _ = writeln!(out, "  problem: {problem}");
-        }
-        for broken in decoded.broken_rules() {
-            let _ = writeln!(out, "  rule: {broken}");
-        }
+        let need = decoded.stack_need(0);
+        report.programs.push(ProgramReport {
+            name,
+            bytes,
+            stage: program.stage.map_or("compute", |stage| stage.name()),
+            registers: program.gprs.into(),
+            stack: program.stack.map(Into::into),
+            stack_needed: need.as_ref().ok().map(|need| need.size()),
+            stack_error: need.err().map(|error| error.to_string()),
+            lds_bytes: program.lds,
+            clauses: decoded.clauses.len(),
+            relocations: program.relocations.len(),
+            problems: decoded.problems.iter().map(ToString::to_string).collect(),
+            broken_rules: decoded.broken_rules().iter().map(ToString::to_string).collect(),
+        });
     }
-    Ok(out)
+    Ok(report)
 }
 
-/// The reference page.
-pub(crate) fn isa() -> String {
-    reference()
+const NO_NAME: &str = "(no name)";
+
+impl Display for FileReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for program in &self.programs {
+            let name = program.name.as_deref().unwrap_or(NO_NAME);
+            writeln!(f, "program {name}: {} bytes, stage {}", program.bytes, program.stage)?;
+            writeln!(f, "  registers   {}", program.registers)?;
+            let stack = program.stack.map_or_else(|| "not stated".to_owned(), |stack| stack.to_string());
+            write!(f, "  stack       {stack} (by the manual: ")?;
+            match (program.stack_needed, &program.stack_error) {
+                (Some(need), _) => writeln!(f, "{need} entries)")?,
+                (None, error) => writeln!(f, "not known: {})", error.as_deref().unwrap_or_default())?,
+            }
+            writeln!(f, "  LDS         {} bytes", program.lds_bytes)?;
+            writeln!(f, "  clauses     {}", program.clauses)?;
+            writeln!(f, "  relocations {}", program.relocations)?;
+            program.problems.iter().try_for_each(|problem| writeln!(f, "  problem: {problem}"))?;
+            program.broken_rules.iter().try_for_each(|rule| writeln!(f, "  rule: {rule}"))?;
+        }
+        self.tables.iter().try_for_each(|table| {
+            writeln!(f, "table {}: {} bytes", table.name.as_deref().unwrap_or(NO_NAME), table.bytes)
+        })
+    }
 }

@@ -7,7 +7,7 @@ mod dis;
 mod stream;
 
 pub(crate) use asm::{Output, asm, object_file, object_of_dump};
-pub(crate) use describe::{explain, info, isa};
+pub(crate) use describe::{Described, explain, info};
 pub(crate) use dis::dis;
 pub(crate) use stream::answer;
 

@@ -9,7 +9,7 @@ use wavemill_asm::gcn::explain::{InstructionFacts, MatrixReport, explain};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::MatrixLayoutError;
 
-use crate::cayman;
+use crate::cayman::{self, Described};
 use crate::failure::Failure;
 use crate::input;
 use crate::message::{Kind, with_kind};
@@ -66,11 +66,10 @@ pub(crate) struct ExplainArgs {
 /// Explains an instruction.
 pub(crate) fn explain_instruction(args: &ExplainArgs) -> Result<(), Failure> {
     if args.target == Some(Target::Cayman) {
-        if args.layout.is_some() || args.json {
-            return Err(Failure::usage("--layout and --json are not for cayman"));
+        if args.layout.is_some() {
+            return Err(Failure::usage("--layout is not for cayman"));
         }
-        let text = cayman::explain(&args.instruction, args.clause)?;
-        return Ok(std::io::stdout().lock().write_all(text.as_bytes())?);
+        return explain_cayman(args);
     }
     let subject = subject::read(&args.instruction, args.target)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
@@ -104,6 +103,19 @@ pub(crate) fn explain_instruction(args: &ExplainArgs) -> Result<(), Failure> {
     }
     out.flush()?;
     Ok(())
+}
+
+/// Explains an instruction or machine code of Cayman.
+fn explain_cayman(args: &ExplainArgs) -> Result<(), Failure> {
+    let described = cayman::explain(&args.instruction, args.clause)?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    match (args.json, &described) {
+        (false, Described::Instruction(facts)) => write!(out, "{facts}")?,
+        (false, Described::Code(code)) => write!(out, "{code}")?,
+        (true, Described::Instruction(facts)) => write_json(&mut out, Kind::CaymanInstruction, facts)?,
+        (true, Described::Code(code)) => write_json(&mut out, Kind::CaymanExplanation, code)?,
+    }
+    Ok(out.flush()?)
 }
 
 /// Writes the common start of all JSON output, and a structure.

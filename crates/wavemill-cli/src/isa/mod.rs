@@ -2,13 +2,13 @@
 
 use crate::input::Shown as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::json;
-use wavemill_asm::gcn::reference::{FOLDERS, PageFormat, pages};
+use wavemill_asm::cayman::reference as cayman;
+use wavemill_asm::gcn::reference::{self as gcn, Page, PageFormat};
 use wavemill_isa::Target;
 
-use crate::cayman;
 use crate::failure::Failure;
 use crate::files;
 use crate::input;
@@ -38,37 +38,32 @@ pub(crate) struct IsaArgs {
     target: Option<Target>,
 }
 
-/// Writes the page of Cayman.
-fn write_cayman(args: &IsaArgs) -> Result<(), Failure> {
-    if args.format != Format::Md {
-        return Err(Failure::usage("expected --format md for cayman, found html")
-            .help("Its reference is one page of Markdown."));
-    }
-    fs::create_dir_all(&args.out)
-        .map_err(|error| Failure::output(&format!("`{}`", args.out.shown()), &error))?;
-    let path = args.out.join("cayman.md");
-    files::write(&path, cayman::isa())?;
-    let text = format!("wrote {}", path.shown());
-    message::say_with(Kind::Output, &text, &json!({ "file": path, "pages": 1 }));
-    Ok(())
-}
-
 /// Writes the pages.
 pub(crate) fn isa(args: &IsaArgs) -> Result<(), Failure> {
-    if args.target == Some(Target::Cayman) {
-        return write_cayman(args);
-    }
-    let failed = |path: &Path, error| Failure::output(&format!("`{}`", path.shown()), &error);
-    for folder in FOLDERS {
-        let folder = args.out.join(folder);
-        fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
-    }
     let format = match args.format {
         Format::Html => PageFormat::Html,
         Format::Md => PageFormat::Markdown,
     };
+    match args.target {
+        Some(Target::Cayman) => write_pages(args, format, &cayman::FOLDERS, cayman::pages(format)),
+        _ => write_pages(args, format, &gcn::FOLDERS, gcn::pages(format, args.target)),
+    }
+}
+
+/// Writes pages into their folders.
+fn write_pages(
+    args: &IsaArgs,
+    format: PageFormat,
+    folders: &[&str],
+    pages: impl Iterator<Item = Page>,
+) -> Result<(), Failure> {
+    for folder in folders {
+        let folder = args.out.join(folder);
+        fs::create_dir_all(&folder)
+            .map_err(|error| Failure::output(&format!("`{}`", folder.shown()), &error))?;
+    }
     let mut count = 0;
-    for page in pages(format, args.target) {
+    for page in pages {
         let path = args.out.join(&page.path);
         files::write(&path, &page.contents)?;
         count += 1;

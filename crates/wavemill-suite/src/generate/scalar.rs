@@ -84,7 +84,7 @@ fn add(builder: &mut Builder, set: usize, instances: &[Inst]) -> Result<(), Gap>
             for (cell, value) in wave.changes(&before).1 {
                 let row = match cell {
                     crate::data::Cell::Scalar(code) => Row::Scalar(code),
-                    crate::data::Cell::Scc => Row::Scc,
+                    _ => Row::Scc,
                 };
                 let at = match changed.iter().position(|(known, _)| *known == row) {
                     Some(at) => at,

@@ -5,6 +5,7 @@
 //! code with the lifter.
 
 mod buffer;
+pub mod cayman;
 mod lanes;
 mod operands;
 mod scalar;
@@ -86,10 +87,14 @@ impl Wave {
     }
 
     /// Sets a scalar register.
+    ///
+    /// # Panics
+    /// If the wave has no such register.
     pub fn set_cell(&mut self, cell: Cell, value: u32) {
         match cell {
             Cell::Scalar(code) => self.scalars[usize::from(code)] = value,
             Cell::Scc => self.scc = value != 0,
+            mask @ Cell::Lanes(..) => panic!("{mask} is a register of Cayman"),
         }
     }
 

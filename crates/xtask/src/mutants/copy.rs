@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{JUDGES, Mutant, Verdict};
+use super::{Judge, Mutant, Verdict};
 
 /// The switch, in the crate that all changed crates use.
 const SWITCH: &str = r#"
@@ -44,11 +44,14 @@ pub(super) struct Program {
     pub(super) path: PathBuf,
     /// The folder of its package.
     folder: PathBuf,
+    /// What the names of its tests have.
+    filter: Option<&'static str>,
 }
 
 /// The copy, and the folder with everything about it.
 pub(super) struct Copy {
     state: PathBuf,
+    judges: &'static [Judge],
 }
 
 /// The files of the repository under a folder.
@@ -87,9 +90,9 @@ fn link(target: &Path, to: &Path) -> std::io::Result<()> {
 }
 
 impl Copy {
-    pub(super) fn new(state: &Path) -> Result<Copy, Box<dyn std::error::Error>> {
+    pub(super) fn new(state: &Path, judges: &'static [Judge]) -> Result<Copy, Box<dyn std::error::Error>> {
         fs::create_dir_all(state)?;
-        Ok(Copy { state: state.canonicalize()? })
+        Ok(Copy { state: state.canonicalize()?, judges })
     }
 
     fn tree(&self) -> PathBuf {
@@ -146,14 +149,17 @@ impl Copy {
             .env("CARGO_TARGET_DIR", self.state.join("build"))
             .env("RUSTFLAGS", "-Awarnings");
         cargo.args(["test", "--no-run", "--message-format", "json"]);
-        cargo.args(JUDGES.iter().flat_map(|package| ["-p", package])).stderr(Stdio::null());
+        cargo.args(self.judges.iter().flat_map(|judge| ["-p", judge.package])).stderr(Stdio::null());
+        let mut tests: Vec<&str> = self.judges.iter().filter_map(|judge| judge.test).collect();
+        tests.dedup();
+        cargo.args(tests.iter().flat_map(|test| ["--test", test]));
         let output = cargo.output()?;
         let messages: Vec<Value> = String::from_utf8_lossy(&output.stdout)
             .lines()
             .filter_map(|l| serde_json::from_str(l).ok())
             .collect();
         if output.status.success() {
-            return Ok(Ok(messages.iter().filter_map(program).collect()));
+            return Ok(Ok(messages.iter().filter_map(|message| self.program(message)).collect()));
         }
         let mut broken: Vec<usize> = Vec::new();
         for message in messages.iter().filter(|m| m["message"]["level"] == "error") {
@@ -191,6 +197,7 @@ impl Copy {
 
     fn command(&self, program: &Program) -> Command {
         let mut command = Command::new(&program.path);
+        command.args(program.filter);
         command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
         command.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
         // All data files take some seconds. A sample of them missed the SCC of `s_max_i32`.
@@ -299,15 +306,18 @@ impl Copy {
             verdicts.iter().map(|(key, verdict)| format!("{}: {key}\n", verdict.name())).collect();
         fs::write(self.verdict_file(), text)
     }
-}
 
-/// A test program that cargo reports.
-fn program(message: &Value) -> Option<Program> {
-    if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
-        return None;
+    /// A test program that cargo reports, if it must notice mutants.
+    fn program(&self, message: &Value) -> Option<Program> {
+        if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
+            return None;
+        }
+        let path = PathBuf::from(message["executable"].as_str()?);
+        let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_path_buf();
+        let package = folder.file_name()?.to_str()?.to_string();
+        let name = message["target"]["name"].as_str()?;
+        let is_this = |judge: &&Judge| judge.package == package && judge.test.is_none_or(|test| test == name);
+        let judge = self.judges.iter().find(is_this)?;
+        Some(Program { package, path, folder, filter: judge.filter })
     }
-    let path = PathBuf::from(message["executable"].as_str()?);
-    let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_path_buf();
-    let package = folder.file_name()?.to_str()?.to_string();
-    JUDGES.contains(&package.as_str()).then_some(Program { package, path, folder })
 }

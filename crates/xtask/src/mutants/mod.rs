@@ -13,13 +13,73 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use self::copy::{Copy, Program};
 use self::sites::Site;
 
+/// What is changed, and what must notice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Subject {
+    /// The lifting rules of GCN and CDNA, and the float operations
+    #[default]
+    Gcn,
+    /// The lifting rules of Cayman
+    Cayman,
+}
+
+impl Subject {
+    /// Folders whose sources are changed. Their crates depend on `wavemill-ir`, which has the switch.
+    const fn folders(self) -> &'static [&'static str] {
+        match self {
+            Subject::Gcn => &["crates/wavemill-float/src", "crates/wavemill-lift/src/gcn"],
+            Subject::Cayman => &["crates/wavemill-lift/src/cayman"],
+        }
+    }
+
+    /// Test programs that must notice.
+    const fn judges(self) -> &'static [Judge] {
+        match self {
+            Subject::Gcn => &OF_GCN,
+            Subject::Cayman => &OF_CAYMAN,
+        }
+    }
+}
+
+const OF_GCN: [Judge; 5] = [
+    Judge::all("wavemill-float"),
+    Judge::all("wavemill-lift"),
+    Judge::all("wavemill-interpreter"),
+    Judge::all("wavemill-suite"),
+    Judge::all("wavemill"),
+];
+
+/// The tests of the lifting rules, the conformance suite, the kernels of the corpus.
+const OF_CAYMAN: [Judge; 3] = [
+    Judge { package: "wavemill-lift", test: Some("suite"), filter: Some("cayman") },
+    Judge { package: "wavemill-suite", test: Some("suite"), filter: Some("run::") },
+    Judge { package: "wavemill", test: Some("kernels"), filter: Some("cayman") },
+];
+
+/// Tests that must notice: those of a package, of one test program of it, with this in their name.
+#[derive(Clone, Copy, Debug)]
+struct Judge {
+    package: &'static str,
+    test: Option<&'static str>,
+    filter: Option<&'static str>,
+}
+
+impl Judge {
+    const fn all(package: &'static str) -> Judge {
+        Judge { package, test: None, filter: None }
+    }
+}
+
 #[derive(Args)]
 pub(crate) struct Options {
+    /// The rules that are changed
+    #[arg(long, value_enum, default_value_t)]
+    subject: Subject,
     /// Number of mutants
     #[arg(long, default_value_t = 300)]
     count: usize,
@@ -30,13 +90,6 @@ pub(crate) struct Options {
     #[arg(long, default_value = "target/mutants")]
     state: PathBuf,
 }
-
-/// Folders whose sources are changed.
-const SUBJECTS: [&str; 2] = ["crates/wavemill-float/src", "crates/wavemill-lift/src/gcn"];
-
-/// Packages whose tests must notice.
-const JUDGES: [&str; 5] =
-    ["wavemill-float", "wavemill-lift", "wavemill-interpreter", "wavemill-suite", "wavemill"];
 
 /// The survivors that have an explanation: file, function, expression, change, reason, separated by ` | `.
 const EXPLAINED: &str = include_str!("survivors.txt");
@@ -94,9 +147,9 @@ fn random(state: &mut u64) -> u64 {
 }
 
 /// All changes, in the order of the draw.
-fn shuffled(seed: u64) -> Result<Vec<Mutant>, Box<dyn std::error::Error>> {
+fn shuffled(subject: Subject, seed: u64) -> Result<Vec<Mutant>, Box<dyn std::error::Error>> {
     let mut all = Vec::new();
-    for folder in SUBJECTS {
+    for folder in subject.folders() {
         let mut files = copy::tracked(folder)?;
         files.sort();
         for file in files.into_iter().filter(|file| file.ends_with(".rs")) {
@@ -133,9 +186,9 @@ fn draw(candidates: &[Mutant], count: usize) -> Vec<Mutant> {
 
 /// Draws, builds, runs, and prints the survivors.
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Error>> {
-    let mut candidates = shuffled(options.seed)?;
+    let mut candidates = shuffled(options.subject, options.seed)?;
     let sites = candidates.len();
-    let copy = Copy::new(&options.state)?;
+    let copy = Copy::new(&options.state, options.subject.judges())?;
     // Changes that do not compile are replaced by others. They are kept, as an interrupted run must
     // not build them again.
     let mut broken = copy.broken()?;

@@ -31,7 +31,7 @@ pub use modifiers::{ModifierFacts, ModifierValue};
 pub use operands::{OperandValue, RegisterRange};
 pub use state::{MemoryFacts, StateFacts};
 
-pub(in crate::gcn) use drawing::{Cell, cells, draw};
+pub(in crate::gcn) use drawing::cells;
 pub(in crate::gcn) use text::{by_facet, by_level, targets as target_list};
 
 use wavemill_isa::gcn::Inst;

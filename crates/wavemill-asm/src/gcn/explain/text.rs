@@ -4,8 +4,10 @@ use std::fmt::{self, Display, Formatter};
 
 use wavemill_isa::Target;
 
+use crate::pages::draw;
+
 use super::Explanation;
-use super::drawing::{cells, draw, value_cells};
+use super::drawing::{cells, value_cells};
 use super::elsewhere::{OnTarget, SameBytes};
 use super::facts::{FacetFacts, FidelityFacts, InstructionFacts, PropertyFacts};
 use super::fields::FieldValue;

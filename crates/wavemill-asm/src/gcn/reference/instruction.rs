@@ -5,9 +5,8 @@ use wavemill_isa::gcn::{Modifiers, Op};
 use super::super::explain::{
     FormFacts, InstructionFacts, MatrixReport, by_facet, by_level, cells, target_list,
 };
-use super::document::{
-    Block, Document, Inline, Line, code, format_path, instruction_path, link, target_path, text,
-};
+use super::paths::{format_path, instruction_path, target_path};
+use crate::pages::{Block, Document, Inline, Line, code, link, text};
 
 /// The page of an instruction.
 pub(super) fn document(facts: &InstructionFacts, op: Op) -> Document {

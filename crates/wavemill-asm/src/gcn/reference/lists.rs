@@ -3,7 +3,8 @@
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Format, Op, Row};
 
-use super::document::{Block, Document, Line, code, format_path, instruction_path, link, target_path, text};
+use super::paths::{format_path, instruction_path, target_path};
+use crate::pages::{Block, Document, Line, code, link, text};
 
 fn rows(only: Option<Target>) -> impl Iterator<Item = &'static Row> {
     let all = Op::ALL.iter().map(|op| op.row());

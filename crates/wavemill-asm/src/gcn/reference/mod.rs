@@ -1,47 +1,16 @@
 //! Reference pages of the instruction set, as HTML or Markdown: one for each instruction, and lists by format and by target.
 //!
-//! Their contents come from the rows: the pages show [`InstructionFacts`]. Pages link to each other
-//! by relative paths and need nothing else. A folder of them can be moved, zipped or served.
+//! Their contents come from the rows: the pages show [`InstructionFacts`].
 
-mod document;
-mod html;
 mod instruction;
 mod lists;
-mod markdown;
+mod paths;
 
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{Format, Op};
 
 use super::explain::InstructionFacts;
-use document::Document;
-
-/// The format of pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PageFormat {
-    /// HTML with inline styles, for light and dark screens. It is well-formed XML, too.
-    Html,
-    /// Markdown as GitHub shows it.
-    Markdown,
-}
-
-impl PageFormat {
-    /// The file extension, without dot.
-    pub const fn extension(self) -> &'static str {
-        match self {
-            PageFormat::Html => "html",
-            PageFormat::Markdown => "md",
-        }
-    }
-}
-
-/// A page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
-    /// Its path below the folder of all pages, with `/` between folder and file.
-    pub path: String,
-    /// The whole file.
-    pub contents: String,
-}
+pub use crate::pages::{Page, PageFormat};
 
 /// The folders of pages, besides the top folder.
 pub const FOLDERS: [&str; 3] = ["format", "instruction", "target"];
@@ -58,15 +27,5 @@ pub fn pages(format: PageFormat, only: Option<Target>) -> impl Iterator<Item = P
         .chain(targets.map(lists::target))
         .chain(formats.map(move |format| lists::format(*format, only)))
         .chain(rows().map(move |row| instruction::document(&InstructionFacts::of(row.op, only), row.op)));
-    documents.map(move |document| page(format, &document))
-}
-
-fn page(format: PageFormat, document: &Document) -> Page {
-    Page {
-        path: format!("{}.{}", document.path, format.extension()),
-        contents: match format {
-            PageFormat::Html => html::write(document),
-            PageFormat::Markdown => markdown::write(document),
-        },
-    }
+    documents.map(move |document| Page::of(format, &document))
 }

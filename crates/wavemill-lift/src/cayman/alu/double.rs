@@ -3,8 +3,8 @@
 //! 6900 ISA 8.2, ADD_64).
 
 use wavemill_ir::{
-    Attrs, CmpPred, CvtOp, FloatOp, FloatType, FpEnv, IntOp, IntType, Op as IrOp, Operand, Row as IrRow,
-    SrcMods, Uni,
+    Attrs, CmpPred, CvtOp, FloatOp, FloatType, FpEnv, IntOp, IntType, Op as IrOp, Operand, Round,
+    Row as IrRow, SrcMods, Uni,
 };
 use wavemill_isa::cayman::Op;
 
@@ -121,6 +121,17 @@ impl Lifter<'_, '_> {
         let mut mask = None;
         let result = match op {
             Op::Min64 | Op::Max64 => self.double_extreme(op, [first, second], src, output),
+            // "dst = 0x0" of zeros, although the difference of zeros has a sign if it is rounded down.
+            Op::Fract64 if self.double_mode().round == Round::MinusInf => {
+                let fraction = self.double(IrOp::Float(FloatOp::Fract, F64), &[first], src, Output::PLAIN);
+                let sources = [first, Operand::Const(0), Operand::Const(0), fraction.into()];
+                self.double(
+                    IrOp::FloatSelect(CmpPred::Eq, F64),
+                    &sources,
+                    [src[0], PLAIN[0], PLAIN[0]],
+                    output,
+                )
+            }
             // The exponent is an integer in the first slot.
             Op::Ldexp64 => {
                 let sources = [first, high.sources[1]];
@@ -163,8 +174,20 @@ impl Lifter<'_, '_> {
         let extreme = self.b.row_temp(2);
         let attrs = Attrs { src, fp: FpEnv { ieee: false, ..self.double_mode() }, ..Attrs::default() };
         self.push(IrOp::Float(operation, F64), extreme, &sources, attrs);
-        let sources = [first, second, second, extreme.into()];
-        self.double(IrOp::FloatSelect(CmpPred::Unordered, F64), &sources, [src[0], src[1], src[1]], output)
+        // A denormal beside a NaN is a zero, too, if the mode says so (HD 6900 ISA 4.13.1).
+        let mode = self.double_mode();
+        let (otherwise, of_otherwise) = match mode.denorm_in && mode.denorm_out {
+            true => (second, src[1]),
+            false => {
+                let flushed = self.b.row_temp(2);
+                let attrs = Attrs { src: [src[1], src[1], PLAIN[2]], ..attrs };
+                self.push(IrOp::Float(operation, F64), flushed, &[second, second], attrs);
+                (flushed.into(), PLAIN[1])
+            }
+        };
+        let sources = [first, second, otherwise, extreme.into()];
+        let src = [src[0], src[1], of_otherwise];
+        self.double(IrOp::FloatSelect(CmpPred::Unordered, F64), &sources, src, output)
     }
 
     /// FLT32_TO_FLT64. A NaN keeps all its bits, and denormals become zeros.
@@ -257,8 +280,7 @@ impl Lifter<'_, '_> {
         let result = match limit {
             None => self.double(IrOp::Float(function, F64), &[source], src, output),
             Some(limit) => {
-                let plain = Output { factor: 1.0, clamp: false };
-                let value = self.double(IrOp::Float(function, F64), &[source], src, plain);
+                let value = self.double(IrOp::Float(function, F64), &[source], src, Output::PLAIN);
                 self.double(IrOp::Float(limit, F64), &[value.into()], PLAIN, output)
             }
         };

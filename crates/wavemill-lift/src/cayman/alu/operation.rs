@@ -33,6 +33,9 @@ pub(super) struct Output {
 }
 
 impl Output {
+    /// The result stays as it is.
+    pub(super) const PLAIN: Output = Output { factor: 1.0, clamp: false };
+
     pub(super) fn of(inst: &Inst) -> Output {
         Output { factor: FACTORS[inst.get(F::Omod) as usize & 3], clamp: inst.bit(F::Clamp) }
     }

@@ -113,6 +113,8 @@ impl Lifter<'_, '_> {
         let output = Output::of(&in_x.inst);
         results.map(|function| {
             let result = self.b.row_temp(1);
+            // "OMOD and CLAMP do not affect the Direct3D FaceID" (HD 6900 ISA 8.2).
+            let output = if function == FloatOp::CubeId { Output::PLAIN } else { output };
             self.float(IrOp::Float(function, F32), result, &sources, src, output);
             result.into()
         })

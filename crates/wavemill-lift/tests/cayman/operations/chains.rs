@@ -2,11 +2,13 @@
 
 use wavemill_isa::cayman::{Elem, FieldId as F, Inst, Op};
 use wavemill_oracle::SplitMix64;
-use wavemill_reference::{Cube, Env, F32, F64, cube, float_to_float, fma, mul, mul_legacy};
+use wavemill_reference::cayman::{
+    CHAINED, Product, bit_count, cube, environment, low_mask_count, maximum_of_four, operation, pack_bytes,
+    sum_of_products,
+};
+use wavemill_reference::{Env, F32, mul, mul_legacy};
 
-use super::float::{extreme, is_nan};
-use super::integer::differences;
-use super::{Modifiers, RESULT, Sources, environment, reading, run, slot, source, sum, with};
+use super::{Modifiers, RESULT, reading, run, slot, source, with};
 
 /// The instructions of these tests.
 pub(super) const TESTED: &[Op] = &[
@@ -25,6 +27,7 @@ pub(super) const TESTED: &[Op] = &[
     Op::Mbcnt32loAccumPrevInt,
     Op::Mbcnt32hiInt,
     Op::SadAccumPrevUint,
+    Op::FltToUint4,
 ];
 
 /// Four channels of two registers.
@@ -60,7 +63,8 @@ fn check(
                 let given: Channels = [0, 1].map(|n| [0, 1, 2, 3].map(|c| inputs[n][c][lane]));
                 let want = reference(given, channel, lane as u32, &modifiers, env);
                 // Which NaN a sum of products gives is open.
-                let same = found[lane] == want || is_nan(found[lane]) && is_nan(want) && elem == Elem::F32;
+                let same = found[lane] == want
+                    || F32.is_nan(found[lane].into()) && F32.is_nan(want.into()) && elem == Elem::F32;
                 assert!(same, "{slots:?} of {given:x?}, {context:#x}: {:#x}, not {want:#x}", found[lane]);
             }
         }
@@ -75,24 +79,14 @@ fn of_four(op: Op) -> impl Fn(&mut SplitMix64) -> (Vec<Inst>, Modifiers) {
     }
 }
 
-/// Adds a product to an f64. `legacy`: zero times anything is zero.
-fn add_product(sum: u64, [a, b]: [u32; 2], legacy: bool, env: Env) -> u64 {
-    let keeping = Env { keeps_inputs: true, keeps_outputs: true, ..env };
-    let [a, b] = [a, b].map(|bits| F32.flushed(bits.into(), env.keeps_inputs));
-    let zero = |bits: u64| bits << 33 == 0;
-    let factors = if legacy && (zero(a) || zero(b)) { [0, 0] } else { [a, b] };
-    let [a, b] = factors.map(|bits| float_to_float(F32, F64, bits, keeping));
-    fma(F64, [a, b, sum], keeping)
-}
-
 /// A sum of products, rounded to f32 at its end.
 fn dot(products: &[[u32; 2]], legacy: &[bool], env: Env) -> u32 {
-    let start = (-0.0f64).to_bits();
-    let sum = products
+    let products: Vec<Product> = products
         .iter()
         .zip(legacy)
-        .fold(start, |sum, (product, legacy)| add_product(sum, *product, *legacy, env));
-    float_to_float(F64, F32, sum, Env { keeps_inputs: true, ..env }) as u32
+        .map(|(factors, zero_wins)| Product { factors: *factors, zero_wins: *zero_wins })
+        .collect();
+    sum_of_products(&products, env).chosen() as u32
 }
 
 #[test]
@@ -147,9 +141,8 @@ fn sums_are_wider_than_their_products() {
 #[test]
 fn maxima_of_four() {
     check(Elem::F32, of_four(Op::Max4), &[0, 1, 2, 3], |[a, _], _, _, chosen, env| {
-        let [x, y, z, w] = a.map(|bits| chosen.source(0, bits));
-        let maximum = |a, b| extreme([a, b], env, |a, b| a >= b);
-        chosen.result(maximum(maximum(maximum(w, z), y), x), env)
+        let maximum = maximum_of_four(a.map(|bits| chosen.source(0, bits)), env);
+        chosen.result(maximum.chosen() as u32, env)
     });
 }
 
@@ -166,32 +159,32 @@ fn faces_of_cubes() {
         (slots.collect(), modifiers)
     };
     check(Elem::F32, slots, &[0, 1, 2, 3], |[a, _], channel, _, chosen, env| {
-        let direction = [a[0], a[1], a[2]].map(|bits| chosen.source(0, bits).into());
-        let which = [Cube::Tc, Cube::Sc, Cube::Ma, Cube::Id][channel];
-        chosen.result(cube(which, direction, env) as u32, env)
+        let direction = [a[0], a[1], a[2]].map(|bits| chosen.source(0, bits));
+        let result = cube(direction, env)[channel].chosen() as u32;
+        // Output modifiers do not affect the face.
+        if channel == 3 { result } else { chosen.result(result, env) }
     });
 }
 
-/// What a chained product or sum makes of its sources and the result before.
-type Chained = fn(Sources, Env) -> u32;
+/// What a chained slot makes of its sources and the result before.
+fn chained(op: Op, sources: [u32; 2], before: u32, env: Env) -> u32 {
+    let (_, apply) = CHAINED.iter().find(|(name, _)| *name == op.row().name).expect("a chain");
+    apply([sources[0], sources[1], 0], before, env).result.chosen() as u32
+}
 
 /// A result of W goes to Y, and one of Z to X.
 #[test]
 fn results_of_the_channel_after_the_next() {
     let legacy = |[a, b]: [u32; 2], env| mul_legacy(F32, [a.into(), b.into()], env) as u32;
     let ieee = |[a, b]: [u32; 2], env| mul(F32, [a.into(), b.into()], env) as u32;
-    let cases: &[(Op, Op, Chained)] = &[
-        (Op::MulIeee, Op::AddPrev, |[a, _, before], env| sum([a, before], env)),
-        (Op::Mul, Op::MulPrev, |[_, b, before], env| mul_legacy(F32, [b.into(), before.into()], env) as u32),
-        (Op::MulIeee, Op::MulIeeePrev, |[_, b, before], env| mul(F32, [b.into(), before.into()], env) as u32),
-        (Op::Mul, Op::MuladdPrev, |[a, b, before], env| {
-            sum([mul_legacy(F32, [a.into(), b.into()], env) as u32, before], env)
-        }),
-        (Op::MulIeee, Op::MuladdIeeePrev, |[a, b, before], env| {
-            sum([mul(F32, [a.into(), b.into()], env) as u32, before], env)
-        }),
+    let cases = [
+        (Op::MulIeee, Op::AddPrev),
+        (Op::Mul, Op::MulPrev),
+        (Op::MulIeee, Op::MulIeeePrev),
+        (Op::Mul, Op::MuladdPrev),
+        (Op::MulIeee, Op::MuladdIeeePrev),
     ];
-    for &(producer, op, reference) in cases {
+    for (producer, op) in cases {
         let slots = |random: &mut SplitMix64| {
             let modifiers = Modifiers::random(op, random);
             let at = |c| if c < 2 { modifiers.on(own(op, c)) } else { own(producer, c) };
@@ -200,8 +193,8 @@ fn results_of_the_channel_after_the_next() {
         check(Elem::F32, slots, &[0, 1], |[a, b], channel, _, chosen, env| {
             let product = [a[channel + 2], b[channel + 2]];
             let before = if producer == Op::Mul { legacy(product, env) } else { ieee(product, env) };
-            let sources = [chosen.source(0, a[channel]), chosen.source(1, b[channel]), before];
-            chosen.result(reference(sources, env), env)
+            let sources = [chosen.source(0, a[channel]), chosen.source(1, b[channel])];
+            chosen.result(chained(op, sources, before, env), env)
         });
     }
 }
@@ -225,24 +218,29 @@ fn counts_of_chains() {
         let ops = [Op::Mbcnt32loAccumPrevInt, Op::Mbcnt32hiInt, Op::BcntAccumPrevInt, Op::BcntInt];
         ((0..4).zip(ops).map(|(c, op)| own(op, c)).collect(), Modifiers::none())
     };
-    check(Elem::B32, slots, &[0, 1, 2, 3], |[a, _], channel, lane, _, _| {
-        let below = (1u64 << lane) - 1;
-        let low = (a[0] & below as u32).count_ones();
-        let high = (a[1] & (below >> 32) as u32).count_ones();
-        match channel {
-            0 => low + high,
-            1 => high,
-            2 => a[2].count_ones() + a[3].count_ones(),
-            _ => a[3].count_ones(),
-        }
+    check(Elem::B32, slots, &[0, 1, 2, 3], |[a, _], channel, lane, _, _| match channel {
+        0 => low_mask_count(a[0], lane, false) + low_mask_count(a[1], lane, true),
+        1 => low_mask_count(a[1], lane, true),
+        2 => bit_count(a[2], bit_count(a[3], 0)),
+        _ => bit_count(a[3], 0),
     });
     let slots = |_: &mut SplitMix64| {
         let ops = [Op::SadAccumPrevUint, Op::SadAccumPrevUint, Op::SadAccumUint];
         let inst = |(c, op): (u32, Op)| if c == 2 { reading(own(op, c), 2, 1, 3) } else { own(op, c) };
         ((0..3).zip(ops).map(inst).collect(), Modifiers::none())
     };
-    check(Elem::U8x4, slots, &[0, 1, 2], |[a, b], channel, _, _, _| {
-        (channel..3).fold(b[3], |sum, c| sum.wrapping_add(differences(a[c], b[c])))
+    check(Elem::U8x4, slots, &[0, 1, 2], |[a, b], channel, _, _, env| {
+        let first = operation("SAD_ACCUM_UINT").expect("a reference")([a[2], b[2], b[3]], env).result;
+        (channel..2)
+            .rev()
+            .fold(first.chosen() as u32, |sum, c| chained(Op::SadAccumPrevUint, [a[c], b[c]], sum, env))
+    });
+}
+
+#[test]
+fn packed_bytes() {
+    check(Elem::F32, of_four(Op::FltToUint4), &[0, 1, 2, 3], |[a, _], _, _, chosen, env| {
+        pack_bytes(a.map(|bits| chosen.source(0, bits)), env).chosen() as u32
     });
 }
 

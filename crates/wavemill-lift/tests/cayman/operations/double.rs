@@ -1,12 +1,11 @@
 //! Doubles, in pairs of slots and in four slots, under all modes of doubles.
 
-use wavemill_isa::cayman::{FieldId as F, Inst, Op};
+use wavemill_isa::cayman::{FieldId as F, Inst, Op, Slots};
 use wavemill_oracle::SplitMix64;
-use wavemill_reference::{
-    Env, F32, F64, add, clamp, float_to_float, fma, fract, frexp_exp, frexp_mant, ldexp, mul, rcp, rsq, sqrt,
-};
+use wavemill_reference::cayman::{DOUBLE_FUNCTIONS, DOUBLES, environment, frexp, narrow, widen};
+use wavemill_reference::{Env, F64};
 
-use super::{Modifiers, RESULT, environment, reading, run, slot, with};
+use super::{Modifiers, RESULT, reading, run, slot, with};
 
 /// The instructions of these tests.
 pub(super) const TESTED: &[Op] = &[
@@ -39,9 +38,8 @@ pub(super) const TESTED: &[Op] = &[
 ];
 
 const SIGN: u64 = 1 << 63;
-const NAN64: u64 = 0xfff8 << 48;
 
-const DOUBLES: &[u64] = &[
+const SPECIAL: &[u64] = &[
     0,
     SIGN,
     0x3ff0_0000_0000_0000,
@@ -77,7 +75,7 @@ const DOUBLES: &[u64] = &[
 
 fn double(random: &mut SplitMix64) -> u64 {
     match random.below(3) {
-        0 => DOUBLES[random.below(DOUBLES.len() as u64) as usize],
+        0 => SPECIAL[random.below(SPECIAL.len() as u64) as usize],
         1 => random.next_u64() & !(0x7f0 << 52) | 0x3f0 << 52,
         _ => random.next_u64(),
     }
@@ -91,12 +89,7 @@ impl Modifiers {
     }
 
     fn double_result(&self, bits: u64, env: Env) -> u64 {
-        let factor = [1.0f64, 2.0, 4.0, 0.5][self.omod_code()];
-        let scaled = match self.omod_code() {
-            0 => bits,
-            _ => mul(F64, [bits, factor.to_bits()], env),
-        };
-        if self.clamps() { clamp(F64, scaled, env) } else { scaled }
+        self.output(F64, bits, env)
     }
 }
 
@@ -131,7 +124,7 @@ fn pairs(op: Op, modifiers: &Modifiers) -> Vec<Inst> {
     [pair(0), pair(1)].concat()
 }
 
-fn check(op: Op, reference: fn([u64; 3], Env) -> u64) {
+fn check(op: Op, reference: impl Fn([u64; 3], Env) -> u64) {
     let mut random = SplitMix64::new(op as u64);
     for _ in 0..48 {
         let (modifiers, inputs) = (Modifiers::random(op, &mut random), inputs(&mut random));
@@ -152,20 +145,14 @@ fn check(op: Op, reference: fn([u64; 3], Env) -> u64) {
     }
 }
 
-/// A double for the host's comparisons: a denormal is a zero unless the mode keeps it.
-fn host(bits: u64, env: Env) -> f64 {
-    f64::from_bits(F64.flushed(bits, env.keeps_inputs))
-}
-
-fn choose<T>(condition: bool, yes: T, no: T) -> T {
-    if condition { yes } else { no }
-}
-
 #[test]
-fn sums_fractions_and_powers() {
-    check(Op::Add64, |[a, b, _], env| add(F64, [a, b], env));
-    check(Op::Fract64, |[a, ..], env| fract(F64, a, env));
-    check(Op::Cndne64, |[a, b, c], env| choose(host(a, env) != 0.0, b, c));
+fn pairs_of_slots() {
+    for (name, apply) in DOUBLES {
+        let op = Op::from_name(name).unwrap_or_else(|| panic!("no instruction {name}"));
+        if op.row().slots == Slots::Pair {
+            check(op, |sources, env| apply(sources, env).result.chosen());
+        }
+    }
 }
 
 /// The worked examples of the pages.
@@ -196,56 +183,11 @@ fn examples_of_the_manual() {
     assert_eq!(example(Op::Flt32ToFlt64, singles), [0, 0x3fe0_0000, 0, 0x3ff0_0000]);
 }
 
-#[test]
-fn exponents() {
-    check(Op::Ldexp64, |[a, b, _], env| {
-        ldexp(F64, a, i64::from((b >> 32) as u32 as i32).clamp(-5000, 5000), env)
-    });
-}
-
-#[test]
-fn extremes() {
-    check(Op::Max64, |[a, b, _], env| extremum(a, b, true, env));
-    check(Op::Min64, |[a, b, _], env| extremum(a, b, false, env));
-}
-
-/// The larger or the smaller one; the second one if one is a NaN.
-fn extremum(a: u64, b: u64, max: bool, env: Env) -> u64 {
-    let (x, y) = (host(a, env), host(b, env));
-    match () {
-        () if x.is_nan() || y.is_nan() => b,
-        () if x == 0.0 && y == 0.0 => choose(max, a & b, a | b) & SIGN,
-        () => {
-            let kept = F64.flushed(choose(choose(max, x >= y, x < y), a, b), env.keeps_inputs);
-            F64.flushed(kept, env.keeps_outputs)
-        }
-    }
-}
-
-#[test]
-fn comparisons() {
-    check(Op::Sete64, |[a, b, _], env| choose(host(a, env) == host(b, env), !0, 0));
-    check(Op::Setne64, |[a, b, _], env| choose(host(a, env) != host(b, env), !0, 0));
-    check(Op::Setgt64, |[a, b, _], env| choose(host(a, env) > host(b, env), !0, 0));
-    check(Op::Setge64, |[a, b, _], env| choose(host(a, env) >= host(b, env), !0, 0));
-    check(Op::PredSete64, |[a, b, _], env| choose(host(a, env) == host(b, env), 0, !0));
-    check(Op::PredSetgt64, |[a, b, _], env| choose(host(a, env) > host(b, env), 0, !0));
-    check(Op::PredSetge64, |[a, b, _], env| choose(host(a, env) >= host(b, env), 0, !0));
-}
-
 /// A NaN keeps its bits; a denormal becomes a zero (table 8.2).
 #[test]
 fn conversions_to_doubles() {
     for op in [Op::Flt32ToFlt64, Op::Flt32ToFlt64R700] {
-        check(op, |[a, ..], _| {
-            let single = (a >> 32) as u32;
-            let sign = u64::from(single >> 31) << 63;
-            match single & 0x7fff_ffff {
-                0..0x0080_0000 => sign,
-                0x7f80_0001.. => sign | 0x7ff << 52 | u64::from(single & 0x7f_ffff) << 29,
-                _ => f64::from(f32::from_bits(single)).to_bits(),
-            }
-        });
+        check(op, |[a, ..], _| widen((a >> 32) as u32));
     }
 }
 
@@ -263,9 +205,7 @@ fn conversions_to_singles() {
             let found = outcome.gpr(RESULT as usize, 2 * pair);
             for lane in 0..64 {
                 let source = modifiers.double(0, sources[lane]);
-                let nan = if source & SIGN == 0 { 0x7fc0_0000 } else { 0xffc0_0000 };
-                let number = float_to_float(F64, F32, source, Env { keeps_inputs: false, ..env }) as u32;
-                let converted = if f64::from_bits(source).is_nan() { nan } else { number };
+                let converted = narrow(source, env) as u32;
                 assert_eq!(
                     found[lane],
                     modifiers.result(converted, env),
@@ -291,10 +231,9 @@ fn products() {
             let found = [0, 1, 2, 3].map(|channel| outcome.gpr(RESULT as usize, channel));
             for lane in 0..64 {
                 let sources = [0, 1, 2].map(|n| modifiers.double(n, inputs[n][0][lane]));
-                let product = match op {
-                    Op::Fma64 => fma(F64, sources, env),
-                    _ => mul(F64, [sources[0], sources[1]], env),
-                };
+                let (_, apply) =
+                    DOUBLES.iter().find(|(name, _)| *name == op.row().name).expect("a reference");
+                let product = apply(sources, env).result.chosen();
                 let want = modifiers.double_result(product, env);
                 let dwords = [want as u32, (want >> 32) as u32, want as u32, (want >> 32) as u32];
                 assert_eq!(found.map(|lanes| lanes[lane]), dwords, "{op:?} of {sources:x?}, {modifiers:?}");
@@ -320,13 +259,8 @@ fn fractions_with_exponents() {
         let found = [0, 1, 2, 3].map(|channel| outcome.gpr(RESULT as usize, channel));
         for lane in 0..64 {
             let bits = inputs[0][0][lane] ^ if round % 2 == 1 { SIGN } else { 0 };
-            let value = host(bits, env);
-            let (exponent, fraction) = match () {
-                // The page copies NaNs; here they become quiet.
-                () if value.is_nan() => (!0, bits | 1 << 51),
-                () if value.is_infinite() => (!0, NAN64),
-                () => (frexp_exp(F64, bits, env) as u32, frexp_mant(F64, bits, env)),
-            };
+            let [exponent, fraction] = frexp(bits, env).map(|readings| readings.chosen());
+            let exponent = exponent as u32;
             let want = [0, exponent, fraction as u32, (fraction >> 32) as u32];
             assert_eq!(found.map(|lanes| lanes[lane]), want, "{bits:#x}");
         }
@@ -337,17 +271,8 @@ fn fractions_with_exponents() {
 /// one is 0.
 #[test]
 fn functions() {
-    // To nearest even with denormals, whatever the mode says.
-    let env = Env::DEFAULT;
-    let limited = |bits: u64| if bits & !SIGN == 0x7ff0 << 48 { bits - 1 } else { bits };
-    let cases: [(Op, &dyn Fn(u64) -> u64); 5] = [
-        (Op::Recip64, &|a| rcp(F64, a, env)),
-        (Op::RecipClamped64, &|a| limited(rcp(F64, a, env))),
-        (Op::Recipsqrt64, &|a| rsq(F64, a, env)),
-        (Op::RecipsqrtClamped64, &|a| limited(rsq(F64, a, env))),
-        (Op::Sqrt64, &|a| sqrt(F64, a, env)),
-    ];
-    for (op, reference) in cases {
+    for (name, reference) in DOUBLE_FUNCTIONS {
+        let op = Op::from_name(name).unwrap_or_else(|| panic!("no instruction {name}"));
         let mut random = SplitMix64::new(9);
         for round in 0..32 {
             let (modifiers, inputs) = (Modifiers::random(op, &mut random), inputs(&mut random));
@@ -362,7 +287,8 @@ fn functions() {
                 let found = outcome.gpr(RESULT as usize, channel);
                 for lane in 0..64 {
                     let source = modifiers.double(0, inputs[0][0][lane]);
-                    let want = modifiers.double_result(reference(source), environment(0));
+                    let want =
+                        modifiers.double_result(reference(source, environment(0)).chosen(), environment(0));
                     let want = if channel % 2 == 1 { (want >> 32) as u32 } else { 0 };
                     assert_eq!(found[lane], want, "{op:?} of {source:#x}, {modifiers:?}, channel {channel}");
                 }

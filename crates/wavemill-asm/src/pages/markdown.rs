@@ -1,6 +1,6 @@
 //! Pages as Markdown.
 
-use super::super::explain::draw;
+use super::boxes::draw;
 use super::document::{Block, Document, Inline};
 
 /// A page as Markdown, in the dialect of GitHub.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::super::explain::Cell;
+use super::boxes::Cell;
 use super::document::{Block, Document, Inline};
 
 const STYLE: &str = "\
