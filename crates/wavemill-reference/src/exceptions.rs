@@ -2,7 +2,8 @@
 //! TRAPSTS.EXCP.
 
 use crate::env::Env;
-use crate::format::{Datum, Format};
+use crate::format::{Datum, F16, F32, Format};
+use crate::mixed::Wide;
 use crate::number::Number;
 
 /// The bits of TRAPSTS.EXCP.
@@ -35,20 +36,38 @@ fn rounding(f: Format, value: &Number, env: Env) -> u32 {
     }
 }
 
+/// A source of an operation: its format, its bits, and whether a denormal is kept.
+type Source = (Format, u64, bool);
+
 /// The exceptions of `a * b + c`, rounded once; of `a + c` if `b` is missing, of `a * b` if `c` is.
 #[must_use]
 pub fn multiply_add(f: Format, a: u64, b: Option<u64>, c: Option<u64>, env: Env) -> u32 {
-    let sources = [Some(a), b, c];
+    fused(f, [Some(a), b, c].map(|bits| bits.map(|bits| (f, bits, env.keeps_inputs))), env)
+}
+
+/// The exceptions of [`fma_mix`](crate::fma_mix) of the same arguments.
+#[must_use]
+pub fn fma_mix_exceptions(to: Format, s: [Wide; 3], singles: bool, halves: bool, env: Env) -> u32 {
+    let source = |x| match x {
+        Wide::Single(bits) => (F32, bits, singles),
+        Wide::Half(bits) => (F16, bits, halves),
+    };
+    fused(to, s.map(|x| Some(source(x))), env)
+}
+
+/// [`multiply_add`] of sources of any formats, rounded to `to`. Each source raises what it calls for,
+/// whatever stands beside it.
+fn fused(to: Format, sources: [Option<Source>; 3], env: Env) -> u32 {
     let given = || sources.into_iter().flatten();
     let mut found = 0;
-    if given().any(|bits| f.is_signalling(bits)) {
+    if given().any(|(f, bits, _)| f.is_signalling(bits)) {
         found |= excp::INVALID;
     }
-    if env.keeps_inputs && given().any(|bits| f.is_denormal(bits)) {
+    if given().any(|(f, bits, keeps)| keeps && f.is_denormal(bits)) {
         found |= excp::INPUT_DENORMAL;
     }
     let one = Datum::Finite { negative: false, value: Number::new(1, 0) };
-    let [a, b, c] = sources.map(|bits| bits.map(|bits| f.decode(bits, env.keeps_inputs)));
+    let [a, b, c] = sources.map(|source| source.map(|(f, bits, keeps)| f.decode(bits, keeps)));
     let (Some(a), b) = (a, b.unwrap_or(one)) else { return found };
     if a.is_infinite() && b.is_zero() || a.is_zero() && b.is_infinite() {
         return found | excp::INVALID;
@@ -59,13 +78,13 @@ pub fn multiply_add(f: Format, a: u64, b: Option<u64>, c: Option<u64>, env: Env)
     let negative = a.is_negative() != b.is_negative();
     match (&a, &b, c) {
         (Datum::Finite { value: x, .. }, Datum::Finite { value: y, .. }, None) => {
-            found | rounding(f, &(x * y), env)
+            found | rounding(to, &(x * y), env)
         }
         (
             Datum::Finite { value: x, .. },
             Datum::Finite { value: y, .. },
             Some(Datum::Finite { value: z, .. }),
-        ) => found | rounding(f, &(&(x * y) + &z), env),
+        ) => found | rounding(to, &(&(x * y) + &z), env),
         (Datum::Finite { .. }, Datum::Finite { .. }, _) => found,
         (_, _, Some(Datum::Infinite { negative: other })) if other != negative => found | excp::INVALID,
         _ => found,
