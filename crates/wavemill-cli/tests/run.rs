@@ -43,13 +43,13 @@ fn adds_vectors_on_every_target() {
         assert_eq!(out(&output), wanted);
         assert!(err(&output).starts_with("4x1x1 workgroups x 256 = 1,024 work-items\n"), "{}", err(&output));
         assert!(err(&output).contains("1,024 work-items\n"), "{}", err(&output));
-        // All is exact, except which NaN an addition gives. Newer targets compute addresses with
+        // All is exact, except which NaN an addition gives and which exceptions it raises. Newer targets compute addresses with
         // `v_lshl_add_u64`, whose large shifts are open.
         let text = err(&output);
         let fidelity = text.split_once("\nfidelity ").map_or("", |(_, rest)| rest);
         let facets = match target {
-            "gfx906" | "gfx90a" => "nan_choice 16",
-            _ => "wide_shift 64, nan_choice 16",
+            "gfx906" | "gfx90a" => "exceptions 16, nan_choice 16",
+            _ => "wide_shift 64, exceptions 16, nan_choice 16",
         };
         let wanted = format!("     100.0% exact\n              facets: {facets}\noperations    ");
         assert!(fidelity.starts_with(&wanted), "{fidelity}");

@@ -69,7 +69,14 @@ fn a_handler_counts_traps_in_its_memory() {
     let shared = [&shared[..shared.len() - 1], &["log[0]"]].concat();
     assert_eq!(out(&expect(&folder, 0, &shared)), "log[0] = 1.0000001\n");
     for (more, wanted) in [
-        (&["--trap-handler", "count_traps.s:counts"][..], "it has no function `counts` for a trap handler"),
+        (
+            &["--trap-handler", "count_traps.s:cuont"][..],
+            "it has no function `cuont` for a trap handler; expected one of count; did you mean `count`?",
+        ),
+        (
+            &["--exceptions", "div0", "--trap-handler", "count_traps.s"],
+            "The trap handler has no memory (TMA is 0). Pass a buffer with --trap-memory",
+        ),
         (
             &["--trap-memory", "log:u32[4]"],
             "there is memory for a trap handler (trap-memory), but no trap handler",

@@ -5,7 +5,6 @@ use std::cmp::Ordering;
 use wavemill_ir::{CmpPred, FloatType, FpEnv};
 
 use crate::format::{F16, F32, F64, Format};
-use crate::nan;
 use crate::value::flush_in;
 
 /// How two patterns compare as numbers; `None` if one is NaN. Zeros are equal.
@@ -23,11 +22,10 @@ pub(crate) fn order<F: Format>(a: u64, b: u64) -> Option<Ordering> {
 }
 
 /// Comparison of two patterns of a format (Vega ISA 12.9, tables 48 and 49); denormal sources are flushed as the
-/// environment says.
+/// environment says. A NaN raises nothing: with CLAMP it does, and that is up to the caller (Vega ISA 12.9.1).
 #[inline]
 #[must_use]
 pub fn compare_bits<F: Format>(pred: CmpPred, a: u64, b: u64, env: FpEnv) -> bool {
-    nan::signal::<F>(&[a, b]);
     let order = order::<F>(flush_in::<F>(a, env), flush_in::<F>(b, env));
     let is = |o| order == Some(o);
     match pred {

@@ -3,7 +3,7 @@
 use wavemill_ir::{CvtOp, FpEnv, Round};
 
 use crate::dispatch::LaneFunction;
-use crate::exceptions::{Exceptions, raise};
+use crate::exceptions::{Exceptions, quietly, raise};
 use crate::format::{Bf16, F16, F32, F64, Format};
 use crate::nan;
 use crate::value::{Exact, Number, Value, inf, keeping, nearest, round, round_to_unit};
@@ -35,23 +35,34 @@ fn to_int<S: Format>(bits: u64, mode: Round, min: i64, max: i64, env: FpEnv) -> 
             raise(Exceptions::INVALID);
             if neg { min } else { max }
         }
-        Value::Finite(n) => clamp_exact(n.exact(), mode, min, max),
+        Value::Finite(n) => to_integer(n, n.exact(), mode, min, max),
     }
 }
 
-/// An exact value rounded to an integer and saturated.
-fn clamp_exact(v: Exact, mode: Round, min: i64, max: i64) -> i64 {
+/// An exact value rounded to an integer and saturated, and whether it is out of range.
+fn saturated(v: Exact, mode: Round, min: i64, max: i64) -> (i64, bool) {
     let magnitude = i128::try_from(round_to_unit(v, 0, mode)).unwrap_or(i128::MAX);
     let value = if v.neg { -magnitude } else { magnitude };
     let clamped = value.clamp(i128::from(min), i128::from(max));
-    if clamped != value {
+    (clamped as i64, clamped != value)
+}
+
+/// The integer that `n` is converted to, if `v`, which the conversion rounds, has that result. A
+/// number out of range is invalid and nothing else; another one is inexact if it is no integer
+/// (IEEE 754, 5.8 and 7.1).
+fn to_integer(n: Number, v: Exact, mode: Round, min: i64, max: i64) -> i64 {
+    let (value, out_of_range) = quietly(|| saturated(v, mode, min, max));
+    if out_of_range {
         raise(Exceptions::INVALID);
+    } else {
+        round_to_unit(n.exact(), 0, Round::Zero);
     }
-    clamped as i64
+    value
 }
 
 /// A float in \[-1, 1\] (saturated) times `max`, rounded to the nearest even integer (*modelled*: the manual does not
-/// name the rounding); `min` is `-max` for signed, 0 for unsigned normalised integers. 0 for a NaN.
+/// name the rounding); `min` is `-max` for signed, 0 for unsigned normalised integers. 0 for a NaN, which is invalid.
+/// Saturation is part of the meaning, so numbers outside raise nothing (*modelled*, facet `exceptions`).
 fn to_norm<S: Format>(bits: u64, min: i64, max: i64, env: FpEnv) -> u64 {
     let value = match Value::unpack::<S>(bits, env) {
         Value::Nan => {
@@ -59,12 +70,15 @@ fn to_norm<S: Format>(bits: u64, min: i64, max: i64, env: FpEnv) -> u64 {
             0
         }
         Value::Inf { neg } => {
-            raise(Exceptions::INVALID);
-            if neg { min } else { max }
+            if neg {
+                min
+            } else {
+                max
+            }
         }
         Value::Finite(n) => {
             let product = Exact::product(n, Number::from_u64(max as u64));
-            clamp_exact(product, Round::NearestEven, min, max)
+            saturated(product, Round::NearestEven, min, max).0
         }
     };
     value as u64 & 0xffff
@@ -89,7 +103,8 @@ fn round_half_up(bits: u64, env: FpEnv) -> i64 {
     match Value::unpack::<F32>(bits, env) {
         Value::Finite(n) => {
             let half = Exact { neg: false, exp: -1, sig: 1 << 127, sticky: false };
-            clamp_exact(Exact::sum(n.exact(), half, Round::NearestEven), Round::MinusInf, min, max)
+            let sum = Exact::sum(n.exact(), half, Round::NearestEven);
+            to_integer(n, sum, Round::MinusInf, min, max)
         }
         _ => to_int::<F32>(bits, Round::MinusInf, min, max, env),
     }

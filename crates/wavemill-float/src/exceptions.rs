@@ -5,15 +5,16 @@
 //! lost.
 //!
 //! The Vega manual names the exceptions but says little about when they are raised, so most of this
-//! is IEEE 754 (*modelled*):
+//! is IEEE 754 (*modelled*, facet `exceptions`):
 //! - invalid: a signalling NaN is a source, or the operation has no result and gives the default NaN, or a conversion to
-//!   an integer is out of its range;
+//!   an integer is out of its range. A comparison raises it if requested (Vega ISA 12.9.1, CLAMP);
 //! - input denormal: a denormal is a source and is not flushed, also beside a NaN;
 //! - division by zero: an exact infinity from finite sources;
 //! - overflow: the rounded result is beyond the largest finite number;
-//! - underflow: the result is inexact and a denormal or a zero, or a denormal result is flushed;
-//! - inexact: the result is not the exact one. Conversions to integers raise it if requested (Vega
-//!   ISA 12.8, CLAMP);
+//! - underflow: the result is inexact and tiny, which is decided after rounding without a limit for
+//!   the exponent (IEEE 754, 7.5), or a denormal result is flushed;
+//! - inexact: the result is not the exact one. Conversions to integers in range raise it if requested
+//!   (Vega ISA 12.8, CLAMP);
 //! - integer division by zero: `v_rcp_iflag_f32` of zero, which raises nothing else (Vega ISA 12.8).
 //!
 //! The f32 reciprocal, roots, powers, logarithms, sine and cosine, which are approximations on the

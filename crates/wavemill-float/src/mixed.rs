@@ -50,7 +50,8 @@ impl MixSource {
 /// The exact `a * b + c`, rounded once into the format (V_FMA_MIX_F32, V_FMA_MIXLO_F16, V_FMA_MIXHI_F16).
 #[must_use]
 pub fn fma_mix_bits<D: Format>(src: [MixSource; 3], env: FpEnv) -> u64 {
-    let nan = src.iter().find_map(|s| s.nan::<D>());
+    // Every signalling NaN counts, also behind another NaN.
+    let nan = src.map(MixSource::nan::<D>).into_iter().flatten().next();
     let [a, b, c] = src.map(|s| s.value(env));
     fma_values::<D>(a, b, c, nan, env)
 }

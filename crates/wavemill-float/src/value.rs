@@ -319,16 +319,32 @@ pub(crate) fn overflow<F: Format>(neg: bool, env: FpEnv) -> u64 {
     sign | if stays_finite || clamps || !has_inf { F::MAX } else { F::INF }
 }
 
-/// Rounds once into the format, with overflow and output flushing. A result counts as denormal if
-/// it is denormal after rounding.
+/// Whether a nonzero number is below the smallest normal one after it is rounded to the precision
+/// of the format without a limit for the exponent (IEEE 754, 7.5). `magnitude` is the number,
+/// rounded to the format.
+#[inline]
+fn is_tiny<F: Format>(v: Exact, magnitude: u64, round: Round) -> bool {
+    if magnitude != F::HIDDEN {
+        return magnitude < F::HIDDEN;
+    }
+    // A number below the smallest normal one has one more bit before it is rounded to that.
+    let v = v.normalised();
+    let (units, _) = multiple_of_unit(v, F::EMIN - 1 - F::MAN as i32, round);
+    v.exp < F::EMIN && units < u128::from(F::HIDDEN) << 1
+}
+
+/// Rounds once into the format, with overflow and output flushing. A result is flushed if it is
+/// denormal as the format delivers it: the smallest normal number is kept, also where
+/// [underflow](is_tiny) is raised (*modelled*, facet `exceptions`).
 #[inline]
 pub(crate) fn round<F: Format>(v: Exact, env: FpEnv) -> u64 {
     let sign = if v.neg { F::SIGN } else { 0 };
     match magnitude_of::<F>(v, env.round) {
         Some((magnitude, inexact)) => {
             if inexact {
-                let tiny = if magnitude < F::HIDDEN { Exceptions::UNDERFLOW } else { Exceptions::NONE };
-                raise(Exceptions::INEXACT | tiny);
+                let tiny = is_tiny::<F>(v, magnitude, env.round);
+                let underflow = if tiny { Exceptions::UNDERFLOW } else { Exceptions::NONE };
+                raise(Exceptions::INEXACT | underflow);
             }
             flush_out::<F>(sign | magnitude, env)
         }

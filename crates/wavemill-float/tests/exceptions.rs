@@ -172,9 +172,10 @@ fn comparisons_and_conversions_read_denormals_beside_nans() {
         for (ty, nan) in [(FloatType::F16, F16::INF), (FloatType::F32, F32::INF), (FloatType::F64, F64::INF)]
         {
             for (a, b) in [(nan | 1, 1), (1, nan | 1)] {
-                let expected = Exceptions::INPUT_DENORMAL | Exceptions::INVALID;
-                assert!(raises(expected, || compare(pred, ty, a, b, KEEP)), "{pred:?} {ty:?}");
-                assert!(!raises(Exceptions::INPUT_DENORMAL, || compare(pred, ty, a, b, FLUSH)));
+                // A NaN raises something with CLAMP only (Vega ISA 12.9.1), which is up to the caller.
+                let raised = |env| watched(|| compare(pred, ty, a, b, env)).1;
+                assert_eq!(raised(KEEP), Exceptions::INPUT_DENORMAL, "{pred:?} {ty:?}");
+                assert_eq!(raised(FLUSH), Exceptions::NONE, "{pred:?} {ty:?}");
             }
         }
     }

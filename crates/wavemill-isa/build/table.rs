@@ -14,6 +14,7 @@
 //! - `%facet WHICH NAME`: a facet of many rows. `NAME@TARGETS` limits it to some targets, and
 //!   `!facet:NAME` in a row removes it. WHICH is a [`Rule`]:
 //!   - `fp`: all rows with the flag `fp`, a floating-point source and a floating-point result.
+//!   - `float`: all rows with a floating-point operand.
 //!   - `half`: all rows that write one 16-bit result without reading it.
 //!   - `keeps_half`: all rows with this flag.
 //!   - `lds`: all rows that access LDS.
@@ -109,6 +110,8 @@ pub enum When {
 enum Rule {
     /// Floating-point operations with a floating-point result.
     Fp,
+    /// Rows with a floating-point operand.
+    Float,
     /// Rows that write one 16-bit result and leave the other half of the register to a rule.
     Half,
     /// Rows that keep the other half of the register.
@@ -124,8 +127,9 @@ enum Rule {
 }
 
 impl Rule {
-    const ALL: [(&'static str, Rule); 7] = [
+    const ALL: [(&'static str, Rule); 8] = [
         ("fp", Rule::Fp),
+        ("float", Rule::Float),
         ("half", Rule::Half),
         ("keeps_half", Rule::KeepsHalf),
         ("lds", Rule::Lds),
@@ -141,7 +145,7 @@ impl Rule {
     fn when(self) -> When {
         match self {
             Rule::Gds | Rule::Omod | Rule::FastSums => When::WithModifier,
-            Rule::Fp | Rule::Half | Rule::KeepsHalf | Rule::Lds => When::Always,
+            Rule::Fp | Rule::Float | Rule::Half | Rule::KeepsHalf | Rule::Lds => When::Always,
         }
     }
 
@@ -157,6 +161,7 @@ impl Rule {
             Rule::Fp if result.is_some_and(float) && row.operands.iter().filter(source).any(float) => {
                 flag(Flag::Fp)
             }
+            Rule::Float if row.operands.iter().any(float) => row.targets,
             Rule::Half
                 if result.is_some_and(|result| result.access == Access::Write && result.ty.bits() == 16) =>
             {
@@ -171,7 +176,7 @@ impl Rule {
                     |factor: &OperandRow| float(factor) && !matches!(factor.ty.elem, Elem::F32 | Elem::F64);
                 if row.operand(Role::Src0).is_some_and(summed) { flag(Flag::Fp) } else { TargetSet::EMPTY }
             }
-            Rule::Fp | Rule::Half | Rule::Lds => TargetSet::EMPTY,
+            Rule::Fp | Rule::Float | Rule::Half | Rule::Lds => TargetSet::EMPTY,
         }
     }
 }

@@ -292,9 +292,9 @@ fn levels_and_facets_differ_by_target_and_modifier() {
 
     // v_add_f32_e64 v0, v0, v0, without and with mul:2. The CDNA4 manual fixes what the latter does.
     for (target, omod, facets) in [
-        (Target::Gfx906, 0, &["nan_choice"][..]),
-        (Target::Gfx906, 1, &["nan_choice", "output_modifier"]),
-        (Target::Gfx950, 1, &["nan_choice"]),
+        (Target::Gfx906, 0, &["nan_choice", "exceptions"][..]),
+        (Target::Gfx906, 1, &["nan_choice", "exceptions", "output_modifier"]),
+        (Target::Gfx950, 1, &["nan_choice", "exceptions"]),
     ] {
         let form = row("v_add_f32").form(target, Encoding::Vop3a).expect("the 64-bit form");
         let word = form.value | 0x100 << 32 | 0x100 << 41 | omod << 59;

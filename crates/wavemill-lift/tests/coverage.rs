@@ -79,7 +79,7 @@ fn halts(inst: &Inst, mode: u32) -> bool {
 
 /// The bytes of an instance of the form: zeros except for fixed bits. If zeros are not a legal
 /// instance, the first legal one with up to three bits set.
-fn plainest(target: Target, form: &Form) -> Option<[u8; 16]> {
+pub(crate) fn plainest(target: Target, form: &Form) -> Option<[u8; 16]> {
     let legal = |words: u128| {
         let bytes = words.to_le_bytes();
         decode(target, &bytes).ok().filter(|i| i.form() == form && i.broken_rule().is_none()).map(|_| bytes)

@@ -1,7 +1,8 @@
 //! Floating-point exceptions in TRAPSTS (Vega ISA 3.10), as seen by a program that reads the
 //! register.
 
-use crate::common::{MODE, Machine, Outcome};
+use crate::common::{MODE, Machine, Outcome, lift};
+use crate::coverage::plainest;
 use wavemill_isa::Target;
 use wavemill_isa::gcn::Op;
 use wavemill_lift::gcn::reads_exceptions;
@@ -82,6 +83,11 @@ fn single_precision() {
         (mul, [NORMAL, 0x3f40_0000, 0], NONE, "v_mul_f32 with an exact denormal"),
         (mul, [NORMAL | 1, 0x3f00_0000, 0], UNDERFLOW | INEXACT, "v_mul_f32"),
         (mul, [NORMAL, NORMAL, 0], UNDERFLOW | INEXACT, "v_mul_f32"),
+        // 2^-126 (1 - 2^-24) has 24 digits, and is rounded to 2^-126.
+        (mul, [NORMAL, 0x3f7f_ffff, 0], UNDERFLOW | INEXACT, "v_mul_f32"),
+        // 2^-126 (1 - 2^-46) is 2^-126 with 24 digits.
+        (mul, [NORMAL | 1, 0x3f7f_fffe, 0], INEXACT, "v_mul_f32"),
+        (fma, [NORMAL, 0x3f7f_ffff, 0], UNDERFLOW | INEXACT, "v_fma_f32"),
         (mul, [MAX, MAX, 0], OVERFLOW | INEXACT, "v_mul_f32"),
         (fma, [ONE, ONE, ONE], NONE, "v_fma_f32"),
         (fma, [INF, 0, QUIET], INVALID, "v_fma_f32"),
@@ -112,7 +118,8 @@ fn single_precision() {
         (&[0x7e0c_1100], [QUIET, 0, 0], INVALID, "v_cvt_i32_f32"),
         (&[0x7e0c_1500], [0x4780_0000, 0, 0], OVERFLOW | INEXACT, "v_cvt_f16_f32"),
         (&[0x7e0c_1500], [ONE, 0, 0], NONE, "v_cvt_f16_f32"),
-        (&[0x7c82_0500], [SIGNALLING, ONE, 0], INVALID, "v_cmp_lt_f32"),
+        (&[0x7c82_0500], [SIGNALLING, ONE, 0], NONE, "v_cmp_lt_f32"),
+        (&[0xd041_806a, 0x0002_0500], [SIGNALLING, ONE, 0], INVALID, "v_cmp_lt_f32 clamp"),
         (&[0x7c82_0500], [QUIET, ONE, 0], NONE, "v_cmp_lt_f32"),
         (&[0xd041_806a, 0x0002_0500], [QUIET, ONE, 0], INVALID, "v_cmp_lt_f32 clamp"),
         (&[0xd041_806a, 0x0002_0500], [ONE, ONE, 0], NONE, "v_cmp_lt_f32 clamp"),
@@ -124,6 +131,9 @@ fn single_precision() {
         (&[0xd1de_0006, 0x0412_0500], [ONE, 0, ONE], DIVIDE_BY_ZERO, "v_div_fixup_f32"),
         (&[0xd1de_0006, 0x0412_0500], [ONE, 0, 0], INVALID, "v_div_fixup_f32"),
         (&[0xd3a0_0006, 0x0412_0500], [SIGNALLING, ONE, ONE], INVALID, "v_fma_mix_f32"),
+        (&[0xd3a0_0006, 0x0412_0500], [QUIET, SIGNALLING, ONE], INVALID, "v_fma_mix_f32"),
+        (&[0xd3a0_0006, 0x0412_0500], [QUIET, ONE, SIGNALLING], INVALID, "v_fma_mix_f32"),
+        (&[0xd3a0_0006, 0x0412_0500], [QUIET, QUIET, QUIET], NONE, "v_fma_mix_f32"),
         (&[0x7e0c_0300], [SIGNALLING, 0, 0], NONE, "v_mov_b32"),
     ] {
         check(MODE, code, values, expected, what);
@@ -134,6 +144,90 @@ fn single_precision() {
         (&[0x160c_0500], [1, 0, 0], NONE, "v_max_f32"),
     ] {
         check(FLUSH, code, values, expected, what);
+    }
+}
+
+/// The words of an instruction.
+fn words(line: &str) -> Vec<u32> {
+    let inst = wavemill_asm::gcn::parse(Target::Gfx906, line).expect("an instruction");
+    inst.words()[..inst.size() / 4].to_vec()
+}
+
+/// An output modifier raises what a multiplication of the rounded result by 2, 4 or 1/2 raises
+/// (IEEE 754, 7.4 to 7.6).
+#[test]
+fn output_modifiers_raise() {
+    const MAX: u64 = 0x7f7f_ffff;
+    const NORMAL: u64 = 0x0080_0000;
+    const ONE: u64 = 0x3f80_0000;
+    const ONE_F64: u64 = 0x3ff << 52;
+    const MAX_F64: u64 = (0x7ff << 52) - 1;
+    // IEEE is off, and f32 denormals, or all denormals, are flushed.
+    const SINGLE: u32 = 0x1c0;
+    const ALL: u32 = 0x100;
+    let sdwa = "dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD src1_sel:DWORD";
+    for (mode, line, values, expected) in [
+        (SINGLE, "v_add_f32_e64 v6, v0, v2", [MAX, 0, 0], NONE),
+        (SINGLE, "v_add_f32_e64 v6, v0, v2 mul:2", [MAX, 0, 0], OVERFLOW | INEXACT),
+        (SINGLE, "v_add_f32_e64 v6, v0, v2 mul:4", [MAX, 0, 0], OVERFLOW | INEXACT),
+        (SINGLE, "v_add_f32_e64 v6, v0, v2 clamp mul:2", [MAX, 0, 0], OVERFLOW | INEXACT),
+        (SINGLE, "v_add_f32_e64 v6, v0, v2 div:2", [MAX, 0, 0], NONE),
+        (SINGLE, &format!("v_add_f32_sdwa v6, v0, v2 mul:2 {sdwa}"), [MAX, 0, 0], OVERFLOW | INEXACT),
+        (SINGLE, "v_mul_f32_e64 v6, v0, v2 div:2", [NORMAL, ONE, 0], UNDERFLOW | INEXACT),
+        (SINGLE, "v_mul_f32_e64 v6, v0, v2 div:2", [2 * NORMAL, ONE, 0], NONE),
+        (SINGLE, "v_mul_f32_e64 v6, v0, v2 mul:2", [ONE | 1, ONE | 1, 0], INEXACT),
+        (SINGLE, "v_fma_f32 v6, v0, v2, v4 mul:4", [MAX, ONE, 0], OVERFLOW | INEXACT),
+        (SINGLE, "v_fma_f32 v6, v0, v2, v4 mul:4", [0x7fc0_0001, ONE, 0], NONE),
+        (SINGLE, "v_rcp_f32_e64 v6, v0 mul:4", [NORMAL, 0, 0], OVERFLOW | INEXACT),
+        (SINGLE, "v_rcp_f32_e64 v6, v0 mul:4", [NORMAL | 1, 0, 0], NONE),
+        (SINGLE, "v_rcp_f32_e64 v6, v0 mul:4", [0, 0, 0], DIVIDE_BY_ZERO),
+        (SINGLE, "v_max_f32_e64 v6, v0, v2 mul:2", [MAX, 0, 0], OVERFLOW | INEXACT),
+        (SINGLE, "v_cvt_f32_u32_e64 v6, v0 mul:2", [0xffff_ffff, 0, 0], INEXACT),
+        (ALL, "v_mul_f64 v[6:7], v[0:1], v[2:3] mul:2", [MAX_F64, ONE_F64, 0], OVERFLOW | INEXACT),
+        (ALL, "v_add_f16_e64 v6, v0, v2 mul:2", [0x7bff, 0, 0], OVERFLOW | INEXACT),
+        (ALL, "v_add_f16_e64 v6, v0, v2 div:2", [0x0400, 0, 0], UNDERFLOW | INEXACT),
+        // The modifier has no effect where denormal results are kept, and with IEEE.
+        (SINGLE, "v_mul_f64 v[6:7], v[0:1], v[2:3] mul:2", [MAX_F64, ONE_F64, 0], NONE),
+        (FLUSH, "v_add_f32_e64 v6, v0, v2 mul:2", [MAX, 0, 0], NONE),
+        (0x1f0, "v_add_f32_e64 v6, v0, v2 mul:2", [MAX, 0, 0], NONE),
+    ] {
+        check(mode, &words(line), values, expected, line);
+    }
+}
+
+/// A conversion out of range raises invalid and nothing else, also where CLAMP asks for inexact
+/// (IEEE 754, 5.8 and 7.1; Vega ISA 12.8).
+#[test]
+fn conversions_to_integers() {
+    const ONE: u64 = 0x3f80_0000;
+    const QUIET: u64 = 0x7fc0_0001;
+    const INF: u64 = 0x7f80_0000;
+    for (line, source, expected) in [
+        ("v_cvt_u32_f32_e64 v6, v0 clamp", 0xbfc0_0000, INVALID),
+        ("v_cvt_u32_f32_e64 v6, v0", 0xbfc0_0000, INVALID),
+        ("v_cvt_u32_f32_e64 v6, v0 clamp", 0xbf00_0000, INEXACT),
+        ("v_cvt_u32_f32_e64 v6, v0", 0xbf00_0000, NONE),
+        ("v_cvt_i32_f32_e64 v6, v0 clamp", 0xcf00_0001, INVALID),
+        ("v_cvt_i32_f32_e64 v6, v0 clamp", 0xcf00_0000, NONE),
+        // 4294967295.5, and -1 - 2^-52.
+        ("v_cvt_i32_f64_e64 v6, v[0:1] clamp", 0x41ef_ffff_fff0_0000, INVALID),
+        ("v_cvt_u32_f64_e64 v6, v[0:1] clamp", 0x41ef_ffff_fff0_0000, INEXACT),
+        ("v_cvt_u32_f64_e64 v6, v[0:1] clamp", 0xbff0_0000_0000_0001, INVALID),
+        ("v_cvt_i32_f64_e64 v6, v[0:1] clamp", 0xbff0_0000_0000_0001, INEXACT),
+        ("v_cvt_u16_f16_e64 v6, v0 clamp", 0xbc01, INVALID),
+        ("v_cvt_i16_f16_e64 v6, v0 clamp", 0xbc01, INEXACT),
+        // Whole numbers are exact, although 1/2 is added first.
+        ("v_cvt_rpi_i32_f32_e64 v6, v0 clamp", ONE, NONE),
+        ("v_cvt_rpi_i32_f32_e64 v6, v0 clamp", 0x3f00_0000, INEXACT),
+        ("v_cvt_rpi_i32_f32_e64 v6, v0 clamp", 0x4f80_0000, INVALID),
+        ("v_cvt_flr_i32_f32_e64 v6, v0 clamp", 0x7f00_0000, INVALID),
+        // Normalised integers saturate, which is no exception; a NaN is invalid.
+        ("v_cvt_pknorm_i16_f32 v6, v0, v0", ONE | 1, NONE),
+        ("v_cvt_pknorm_u16_f32 v6, v0, v0", INF | 0x8000_0000, NONE),
+        ("v_cvt_pknorm_i16_f32 v6, v0, v0", QUIET, INVALID),
+        ("v_cvt_norm_u16_f16_e64 v6, v0", 0xbc00, NONE),
+    ] {
+        check(MODE, &words(line), [source, 0, 0], expected, line);
     }
 }
 
@@ -181,7 +275,7 @@ fn approximations_raise_no_inexact() {
 #[test]
 fn divisions_raise_what_their_sources_call_for() {
     const ONE: u64 = 0x3f80_0000;
-    let words: Vec<u32> = [
+    let sequence: Vec<u32> = [
         "v_div_scale_f32 v6, s[8:9], v2, v2, v0",
         "v_div_scale_f32 v7, vcc, v0, v2, v0",
         "v_rcp_f32 v8, v6",
@@ -195,10 +289,7 @@ fn divisions_raise_what_their_sources_call_for() {
         "v_div_fixup_f32 v6, v6, v2, v0",
     ]
     .iter()
-    .flat_map(|line| {
-        let inst = wavemill_asm::gcn::parse(Target::Gfx906, line).expect("an instruction");
-        inst.words()[..inst.size() / 4].to_vec()
-    })
+    .flat_map(|line| words(line))
     .chain([READ])
     .collect();
     for (numerator, denominator, expected) in [
@@ -213,7 +304,7 @@ fn divisions_raise_what_their_sources_call_for() {
         (ONE, 0x7f80_0001, INVALID),
         (ONE, 3, INPUT_DENORMAL),
     ] {
-        let found = run(MODE, &words, [numerator, denominator, 0]).sgpr(20);
+        let found = run(MODE, &sequence, [numerator, denominator, 0]).sgpr(20);
         // Steps of the sequence round, and their sources are not those of the division.
         let found = found & (INVALID | INPUT_DENORMAL | DIVIDE_BY_ZERO);
         assert_eq!(found, expected, "{numerator:#x} / {denominator:#x}");
@@ -291,6 +382,39 @@ fn they_stay_until_the_program_clears_them() {
     // s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 0, 9), 4.
     let outcome = run(MODE, &[0x0a0c_0500, READ, 0xba00_4003, 4, READ_AGAIN], ZERO_AND_INF);
     assert_eq!([20, 21].map(|n| outcome.sgpr(n)), [INVALID, 4]);
+}
+
+/// V_CLREXCP clears what vector operations raise. Address watch and memory violation, which memory
+/// reports, stay (Vega ISA 3.10 and 12.8).
+#[test]
+fn other_bits_survive() {
+    // s_mov_b32 s22, -1; s_setreg_b32 hwreg(HW_REG_TRAPSTS), s22; v_clrexcp; s_getreg_b32 s20,
+    // hwreg(HW_REG_TRAPSTS).
+    let code = [0xbe96_00c1, 0xb916_f803, 0x7e00_6a00, 0xb894_f803];
+    assert_eq!(run(MODE, &code, [0; 3]).sgpr(20), !0x7f);
+}
+
+/// Every operation that raises exceptions is one of an instruction that says so.
+#[test]
+fn rows_that_raise_have_the_facet() {
+    for target in [Target::Gfx906, Target::Gfx90a, Target::Gfx942, Target::Gfx950] {
+        let mut found = 0;
+        for row in Op::ALL.iter().map(|op| op.row()).filter(|row| row.targets.contains(target)) {
+            let raises = row.forms().iter().filter(|form| form.targets.contains(target)).any(|form| {
+                plainest(target, form).is_some_and(|bytes| {
+                    let (words, _) = bytes.as_chunks::<4>();
+                    let words: Vec<u32> = words.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+                    lift(target, &words).insts.iter().any(|inst| inst.op.raises())
+                })
+            });
+            // Conversions between integers raise nothing.
+            let float = row.operands.iter().any(|spec| spec.ty.elem.is_float());
+            let says_so = row.facets(target).iter().any(|facet| facet.name == "exceptions");
+            assert!(!(raises && float) || says_so, "{} on {target}", row.name());
+            found += usize::from(raises);
+        }
+        assert!(found > 200, "{target}: {found} instructions raise exceptions");
+    }
 }
 
 #[test]

@@ -65,7 +65,7 @@ pub use descriptor::{
 };
 pub use elf::{
     Binding, CodeObject, CodeObjectVersion, Image, Kernel, Relocation, RelocationKind, RelocationSymbol,
-    Section, Segment, Symbol, SymbolKind, SymbolPlace, may_define,
+    Section, Segment, Symbol, SymbolKind, SymbolPlace, check_tables, may_define,
 };
 pub use error::{Error, Result};
 pub use limits::Limits;

@@ -1,7 +1,7 @@
 //! Other files cause an error that identifies them and gives advice.
 
 use wavemill_object::report::{FileReport, Filter};
-use wavemill_object::{CodeObject, Container, Limits};
+use wavemill_object::{CodeObject, Container, Limits, unlink};
 
 use crate::support::fixture;
 
@@ -46,6 +46,26 @@ fn wrong_files() {
     ];
     let text: Vec<_> = files.iter().map(|(name, data)| format!("== {name}\n{}", answers(data))).collect();
     insta::assert_snapshot!(text.join("\n\n"));
+}
+
+/// A file that ends inside its tables was cut short, whoever reads it.
+#[test]
+fn cut_files() {
+    for name in ["gfx906-v2.co", "gfx906-v4.co", "gfx942-v5.co"] {
+        let data = fixture(name);
+        // The section headers are the last part of the file.
+        for length in [64, 65, 200, 300, data.len() / 2, data.len() - 1] {
+            let cut = &data[..length];
+            let table = if length < 64 + 56 { "program" } else { "" };
+            for error in [
+                CodeObject::parse(cut).map(|_| ()).unwrap_err().to_string(),
+                unlink(cut).map(|_| ()).unwrap_err().to_string(),
+            ] {
+                assert!(error.starts_with(&format!("truncated: the {table}")), "{name}, {length}: {error}");
+                assert!(error.ends_with("the file is incomplete or damaged"), "{name}, {length}: {error}");
+            }
+        }
+    }
 }
 
 #[test]

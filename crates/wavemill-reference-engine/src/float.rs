@@ -101,11 +101,14 @@ impl State<'_> {
         let output = inst.op.signature().results[0].float_type();
         let attrs = &inst.attrs;
         for lane in lanes_of(sources.mask) {
-            let ((value, bit), raised) = watched(|| result(lane, sources.low(lane)));
-            let value = match output {
-                Some(ty) => apply_output(ty, value, attrs.omod, attrs.clamp, attrs.fp),
-                None => value,
-            };
+            // An output modifier is one more rounding step, with exceptions of its own.
+            let ((value, bit), raised) = watched(|| {
+                let (value, bit) = result(lane, sources.low(lane));
+                match output {
+                    Some(ty) => (apply_output(ty, value, attrs.omod, attrs.clamp, attrs.fp), bit),
+                    None => (value, bit),
+                }
+            });
             values[lane] = value.into();
             bits |= u64::from(bit) << lane;
             all.push(RaisedLane { lane: lane as u8, raised: keep(raised).bits() });

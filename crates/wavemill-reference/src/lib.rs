@@ -43,7 +43,9 @@ pub use convert::{float_to_float, float_to_int, float_to_norm, int_to_float, rou
 pub use cube::{Cube, cube};
 pub use division::{div_fixup, div_fmas, div_scale};
 pub use env::{Env, Field, Mode, Round};
-pub use exceptions::{excp, multiply_add};
+pub use exceptions::{
+    compare_exceptions, excp, fma_mix_exceptions, integer_exceptions, multiply_add, omod_exceptions,
+};
 pub use format::{BF6, BF8, BF8_FNUZ, BF16, Datum, F16, F32, F64, FP4, FP6, FP8, FP8_FNUZ, Format, Specials};
 pub use integral::{fract, frexp_exp, frexp_mant, ldexp, to_integral};
 pub use mixed::{Dot, Wide, dot2, fma_mix};

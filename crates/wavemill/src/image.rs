@@ -209,15 +209,19 @@ impl ImageDesc {
             let what = ["width", "height", "depth"][axis];
             return Some(format!("the {what} is {}; expected 1 to {}", self.size[axis], largest[axis]));
         }
-        let unused = match self.dimensions {
-            Dimensions::D1 => self.size[1] != 1 || self.size[2] != 1,
-            Dimensions::D1Array => self.size[1] != 1,
-            Dimensions::D2 | Dimensions::Samples => self.size[2] != 1,
-            Dimensions::Cube => self.size[0] != self.size[1] || !self.size[2].is_multiple_of(6),
-            _ => false,
+        let [width, height, depth] = self.size;
+        let (fits, expected) = match self.dimensions {
+            Dimensions::D1 => ([height, depth] == [1, 1], "a height and a depth of 1"),
+            Dimensions::D1Array => (height == 1, "a height of 1"),
+            Dimensions::D2 | Dimensions::Samples => (depth == 1, "a depth of 1"),
+            Dimensions::Cube => (
+                width == height && depth.is_multiple_of(6),
+                "square faces, and 6 of them for each cube, such as 64 x 64 x 6",
+            ),
+            _ => (true, ""),
         };
-        if unused {
-            return Some("the size has other dimensions than the image".to_owned());
+        if !fits {
+            return Some(format!("the size is {width} x {height} x {depth}; expected {expected}"));
         }
         if let Some(problem) = self.why_not_levels().or_else(|| self.why_not_samples()) {
             return Some(problem);
@@ -631,7 +635,19 @@ mod tests {
         assert_eq!(buffer.problem(), None);
         for (wrong, part) in [
             (ImageDesc { size: [0, 4, 1], ..desc }, "the width is 0; expected 1 to 16384"),
-            (ImageDesc { size: [4, 4, 2], ..desc }, "other dimensions"),
+            (ImageDesc { size: [4, 4, 2], ..desc }, "the size is 4 x 4 x 2; expected a depth of 1"),
+            (
+                ImageDesc { dimensions: Dimensions::D1, size: [4, 2, 1], ..desc },
+                "the size is 4 x 2 x 1; expected a height and a depth of 1",
+            ),
+            (
+                ImageDesc { dimensions: Dimensions::Cube, size: [4, 3, 6], ..desc },
+                "the size is 4 x 3 x 6; expected square faces, and 6 of them for each cube",
+            ),
+            (
+                ImageDesc { dimensions: Dimensions::Cube, size: [4, 4, 5], ..desc },
+                "the size is 4 x 4 x 5; expected square faces, and 6 of them for each cube",
+            ),
             (
                 ImageDesc { dimensions: Dimensions::D1, size: [4, 1, 1], tiling: blocks, ..desc },
                 "an image of one dimension is linear",

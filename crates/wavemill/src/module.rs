@@ -322,6 +322,11 @@ impl Module {
         self.0.functions.iter().find(|(_, _, known)| known == name).map(|(start, ..)| *start)
     }
 
+    /// The symbols of its functions, kernels included, sorted by their address.
+    pub fn functions(&self) -> impl Iterator<Item = &str> {
+        self.0.functions.iter().map(|(_, _, name)| name.as_str())
+    }
+
     /// Target of the code object.
     #[must_use]
     pub fn target(&self) -> &TargetId {

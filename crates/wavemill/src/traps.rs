@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use wavemill_ir::FaultKind;
 use wavemill_machine::engine::Wave;
-use wavemill_machine::{FaultCause, FaultSpace, Registers, Traps};
+use wavemill_machine::{FaultCause, FaultSpace, RaisedLane, Registers, Traps};
 
 use crate::registers::{self, COMPLETES, HANDLED, MODE_EXCP_EN, PRIVILEGED, TRAPSTS, TTMP0};
 
@@ -129,6 +129,9 @@ impl TrapSetup {
 mod trapsts {
     pub(super) const MEMORY_VIOLATION: u32 = 1 << 8;
     pub(super) const ILLEGAL_INSTRUCTION: u32 = 1 << 11;
+    /// EXCP_CYCLE, and its two lowest bits, which say which 16 lanes raised an enabled exception.
+    pub(super) const EXCP_CYCLE: u32 = 0x3f << 16;
+    pub(super) const EXCP_PHASE: u32 = 16;
     /// An access to memory that is not mapped. The manuals do not list it; AMD's trap handlers read
     /// it.
     pub(super) const XNACK_ERROR: u32 = 1 << 28;
@@ -150,6 +153,15 @@ fn enter(wave: &mut Wave, pc: u64, id: u8, rewind: u64) {
 fn raise(wave: &mut Wave, bits: u32) {
     let sticky = wave.regs.uni(TRAPSTS) | bits;
     wave.regs.set_uni(TRAPSTS, sticky);
+}
+
+/// TRAPSTS after an instruction that raises enabled exceptions in these lanes. EXCP_CYCLE has the
+/// phase of the first of them; its other bits depend on the speed of the chip and are 0 (*modelled*).
+pub(crate) fn with_raised(trapsts: u32, lanes: &[RaisedLane]) -> u32 {
+    let Some(first) = lanes.iter().map(|lane| lane.lane).min() else { return trapsts };
+    let phase = u32::from(first) / 16;
+    let raised = lanes.iter().fold(0, |all, lane| all | lane.raised);
+    trapsts & !trapsts::EXCP_CYCLE | raised | phase << trapsts::EXCP_PHASE
 }
 
 /// Trap handlers as GCN and CDNA have them.
@@ -182,7 +194,7 @@ impl Traps for TrapHandler {
         match cause {
             // Exceptions are reported after the instruction has completed (Vega ISA 3.10).
             FaultCause::Exceptions { lanes, .. } => {
-                raise(wave, lanes.iter().fold(0, |all, lane| all | lane.raised));
+                wave.regs.set_uni(TRAPSTS, with_raised(wave.regs.uni(TRAPSTS), lanes));
                 wave.regs.set_uni64(registers::RAISED_PC, pc);
                 wave.pc = pc;
                 wave.context |= COMPLETES;

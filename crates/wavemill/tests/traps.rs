@@ -231,6 +231,63 @@ fn without_a_handler_an_enabled_exception_is_a_fault_before_the_instruction() {
     insta::assert_snapshot!(program.fault());
 }
 
+/// EXCP_CYCLE[1:0] is the phase of the first lane that raises an enabled exception: a phase is 16
+/// lanes (Vega ISA 3.10). Lanes with other exceptions do not count.
+#[test]
+fn the_phase_of_an_exception_is_in_trapsts() {
+    for (exec, phase) in
+        [(1u64 << 3, 0), (1 << 15, 0), (1 << 16, 1), (1 << 40, 2), (3 << 47, 2), (1 << 63, 3)]
+    {
+        // The largest number doubled in these lanes; a signalling NaN in lane 0.
+        let body = format!(
+            "v_mov_b32 v1, 1.0
+            s_mov_b64 exec, 1
+            v_mov_b32 v1, 0x7f800001
+            s_mov_b32 exec_lo, {:#x}
+            s_mov_b32 exec_hi, {:#x}
+            v_mov_b32 v1, 0x7f7fffff
+            s_mov_b64 exec, -1
+            v_add_f32 v1, v1, v1",
+            exec as u32,
+            exec >> 32
+        );
+        for engine in engines() {
+            let mut program = Program::new(Target::Gfx906, engine, &body, "");
+            program.exceptions = "overflow".parse().unwrap();
+            let raised = 0x28 | phase << 16;
+            let found: Vec<u32> = program.entries().iter().map(|entry| entry.trapsts).collect();
+            assert_eq!(found, [raised | 1], "{exec:#x}, {engine}");
+            program.handled = false;
+            let report = program.fault();
+            let text = format!("trapsts  {raised:08x}  excp overflow inexact\n");
+            assert!(report.full().to_string().contains(&text), "{}", report.full());
+        }
+    }
+}
+
+/// Reports say that TRAPSTS lacks exceptions if no code reads them.
+#[test]
+fn reports_say_whether_exceptions_were_collected() {
+    let infinite = "v_mov_b32 v1, 0x7f7fffff\nv_add_f32 v1, v1, v1\nv_mov_b32 v1, 0\nv_rcp_f32 v1, v1\n";
+    let read = "s_getreg_b32 s4, hwreg(HW_REG_TRAPSTS)\n";
+    for (body, enabled, wanted) in [
+        (format!("{infinite}s_trap 2"), "invalid", "trapsts  00000000  excp not collected\n"),
+        (infinite.to_owned(), "div0", "trapsts  00000004  excp float_div0, others not collected\n"),
+        (
+            format!("{infinite}{read}s_trap 2"),
+            "invalid",
+            "trapsts  0000002c  excp float_div0 overflow inexact\n",
+        ),
+        (format!("{read}s_trap 2"), "invalid", "trapsts  00000000  excp none\n"),
+    ] {
+        let (_device, module) = Source { body: &body, directives: "", functions: "" }.load(Target::Gfx906);
+        let kernel = module.kernel("kernel").unwrap();
+        let launch = Launch::new(&kernel).workgroup_size([64, 1, 1]).exceptions(enabled.parse().unwrap());
+        let Err(Error::Fault(report)) = launch.run() else { panic!("expected a fault") };
+        assert!(report.full().to_string().contains(wanted), "expected `{wanted}`, found\n{}", report.full());
+    }
+}
+
 /// A kernel whose descriptor enables exceptions, or that enables them itself, traps as one whose
 /// launch enables them.
 #[test]
@@ -265,7 +322,7 @@ const RAISING: &[(&str, [u64; 3], u32)] = &[
     ("v_mul_f64 v[8:9], v[2:3], v[4:5]", [0x7ff0_0000_0000_0000, 0, 0], 1),
     ("v_rcp_f64 v[8:9], v[2:3]", [0, 0, 0], 4),
     ("v_mul_f64 v[8:9], v[2:3], v[4:5]", [0x7fef_ffff_ffff_ffff, 0x7fef_ffff_ffff_ffff, 0], 8 | 32),
-    ("v_cmp_lt_f32 vcc, v2, v4", [0x7f80_0001, 0, 0], 1),
+    ("v_cmp_lt_f32_e64 vcc, v2, v4 clamp", [0x7f80_0001, 0, 0], 1),
     ("v_cvt_f16_f32 v8, v2", [0x4780_0000, 0, 0], 8 | 32),
     ("v_div_fixup_f64 v[8:9], v[2:3], v[4:5], v[6:7]", [0, 0, 0x3ff0_0000_0000_0000], 4),
     // The sources are also the result.

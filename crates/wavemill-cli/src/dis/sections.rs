@@ -6,7 +6,7 @@
 use object::LittleEndian;
 use object::elf::{FileHeader64, SHF_EXECINSTR, SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB};
 use object::read::elf::{FileHeader, SectionHeader, SymbolTable};
-use wavemill_object::{Error, Result};
+use wavemill_object::{Error, Result, check_tables};
 
 type Header = FileHeader64<LittleEndian>;
 const LE: LittleEndian = LittleEndian;
@@ -78,6 +78,7 @@ impl<'a> Sections<'a> {
     /// Reads the section headers and symbols of a code object.
     pub(super) fn read(data: &'a [u8]) -> Result<Self> {
         let header = Header::parse(data).map_err(malformed("ELF header", 0))?;
+        check_tables(data)?;
         let at = header.e_shoff(LE);
         let table = header.sections(LE, data).map_err(malformed("section headers", at))?;
         let mut list = Vec::with_capacity(table.len());

@@ -74,6 +74,7 @@ pub(super) fn failure(mut error: Error, object: &Path, registers: bool) -> Failu
 fn advice(error: &Error) -> Option<String> {
     match error {
         Error::Fault(report) if report.needs_cooperative => Some(GRID_SYNC.to_owned()),
+        Error::Fault(report) if report.lacks_trap_memory() => Some(TRAP_MEMORY.to_owned()),
         Error::Fault(report) => report.stack.as_ref().map(larger_stack),
         Error::Stalled(report) => stuck(&report.waves).map(str::to_owned),
         Error::InstructionLimit(report) | Error::TimeLimit(report) | Error::Stopped(report) => {
@@ -88,6 +89,10 @@ fn advice(error: &Error) -> Option<String> {
 
 /// Advice when the waves run and may end.
 const LONGER: &str = "If the kernel needs more time, raise the limit (--max-instructions, --timeout); otherwise check what ends its loop.";
+
+/// Advice when a trap handler accesses memory that the launch did not give it.
+const TRAP_MEMORY: &str =
+    "The trap handler has no memory (TMA is 0). Pass a buffer with --trap-memory, such as 'log:u32[4]'.";
 
 /// Advice about the structure for synchronising the grid.
 const GRID_SYNC: &str = "If the kernel calls `grid.sync()`, pass --cooperative.";

@@ -157,6 +157,12 @@ impl Special {
     }
 }
 
+/// The types of images and samplers, as advice for an unknown type.
+pub(super) fn types() -> String {
+    let names: Vec<&str> = TYPES.iter().map(|ty| ty.name).collect();
+    format!("Types of images are {}. The type of a sampler is sampler.", names.join(", "))
+}
+
 /// The failure for a type that looks like one of images.
 fn no_type(ty: &str) -> Failure {
     let names = TYPES.iter().map(|ty| ty.name);
@@ -471,7 +477,7 @@ pub(super) fn plan(parameter: &Known, argument: &ArgSpec, spec: &ImageSpec) -> R
     let picture = file.map(picture).transpose()?;
     let size = match (spec.size, &picture) {
         (Some([w, h, d]), Some(picture)) if picture.size != [w, h * d] => {
-            return Err(Failure::usage(format!(
+            return Err(Failure::input(format!(
                 "the picture has {} x {} pixels, but the image has {w} x {}",
                 picture.size[0],
                 picture.size[1],

@@ -14,7 +14,17 @@ use crate::cayman;
 use crate::compile::{self, Language};
 use crate::failure::Failure;
 use crate::input::{self, FileBytes, Shown as _};
-use crate::text::Plural;
+use crate::text::{Plural, closest};
+
+/// The first names of functions.
+fn some(names: &[&str]) -> String {
+    const SHOWN: usize = 10;
+    let first: Vec<String> = names.iter().take(SHOWN).map(|name| name.shown()).collect();
+    match names.len().saturating_sub(SHOWN) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
 
 /// Files, and modules loaded from them.
 pub(super) struct Loader<'a> {
@@ -78,8 +88,16 @@ impl Loader<'_> {
         };
         entry.map(Some).ok_or_else(|| {
             let function = handler.function.as_deref().unwrap_or_default();
+            let names: Vec<&str> = module.functions().collect();
+            let near = closest(function, names.iter().copied())
+                .map_or(String::new(), |near| format!("; did you mean `{}`?", near.shown()));
             let message = match handler.function {
-                Some(_) => format!("it has no function `{}` for a trap handler", function.shown()),
+                Some(_) if names.is_empty() => "it has no function for a trap handler".to_owned(),
+                Some(_) => format!(
+                    "it has no function `{}` for a trap handler; expected one of {}{near}",
+                    function.shown(),
+                    some(&names)
+                ),
                 None => "it has no code for a trap handler".to_owned(),
             };
             Failure::input(message).within(input::shown(&handler.file))

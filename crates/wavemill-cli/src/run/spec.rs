@@ -229,13 +229,15 @@ impl ArgSpec {
         if let Some(ty) = ty {
             spec.special = Special::parse(ty, dims)?;
         }
-        if spec.special.is_none() {
-            spec.dims = dims.map(parse_dims).transpose()?;
-        }
+        // The type decides what the brackets mean.
         if let Some(ty) = ty.filter(|_| spec.special.is_none()) {
             let plain = ty.strip_suffix('*');
             spec.pointer = plain.is_some();
-            spec.element = Some(Element::parse(plain.unwrap_or(ty).trim())?);
+            let element = Element::parse(plain.unwrap_or(ty).trim());
+            spec.element = Some(element.map_err(|failure| failure.help(image::types()))?);
+        }
+        if spec.special.is_none() {
+            spec.dims = dims.map(parse_dims).transpose()?;
         }
         if !name.is_empty() {
             if !is_name(name) {
@@ -279,6 +281,18 @@ mod tests {
     }
 
     #[test]
+    fn an_unknown_type_is_named_whatever_follows() {
+        for text in ["y:texture[rgba8,4x4]", "y:texture[4]=zeros", "y:texture"] {
+            let failure = ArgSpec::parse(text, Path::new("")).map(|_| ()).unwrap_err().to_string();
+            assert!(failure.contains("there is no type `texture`; expected one of i8, "), "{failure}");
+            assert!(
+                failure.contains("image1d, image2d, image3d,") && failure.contains("sampler"),
+                "{failure}"
+            );
+        }
+    }
+
+    #[test]
     fn nonsense_is_refused() {
         for text in [
             "",
@@ -294,6 +308,7 @@ mod tests {
             "s=bytes:zz",
             "y:f32[4294967296,4294967297]=0",
             "hello",
+            "y:texture[rgba8,4x4]",
         ] {
             assert!(ArgSpec::parse(text, Path::new("")).is_err(), "{text}");
         }

@@ -163,7 +163,6 @@ fn what_is_wrong_is_said() {
             [from, "to:image2d[rgba8]", s],
             "the size of the image is missing; expected to:image2d[rgba8,64x64]=...",
         ),
-        (["from:image2d[rgba8,9x8]=@in.png", to, s], "the picture has 8 x 8 pixels, but the image has 9 x 8"),
         (
             ["from:image2d[rg16]=@in.png", to, s],
             "a picture does not fit the format rg16; expected one of rgba8, ",
@@ -194,6 +193,9 @@ fn what_is_wrong_is_said() {
     }
     let message = said(&folder, 2, &[&RUN[..], &[from, to]].concat());
     assert!(message.contains("s:sampler[nearest,clamp_to_edge]"), "{message}");
+    // A file of the wrong size is an input that does not fit, as a .npy file is.
+    let message = run(3, &["from:image2d[rgba8,9x8]=@in.png", to, s]);
+    assert!(message.contains("the picture has 8 x 8 pixels, but the image has 9 x 8"), "{message}");
     folder.file("not.png", "text");
     let message = run(3, &["from:image2d=@not.png", to, s]);
     assert!(message.contains("cannot read `not.png`"), "{message}");

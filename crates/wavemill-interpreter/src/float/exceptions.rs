@@ -1,12 +1,12 @@
 //! Collects the floating-point exceptions of an operation.
 //!
 //! Handlers compute only results. If exceptions are observable, a step before each float operation
-//! performs it once more in the scalar library and collects the exceptions. If the operation traps
-//! on some of them, the step leaves before it.
+//! performs it once more in the scalar library, with its output modifier, and collects the
+//! exceptions. If the operation traps on some of them, the step leaves before it.
 
 use wavemill_float as exact;
 use wavemill_float::Exceptions;
-use wavemill_ir::{CmpPred, CvtOp, FloatOp, FloatType, Op};
+use wavemill_ir::{CmpPred, CvtOp, FloatOp, FloatType, Omod, Op};
 
 use super::lanes::{info, mix_sources, sources};
 use crate::body::{lane_mask, scalar64};
@@ -36,27 +36,32 @@ unsafe fn collect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         let mut all = Exceptions::NONE;
         for_lanes(lane_mask(ctx, op), |lane| {
             let s = sources(ctx, op, info, lane);
-            let ((), raised) = exact::watched(|| match (info.op, ty, info.reference) {
-                (Op::Float(FloatOp::FmaMix, FloatType::F16), _, _) => {
-                    let _ = exact::fma_mix_f16(mix_sources(info, s), fp);
+            let (_, raised) = exact::watched(|| {
+                let value = match (info.op, ty, info.reference) {
+                    (Op::Float(FloatOp::FmaMix, FloatType::F16), _, _) => {
+                        u64::from(exact::fma_mix_f16(mix_sources(info, s), fp))
+                    }
+                    (Op::Float(FloatOp::FmaMix, _), _, _) => {
+                        u64::from(exact::fma_mix_f32(mix_sources(info, s), fp))
+                    }
+                    (Op::Float(FloatOp::DivScale, _), Some(ty), _) => {
+                        exact::div_scale(ty, s[0], s[1], s[2], fp)?.0
+                    }
+                    (Op::Float(FloatOp::DivFmas, _), Some(ty), _) => {
+                        let scaled = scalar64(ctx, op, 3) >> lane & 1 != 0;
+                        exact::div_fmas(ty, s, scaled, fp)?
+                    }
+                    (Op::FloatCmp(pred, ty) | Op::FloatSelect(pred, ty), _, _) => {
+                        return Some(u64::from(exact::compare(pred, ty, s[0], s[1], fp)));
+                    }
+                    (_, _, Some(reference)) => reference(s, fp),
+                    _ => return None,
+                };
+                // The output modifier is one more rounding step, with exceptions of its own.
+                match info.attrs.omod {
+                    Omod::None => None,
+                    omod => Some(exact::apply_output(ty?, value, omod, false, fp)),
                 }
-                (Op::Float(FloatOp::FmaMix, _), _, _) => {
-                    let _ = exact::fma_mix_f32(mix_sources(info, s), fp);
-                }
-                (Op::Float(FloatOp::DivScale, _), Some(ty), _) => {
-                    let _ = exact::div_scale(ty, s[0], s[1], s[2], fp);
-                }
-                (Op::Float(FloatOp::DivFmas, _), Some(ty), _) => {
-                    let scaled = scalar64(ctx, op, 3) >> lane & 1 != 0;
-                    let _ = exact::div_fmas(ty, s, scaled, fp);
-                }
-                (Op::FloatCmp(pred, ty) | Op::FloatSelect(pred, ty), _, _) => {
-                    let _ = exact::compare(pred, ty, s[0], s[1], fp);
-                }
-                (_, _, Some(reference)) => {
-                    reference(s, fp);
-                }
-                _ => {}
             });
             let raised = match info.op {
                 Op::Cvt(CvtOp::PkBf16F32) => raised,

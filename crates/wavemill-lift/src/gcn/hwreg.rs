@@ -28,6 +28,9 @@ mod number {
     pub(super) const XCC_ID: u8 = 20;
 }
 
+/// Number of exceptions that float operations raise: bits 6:0 of TRAPSTS (Vega ISA 3.10).
+const EXCEPTIONS: u8 = 7;
+
 /// A field of a register.
 #[derive(Clone, Copy)]
 pub(super) struct Field {
@@ -68,7 +71,6 @@ impl HwregField {
 
     /// Whether the field has bits that float operations set (Vega ISA 3.10).
     fn holds_exceptions(self) -> bool {
-        const EXCEPTIONS: u8 = 7;
         self.register == number::TRAPSTS && self.field.offset < EXCEPTIONS
     }
 }
@@ -197,11 +199,12 @@ impl Lifter {
         context
     }
 
-    /// Clears the exceptions in TRAPSTS.
+    /// Clears the exceptions in TRAPSTS that vector operations raise. Address watch (7) and memory
+    /// violation (8) come from memory (Vega ISA 3.10 and 3.11), and V_CLREXCP clears the state in the
+    /// SIMD (Vega ISA 12.8).
     pub(super) fn clear_exceptions(&mut self) {
-        /// Bits of TRAPSTS.EXCP (Vega ISA 3.10).
-        const EXCP: Field = Field::new(0, 9);
-        self.insert(TRAPSTS, TRAPSTS.into(), constant(0), EXCP);
+        const RAISED: Field = Field::new(0, EXCEPTIONS);
+        self.insert(TRAPSTS, TRAPSTS.into(), constant(0), RAISED);
     }
 
     /// `result` is `old` with `value` in the bits of a field.

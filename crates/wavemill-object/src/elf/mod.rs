@@ -13,7 +13,7 @@ pub use image::{Image, Segment};
 pub use kernel::Kernel;
 pub use names::may_define;
 pub(crate) use note::METADATA as NT_AMDGPU_METADATA;
-pub use object_file::{CodeObject, CodeObjectVersion};
+pub use object_file::{CodeObject, CodeObjectVersion, check_tables};
 pub(crate) use object_file::{is_gpu_elf, version_and_target};
 pub use relocation::{Relocation, RelocationKind, RelocationSymbol};
 pub use section::Section;

@@ -87,12 +87,6 @@ impl<'a> CodeObject<'a> {
         let program_headers =
             header.program_headers(LE, data).map_err(elf_error("program headers", headers_at))?;
         let sections_at = header.e_shoff(LE);
-        // The section headers are at the end of the file: if they are missing, the file was cut
-        // short.
-        let sections_size = u64::from(header.e_shnum(LE)) * u64::from(header.e_shentsize(LE));
-        if sections_at != 0 {
-            crate::bytes::slice(data, sections_at, sections_size, "the section header table")?;
-        }
         let sections = header.sections(LE, data).map_err(elf_error("section headers", sections_at))?;
 
         let segments = read_segments(data, program_headers)?;
@@ -278,6 +272,24 @@ pub(crate) fn version_and_target(data: &[u8]) -> Result<(CodeObjectVersion, Targ
     Ok((version, target))
 }
 
+/// Checks that a 64-bit ELF file holds its tables of program headers and of section headers.
+///
+/// # Errors
+/// [`Error::Truncated`] if a table reaches past the end, as in a file that was cut short, and
+/// [`Error::Malformed`] without an ELF header.
+pub fn check_tables(data: &[u8]) -> Result<()> {
+    let header = Header::parse(data).map_err(elf_error("ELF header", 0))?;
+    for (at, count, size, what) in [
+        (header.e_phoff(LE), header.e_phnum(LE), header.e_phentsize(LE), "the program header table"),
+        (header.e_shoff(LE), header.e_shnum(LE), header.e_shentsize(LE), "the section header table"),
+    ] {
+        if at != 0 {
+            crate::bytes::slice(data, at, u64::from(count) * u64::from(size), what)?;
+        }
+    }
+    Ok(())
+}
+
 /// Rejects data that is not a code object, with a reason; returns the version otherwise.
 fn check_header(data: &[u8]) -> Result<CodeObjectVersion> {
     const EXPECTED: &str = "an AMD GPU code object (64-bit ELF)";
@@ -305,6 +317,7 @@ fn check_header(data: &[u8]) -> Result<CodeObjectVersion> {
         let detail = format!("it is for {platform} (ELF OS/ABI {}), not for AMD HSA (64)", header[7]);
         return Err(Error::Unsupported { what: "code object", detail });
     }
+    check_tables(data)?;
     match header[8] {
         0 => Ok(CodeObjectVersion::V2),
         1 => Ok(CodeObjectVersion::V3),

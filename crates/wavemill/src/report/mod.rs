@@ -26,6 +26,7 @@ use crate::lines::Place;
 use crate::module::Kernel;
 use crate::registers::{self, WaveRegisters};
 use crate::source::{InlinedCall, SourceLocation};
+use crate::traps;
 
 /// A branch that led to a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +114,9 @@ pub struct FaultReport {
     /// Whether the access goes to the structure for synchronising the grid, which only a
     /// [cooperative](crate::Launch::cooperative) launch has: `grid.sync()` of HIP uses it.
     pub needs_cooperative: bool,
+    /// Whether TRAPSTS has all exceptions that the wave raised. It has them if code on the device
+    /// reads them.
+    pub collects_exceptions: bool,
     /// The function whose end execution ran past sequentially, because its last instruction does
     /// not prevent that.
     pub fell_out_of: Option<String>,
@@ -171,7 +175,7 @@ impl FaultReport {
         if let FaultCause::Exceptions { lanes, .. } = &fault.cause
             && let Some(trapsts) = fault.snapshot.cells.get_mut(usize::from(registers::TRAPSTS.0))
         {
-            *trapsts |= lanes.iter().fold(0, |all, lane| all | lane.raised);
+            *trapsts = traps::with_raised(*trapsts, lanes);
         }
         let pc = code.address(fault.pc);
         // Where the code ends, the code before the PC is more useful.
@@ -266,9 +270,26 @@ impl FaultReport {
             arguments,
             stack,
             needs_cooperative,
+            collects_exceptions: code.reads_exceptions(),
             fell_out_of,
             family,
         }
+    }
+
+    /// Whether a trap handler without memory accessed it: TMA is 0.
+    #[must_use]
+    pub fn lacks_trap_memory(&self) -> bool {
+        /// Handlers address their memory from TMA on.
+        const NEAR: u64 = 1 << 16;
+        let FaultCause::Memory { space: FaultSpace::Global, lanes, .. } = &self.fault.cause else {
+            return false;
+        };
+        let wave = &self.fault.snapshot;
+        let tma = [registers::TMA, registers::TMA.plus(1)].map(|cell| wave.cell(cell));
+        self.family == Family::Gcn
+            && wave.context & registers::PRIVILEGED != 0
+            && tma == [0, 0]
+            && lanes.first().is_some_and(|lane| lane.address < NEAR)
     }
 
     /// The lanes that raise enabled exceptions; empty for other faults.

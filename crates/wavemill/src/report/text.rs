@@ -113,7 +113,11 @@ impl fmt::Display for FullReport<'_> {
         report.rows(f, Length::Full)?;
         report.code(f, usize::MAX)?;
         match report.family {
-            Family::Gcn => write!(f, "{}", Wave(&report.fault))?,
+            Family::Gcn => write!(
+                f,
+                "{}",
+                Wave { fault: &report.fault, collects_exceptions: report.collects_exceptions }
+            )?,
             Family::Cayman => write!(f, "{}", ClauseWave(&report.fault))?,
         }
         report.lane_registers(f)

@@ -8,7 +8,11 @@ use wavemill_machine::Fault;
 use crate::registers::WaveRegisters;
 
 /// The state of the wave that faulted.
-pub(super) struct Wave<'a>(pub &'a Fault);
+pub(super) struct Wave<'a> {
+    pub fault: &'a Fault,
+    /// Whether TRAPSTS has all exceptions that it raised.
+    pub collects_exceptions: bool,
+}
 
 /// Flags of a register by their bits.
 type Flags = &'static [(&'static str, u32)];
@@ -39,6 +43,8 @@ const EXCEPTIONS: Flags = &[
     ("addr_watch", 7),
     ("mem_viol", 8),
 ];
+/// The bits of [`EXCEPTIONS`].
+const EXCP: u32 = 0x1ff;
 /// Names of the values of a rounding field and of a denormal field (Vega ISA 3.4).
 const ROUND: [&str; 4] = ["nearest_even", "plus_inf", "minus_inf", "to_zero"];
 const DENORM: [&str; 4] = ["flush", "flush_out", "flush_in", "keep"];
@@ -58,7 +64,7 @@ fn set(word: u32, flags: Flags) -> String {
 
 impl fmt::Display for Wave<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Wave(fault) = self;
+        let fault = self.fault;
         let (s, r) = (WaveRegisters(&fault.snapshot), &fault.resources);
         writeln!(f, "  wave")?;
         writeln!(f, "    status   {:08x}  {}", s.status(), flags(s.status(), STATUS))?;
@@ -74,7 +80,12 @@ impl fmt::Display for Wave<'_> {
         )?;
         writeln!(f, "{:23}{}  excp_en {}", "", flags(s.mode(), MODE), set(s.mode() >> 12, EXCEPTIONS))?;
         let saved = if s.trapsts() >> 10 & 1 != 0 { "  savectx 1" } else { "" };
-        writeln!(f, "    trapsts  {:08x}  excp {}{saved}", s.trapsts(), set(s.trapsts(), EXCEPTIONS))?;
+        let excp = match (self.collects_exceptions, s.trapsts() & EXCP) {
+            (true, _) => set(s.trapsts(), EXCEPTIONS),
+            (false, 0) => "not collected".to_owned(),
+            (false, _) => format!("{}, others not collected", set(s.trapsts(), EXCEPTIONS)),
+        };
+        writeln!(f, "    trapsts  {:08x}  excp {excp}{saved}", s.trapsts())?;
         writeln!(
             f,
             "    alloc    lds {} bytes  private {} bytes  vgprs {}  accvgprs {}",
