@@ -143,6 +143,11 @@ chunk_fns! {
     MulHiU24 |a, b| S::map2(a, b, |a, b| ((u24(a) * u24(b)) >> 32) as u32);
     MulHiI24 |a, b| S::map2(a, b, |a, b| ((i24(a) * i24(b)) >> 32) as u32);
     MadU32 |a, b, c| S::add(S::mul_lo(a, b), c);
+    SaturatingMadU32 |a, b, c| {
+        let sum = S::add(S::mul_lo(a, b), c);
+        let over = S::lt_u(sum, c) | S::lt_u(S::splat(0), S::mul_hi_u(a, b));
+        S::select(over, S::splat(!0), sum)
+    };
     MadU24 |a, b, c| { let m = S::splat(0xff_ffff); S::add(S::mul_lo(S::and(a, m), S::and(b, m)), c) };
     MadI24 |a, b, c| {
         let n = S::splat(8);
@@ -362,7 +367,6 @@ mod saturating {
         SubI |a, b, c| (a as i32).saturating_sub(b as i32) as u32;
         MulU24 |a, b, c| unsigned(u24(a) * u24(b));
         MulI24 |a, b, c| signed(i24(a) * i24(b));
-        MadU32 |a, b, c| unsigned(u64::from(a) * u64::from(b) + u64::from(c));
         MadU24 |a, b, c| unsigned(u24(a) * u24(b) + u64::from(c));
         MadI24 |a, b, c| signed(i24(a) * i24(b) + s(c));
         MadU32U16 |a, b, c| unsigned(u64::from(a as u16) * u64::from(b as u16) + u64::from(c));
@@ -514,6 +518,10 @@ fn frequent<F: ChunkFn>(tier: Tier) -> Shaped {
 /// The handler of an integer operation for sources of the shape; `clamp`: the result saturates. `None` if the
 /// combination has no handler.
 pub(super) fn int_handler(op: IntOp, tier: Tier, shape: Shape, clamp: bool) -> Option<Handler> {
+    if op == IntOp::MadU32 {
+        let run = if clamp { elementwise::<SaturatingMadU32> } else { elementwise::<MadU32> };
+        return Some(run(tier));
+    }
     macro_rules! table {
         (
             frequent $($hot:ident)*;
@@ -546,7 +554,7 @@ pub(super) fn int_handler(op: IntOp, tier: Tier, shape: Shape, clamp: bool) -> O
         Add => Add, clamp Add; Sub => Sub, clamp Sub; AddI => Add, clamp AddI; SubI => Sub, clamp SubI;
         MulLo => MulLo; MulHiU => MulHiU; MulHiI => MulHiI;
         MulU24 => MulU24, clamp MulU24; MulI24 => MulI24, clamp MulI24;
-        MadU32 => MadU32, clamp MadU32; MadU24 => MadU24, clamp MadU24; MadI24 => MadI24, clamp MadI24;
+        MadU24 => MadU24, clamp MadU24; MadI24 => MadI24, clamp MadI24;
         MadU32U16 => MadU32U16, clamp MadU32U16; MadI32I16 => MadI32I16, clamp MadI32I16;
         MinI => MinI; MaxI => MaxI; MinU => MinU; MaxU => MaxU;
         Min3I => Min3I; Max3I => Max3I; Med3I => Med3I; Min3U => Min3U; Max3U => Max3U; Med3U => Med3U;

@@ -15,7 +15,7 @@ use super::clause::{InClause, plain_register, written_register};
 use super::lifter::{ILLEGAL, Lifter, Refused, UNSUPPORTED, all_zero};
 use super::masks::ACTIVE;
 use super::registers::{
-    self, BROKEN, CLAUSE_GLOBAL, CONTINUED, CONTROL_INDEX, INDEX, INVALID, PENDING, PREDICATE,
+    self, BROKEN, CLAUSE_GLOBAL, CONTROL_INDEX, INDEX, INVALID, LEFT, PENDING, PREDICATE,
 };
 
 /// The lanes of a slot: those of the clause that PRED_SEL selects.
@@ -41,6 +41,8 @@ struct Step<'s> {
     slot: &'s Slot,
     lanes: Lanes,
     target: IrRow,
+    /// Whether the result is needed. Otherwise, only the mask is.
+    has_result: bool,
     /// Another row that gets the result after all slots have read.
     copy: Option<IrRow>,
     /// The register, if an index is added to its address.
@@ -131,7 +133,7 @@ impl Lifter<'_, '_> {
             let deactivates = slot.inst.bit(F::UpdateExecMask) && slot.inst.get(F::ExecuteMaskOp) == 0;
             if deactivates && clause.outside == ACTIVE {
                 // No other group follows, so nothing needs to wait. The predicate ends here, too.
-                self.copy_mask(ACTIVE, mask);
+                self.activate(mask);
                 return Ok(true);
             }
         }
@@ -186,8 +188,11 @@ impl Lifter<'_, '_> {
                 None => (self.b.row_temp(1), None),
             };
             let joint = (joint.results[channel], joint.masks[channel]);
-            steps.push(Step { slot, lanes, target, copy, indexed, joint });
+            let has_result = is_read || register.is_some() || indexed.is_some();
+            steps.push(Step { slot, lanes, target, has_result, copy, indexed, joint });
         }
+        // The last operation of a group can change the active lanes itself.
+        steps.sort_by_key(|step| !step.has_result);
         Ok(steps)
     }
 
@@ -217,10 +222,28 @@ impl Lifter<'_, '_> {
             self.scalar64(S::Mov, none, &[Operand::Const(0)]);
             return Ok(Some(none));
         }
-        let (Some(value), mask) = step.joint else { return self.operation(step.slot, step.target) };
+        let (Some(value), mask) = step.joint else {
+            let mask = if step.has_result { None } else { self.condition(step.slot) };
+            return match mask {
+                Some(mask) => Ok(Some(mask)),
+                None => self.operation(step.slot, step.target),
+            };
+        };
         self.copy(step.target, value);
         // It counts all lanes of the clause.
         Ok(mask.map(|mask| if step.lanes == Lanes::All { mask } else { self.combined(S::And, mask, ACTIVE) }))
+    }
+
+    /// Makes the lanes of a mask active that nothing else needs.
+    fn activate(&mut self, mask: Uni) {
+        match self.b.guest_insts().last_mut() {
+            Some(last)
+                if matches!(last.op, IrOp::IntCmp(..) | IrOp::FloatCmp(..)) && last.dst[0] == mask.into() =>
+            {
+                last.dst[0] = ACTIVE.into();
+            }
+            _ => self.copy_mask(ACTIVE, mask),
+        }
     }
 
     /// Changes the masks as a slot says that computes a predicate, or kills (HD 6900 ISA 4.8.1,
@@ -252,8 +275,11 @@ impl Lifter<'_, '_> {
                 let leaving = self.combined(S::And, before, failing);
                 match leave {
                     0 => {}
-                    1 => self.change(S::Or, BROKEN, leaving),
-                    2 => self.change(S::Or, CONTINUED, leaving),
+                    1 => {
+                        self.change(S::Or, BROKEN, leaving);
+                        self.change(S::Or, LEFT, leaving);
+                    }
+                    2 => self.change(S::Or, LEFT, leaving),
                     _ => self.change(S::Or, INVALID, leaving),
                 }
                 self.scalar64(S::AndNot, PENDING, &[before.into(), failing.into()]);
