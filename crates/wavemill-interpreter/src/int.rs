@@ -215,6 +215,7 @@ chunk_fns! {
         let n = S::and(n, k);
         S::or(S::shr(b, n), S::shl(S::shl(a, S::splat(1)), S::and_not(n, k)))
     };
+    RotateRight |a, n| S::ror(a, n);
     AlignByte |a, b, n| S::map3(a, b, n, |a, b, n| ((u64::from(a) << 32 | u64::from(b)) >> (8 * (n & 3))) as u32);
     Perm |a, b, s| {
         let special = S::and(s, S::splat(0xf8f8_f8f8));
@@ -513,6 +514,11 @@ fn frequent<F: ChunkFn>(tier: Tier) -> Shaped {
     let second = if F::SOURCES > 1 { handler::<Elementwise<F, 1>>(tier) } else { any };
     let third = if F::SOURCES > 2 { handler::<Elementwise<F, 2>>(tier) } else { any };
     Shaped { any, rows: handler::<Elementwise<F, { kinds::ROWS }>>(tier), scalar: [first, second, third] }
+}
+
+/// The handler of a rotation to the right, by the second source.
+pub(super) fn rotation_handler(tier: Tier, shape: Shape) -> Handler {
+    frequent::<RotateRight>(tier).pick(shape)
 }
 
 /// The handler of an integer operation for sources of the shape; `clamp`: the result saturates. `None` if the
