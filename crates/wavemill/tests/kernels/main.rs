@@ -268,6 +268,21 @@ fn wrong_numbers(case: &Case, code: Code) -> Result<(), Failed> {
     }
 }
 
+/// The most operations of the IR for a slot of a group.
+const MOST_OPERATIONS: f64 = 1.2;
+
+/// The groups of a kernel are few operations, however often each of them runs.
+fn few_operations(case: &Case, code: Code) -> Result<(), Failed> {
+    let way = Way { threads: 2, engine: Engine::default() };
+    let (_, stats) = launch_counted(case, code, way, false)?;
+    let groups = stats.operations.expect("counted").groups;
+    assert!(groups.slots >= groups.groups && groups.groups > 0, "{groups:?}");
+    match groups.ir_per_slot() {
+        few if few <= MOST_OPERATIONS => Ok(()),
+        many => Err(format!("{many:.3} operations for a slot, of {groups:?}").into()),
+    }
+}
+
 /// Kernels of Cayman.
 fn cayman(share: Share, suite: &mut Suite) {
     let code = Code { target: Target::Cayman, level: Level::O2 };
@@ -282,6 +297,9 @@ fn cayman(share: Share, suite: &mut Suite) {
         };
         if ANY_SIZE.contains(&kernel.name) {
             add("other_sizes", other_sizes);
+        }
+        if kernel.name != "bytecode" {
+            add("few_operations", few_operations);
         }
         let is_other = OTHER_NUMBERS.iter().any(|(name, _)| *name == kernel.name);
         if is_other {
