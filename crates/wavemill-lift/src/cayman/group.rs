@@ -6,11 +6,12 @@
 //! the next group reads PV there; else PV has rows of its own.
 
 use wavemill_ir::{
-    Attrs, CmpPred, IntOp, IntType, LaneOp, Op as IrOp, Operand, Row as IrRow, ScalarOp as S, Uni, Width,
+    Attrs, CmpPred, IntOp, IntType, LaneMask, LaneOp, Op as IrOp, Operand, Row as IrRow, ScalarOp as S, Uni,
+    Width,
 };
 use wavemill_isa::cayman::{FieldId as F, Flag, Format, Op};
 
-use super::alu::Slot;
+use super::alu::{Slot, interpolation};
 use super::clause::{InClause, plain_register, written_register};
 use super::lifter::{ILLEGAL, Lifter, Refused, UNSUPPORTED, all_zero};
 use super::masks::ACTIVE;
@@ -56,6 +57,17 @@ impl Step<'_> {
     fn reads(&self, row: IrRow) -> bool {
         self.joint.0.is_none() && self.slot.sources.contains(&Operand::Row(row))
     }
+
+    /// Whether it computes in all lanes of the clause, and only its result is for the lanes of the
+    /// slot: nothing else depends on the lanes.
+    fn merges(&self) -> bool {
+        let inst = &self.slot.inst;
+        matches!(self.lanes, Lanes::Set | Lanes::Clear)
+            && self.has_result
+            && self.indexed.is_none()
+            && !self.slot.makes_mask()
+            && !interpolation::loads(inst.op())
+    }
 }
 
 impl Lifter<'_, '_> {
@@ -74,10 +86,20 @@ impl Lifter<'_, '_> {
             if slot.inst.get(F::DstChan) != 0 {
                 return Err(ILLEGAL);
             }
-            let lanes = lanes_of(clause, slot)?;
-            if lanes != Lanes::None {
-                self.run_for(&mut selected, lanes);
-                self.lds_access(slot, clause.state.queues)?;
+            match lanes_of(clause, slot)? {
+                Lanes::None => {}
+                lanes if self.loads_or_stores(slot) => {
+                    let mask = self.lanes_mask(lanes);
+                    let first = self.b.guest_insts().len();
+                    self.lds_access(slot, clause.state.queues)?;
+                    let moves = |op: &IrOp| matches!(op, IrOp::Load(..) | IrOp::Store(..));
+                    let operations = &mut self.b.guest_insts()[first..];
+                    operations.iter_mut().filter(|one| moves(&one.op)).for_each(|one| one.mask = mask);
+                }
+                lanes => {
+                    self.run_for(&mut selected, lanes);
+                    self.lds_access(slot, clause.state.queues)?;
+                }
             }
         }
         self.run_for(&mut selected, Lanes::All);
@@ -91,6 +113,17 @@ impl Lifter<'_, '_> {
             if number.is_none() {
                 step.target = self.b.row_temp(1);
             }
+            if step.merges() {
+                self.run_for(&mut selected, Lanes::All);
+                match number {
+                    Some(_) => self.merge(&step)?,
+                    None => {
+                        self.compute(&step)?;
+                    }
+                }
+                written.push((step, target));
+                continue;
+            }
             if step.lanes != Lanes::None {
                 self.run_for(&mut selected, step.lanes);
             }
@@ -103,8 +136,13 @@ impl Lifter<'_, '_> {
         for (step, target) in written.iter().filter(|(step, _)| step.lanes != Lanes::None) {
             let copies = [Some(*target), step.copy].into_iter().flatten().filter(|row| *row != step.target);
             for row in copies {
-                self.run_for(&mut selected, step.lanes);
-                self.copy(row, step.target.into());
+                if step.merges() {
+                    self.run_for(&mut selected, Lanes::All);
+                    self.select_lanes(row, step.target.into(), step.lanes);
+                } else {
+                    self.run_for(&mut selected, step.lanes);
+                    self.copy(row, step.target.into());
+                }
             }
             if let Some(register) = step.indexed {
                 self.run_for(&mut selected, step.lanes);
@@ -133,8 +171,15 @@ impl Lifter<'_, '_> {
             let deactivates = slot.inst.bit(F::UpdateExecMask) && slot.inst.get(F::ExecuteMaskOp) == 0;
             if deactivates && clause.outside == ACTIVE {
                 // No other group follows, so nothing needs to wait. The predicate ends here, too.
-                self.activate(mask);
+                self.move_mask(ACTIVE, mask);
                 return Ok(true);
+            }
+        }
+        if let &[(slot, Lanes::All, mask)] = &masks[..] {
+            let inst = &slot.inst;
+            if inst.bit(F::UpdatePred) && !inst.bit(F::UpdateExecMask) && !inst.row().has(Flag::Kill) {
+                self.move_mask(PREDICATE, mask);
+                return Ok(false);
             }
         }
         for (slot, lanes, mask) in masks {
@@ -215,6 +260,35 @@ impl Lifter<'_, '_> {
         selected.lanes = lanes;
     }
 
+    /// Computes a result in all lanes of the clause, and writes it to the target in those of the slot.
+    fn merge(&mut self, step: &Step<'_>) -> Result<(), Refused> {
+        let value = match (step.joint.0, self.copied(step.slot)) {
+            (Some(value), _) | (None, Some(value)) => value,
+            (None, None) => {
+                let result = self.b.row_temp(1);
+                self.operation(step.slot, result)?;
+                result.into()
+            }
+        };
+        self.select_lanes(step.target, value, step.lanes);
+        Ok(())
+    }
+
+    /// Writes a value to a row in the lanes that a slot selects by the predicate.
+    fn select_lanes(&mut self, row: IrRow, value: Operand, lanes: Lanes) {
+        let [clear, set] = if lanes == Lanes::Set { [row.into(), value] } else { [value, row.into()] };
+        self.push(IrOp::Int(IntOp::Select), row, &[clear, set, PREDICATE.into()], Attrs::default());
+    }
+
+    /// The lanes of an access of a slot.
+    fn lanes_mask(&mut self, lanes: Lanes) -> LaneMask {
+        match lanes {
+            Lanes::All | Lanes::None => LaneMask::Active,
+            Lanes::Set => LaneMask::Given(self.combined(S::And, ACTIVE, PREDICATE)),
+            Lanes::Clear => LaneMask::Given(self.combined(S::AndNot, ACTIVE, PREDICATE)),
+        }
+    }
+
     /// Computes a result, and gives the mask that the slot makes.
     fn compute(&mut self, step: &Step<'_>) -> Result<Option<Uni>, Refused> {
         if step.lanes == Lanes::None {
@@ -234,15 +308,16 @@ impl Lifter<'_, '_> {
         Ok(mask.map(|mask| if step.lanes == Lanes::All { mask } else { self.combined(S::And, mask, ACTIVE) }))
     }
 
-    /// Makes the lanes of a mask active that nothing else needs.
-    fn activate(&mut self, mask: Uni) {
+    /// Moves a mask that nothing else needs. If a comparison that makes it is the last operation, it
+    /// writes it there.
+    fn move_mask(&mut self, to: Uni, mask: Uni) {
         match self.b.guest_insts().last_mut() {
             Some(last)
                 if matches!(last.op, IrOp::IntCmp(..) | IrOp::FloatCmp(..)) && last.dst[0] == mask.into() =>
             {
-                last.dst[0] = ACTIVE.into();
+                last.dst[0] = to.into();
             }
-            _ => self.copy_mask(ACTIVE, mask),
+            _ => self.copy_mask(to, mask),
         }
     }
 
