@@ -4,6 +4,9 @@
 //! that writes it; where slots read each other's rows, a result waits in a temporary. The results
 //! of a group are also PV of the next one. If a slot writes a register in all lanes of the clause,
 //! the next group reads PV there; else PV has rows of its own.
+//!
+//! A slot under a predicate computes in all lanes of the clause, and its result is merged into the
+//! row. Where more than a row depends on the lanes, other lanes are active meanwhile.
 
 use wavemill_ir::{
     Attrs, CmpPred, IntOp, IntType, LaneMask, LaneOp, Op as IrOp, Operand, Row as IrRow, ScalarOp as S, Uni,
