@@ -16,6 +16,7 @@ fn main() -> ExitCode {
     suite.test("json has every kernel with its runs", json_has_every_kernel_with_its_runs);
     suite.test("instructions are counted, not measured", instructions_are_counted_not_measured);
     suite.test("every target has the kernels", every_target_has_the_kernels);
+    suite.test("groups are counted on cayman", groups_are_counted_on_cayman);
     suite.test("the table has a row for each kernel", the_table_has_a_row_for_each_kernel);
     suite.test("one thread is timed beside all", one_thread_is_timed_beside_all);
     suite.test("the list names what can be asked for", the_list_names_what_can_be_asked_for);
@@ -124,6 +125,25 @@ fn every_target_has_the_kernels() -> Result<(), Failed> {
         same("target", &report["target"], &Value::from(target))?;
     }
     Ok(())
+}
+
+fn groups_are_counted_on_cayman() -> Result<(), Failed> {
+    // LLVM has no doubles there.
+    let output = command(&["--kernel", "daxpy", "--target", "cayman"]).output()?;
+    let said = String::from_utf8(output.stderr)?;
+    if output.status.success() || !said.contains("there is no kernel `daxpy` for cayman: llc: ") {
+        return Err(said.into());
+    }
+    let report = json(&["--kernel", "xorshift", "--target", "cayman", "--check"])?;
+    let instructions = &rows(&report)?[0]["instructions"];
+    let [groups, slots, operations] =
+        ["count", "slots", "ir_operations"].map(|key| instructions["groups"][key].as_u64().unwrap_or(0));
+    // 256 waves of 100 rounds: the six operations of a round use the results of one another.
+    let is_right = groups > 256 * 100 * 6 && groups <= slots && slots <= 4 * groups;
+    match is_right && Some(slots) == instructions["valu"].as_u64() && operations > 0 {
+        true => Ok(()),
+        false => Err(format!("{instructions}").into()),
+    }
 }
 
 fn the_table_has_a_row_for_each_kernel() -> Result<(), Failed> {

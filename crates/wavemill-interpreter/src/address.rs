@@ -250,7 +250,7 @@ impl Span {
 
 /// The smallest and the largest of the active lanes' values.
 #[inline(always)]
-fn extremes(lanes: &[u32; LANES], mask: u64) -> (u32, u32) {
+pub(super) fn extremes(lanes: &[u32; LANES], mask: u64) -> (u32, u32) {
     let (mut low, mut high) = (u32::MAX, 0);
     if mask == !0 {
         for lane in lanes {

@@ -11,11 +11,13 @@
 use wavemill_float::texel::BufferTexel;
 use wavemill_ir::{BufferAddr, MemType, TexelAccess, Width};
 
+use super::Tier;
 use super::address::{ALIGNED, LanePtr, global, is_absent, is_row, refuse, row};
 use super::atomic::{Data, Location, Locations, misaligned};
 use super::body::{lane_mask, scalar32};
 use super::control::leave;
 use super::hostop::{Ctx, Exit, FLAGS, Handler, HostOp, PLAIN};
+use super::linear;
 use super::mem::{
     copy_narrow, data, dwords, for_lanes, for_last_lanes, have_one_location, memory_type, read_narrow, ty,
     with_type, write_narrow,
@@ -169,6 +171,18 @@ unsafe fn resource<const IDXEN: bool, const TEXELS: bool>(ctx: *mut Ctx, op: *mu
         r.private = r.range == Range::Unchecked && (*ctx).private.is_anyones(r.base);
         r.base = r.base.wrapping_add(uniform.into());
         r
+    }
+}
+
+/// Address and number of bytes of a buffer in which the offset of an access without an index counts
+/// bytes; `None` if it is swizzled, or adds the lane.
+#[inline(always)]
+pub(super) unsafe fn linear_range(ctx: *mut Ctx, op: *mut HostOp) -> Option<(u64, u64)> {
+    // SAFETY: the contract of handlers.
+    let r = unsafe { resource::<false, false>(ctx, op) };
+    match r.range {
+        Range::Bytes(bytes) if r.swizzle.is_none() => Some((r.base, bytes)),
+        _ => None,
     }
 }
 
@@ -522,7 +536,7 @@ impl Shape {
     }
 }
 
-unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
+pub(super) unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
     ctx: *mut Ctx,
     op: *mut HostOp,
 ) -> *mut HostOp {
@@ -610,7 +624,7 @@ unsafe fn load<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
     }
 }
 
-unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
+pub(super) unsafe fn store<const TYPE: u8, const OFFEN: bool, const IDXEN: bool>(
     ctx: *mut Ctx,
     op: *mut HostOp,
 ) -> *mut HostOp {
@@ -969,13 +983,13 @@ macro_rules! with_address {
 }
 
 /// The handler of a buffer load.
-pub(super) fn load_handler(t: MemType, addr: BufferAddr) -> Handler {
-    with_address!(addr, t, load)
+pub(super) fn load_handler(t: MemType, addr: BufferAddr, tier: Tier) -> Handler {
+    if linear::fits(addr) { linear::load_handler(t, tier) } else { with_address!(addr, t, load) }
 }
 
 /// The handler of a buffer store.
-pub(super) fn store_handler(t: MemType, addr: BufferAddr) -> Handler {
-    with_address!(addr, t, store)
+pub(super) fn store_handler(t: MemType, addr: BufferAddr, tier: Tier) -> Handler {
+    if linear::fits(addr) { linear::store_handler(t, tier) } else { with_address!(addr, t, store) }
 }
 
 /// The handler of a buffer atomic; it needs [`super::atomic::performer`] with it.

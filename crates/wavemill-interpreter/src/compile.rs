@@ -539,10 +539,10 @@ impl<'a> Compiler<'a> {
                 self.ops.push(h);
             }
             Op::BufferLoad(t, addr) => {
-                self.ops.push(self.plain(inst, buffer::load_handler(t, addr)));
+                self.ops.push(self.plain(inst, buffer::load_handler(t, addr, tier)));
             }
             Op::BufferStore(t, addr) => {
-                self.ops.push(self.plain(inst, buffer::store_handler(t, addr)));
+                self.ops.push(self.plain(inst, buffer::store_handler(t, addr, tier)));
             }
             Op::BufferLoadTexel(access, addr) => {
                 let h = self.plain(inst, buffer::texel_load_handler(addr));

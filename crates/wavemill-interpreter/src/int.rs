@@ -143,6 +143,11 @@ chunk_fns! {
     MulHiU24 |a, b| S::map2(a, b, |a, b| ((u24(a) * u24(b)) >> 32) as u32);
     MulHiI24 |a, b| S::map2(a, b, |a, b| ((i24(a) * i24(b)) >> 32) as u32);
     MadU32 |a, b, c| S::add(S::mul_lo(a, b), c);
+    SaturatingMadU32 |a, b, c| {
+        let sum = S::add(S::mul_lo(a, b), c);
+        let over = S::lt_u(sum, c) | S::lt_u(S::splat(0), S::mul_hi_u(a, b));
+        S::select(over, S::splat(!0), sum)
+    };
     MadU24 |a, b, c| { let m = S::splat(0xff_ffff); S::add(S::mul_lo(S::and(a, m), S::and(b, m)), c) };
     MadI24 |a, b, c| {
         let n = S::splat(8);
@@ -205,6 +210,7 @@ chunk_fns! {
         let n = S::and(n, k);
         S::or(S::shr(b, n), S::shl(S::shl(a, S::splat(1)), S::and_not(n, k)))
     };
+    RotateRight |a, n| S::ror(a, n);
     AlignByte |a, b, n| S::map3(a, b, n, |a, b, n| ((u64::from(a) << 32 | u64::from(b)) >> (8 * (n & 3))) as u32);
     Perm |a, b, s| {
         let special = S::and(s, S::splat(0xf8f8_f8f8));
@@ -357,7 +363,6 @@ mod saturating {
         SubI |a, b, c| (a as i32).saturating_sub(b as i32) as u32;
         MulU24 |a, b, c| unsigned(u24(a) * u24(b));
         MulI24 |a, b, c| signed(i24(a) * i24(b));
-        MadU32 |a, b, c| unsigned(u64::from(a) * u64::from(b) + u64::from(c));
         MadU24 |a, b, c| unsigned(u24(a) * u24(b) + u64::from(c));
         MadI24 |a, b, c| signed(i24(a) * i24(b) + s(c));
         MadU32U16 |a, b, c| unsigned(u64::from(a as u16) * u64::from(b as u16) + u64::from(c));
@@ -506,9 +511,18 @@ fn frequent<F: ChunkFn>(tier: Tier) -> Shaped {
     Shaped { any, rows: handler::<Elementwise<F, { kinds::ROWS }>>(tier), scalar: [first, second, third] }
 }
 
+/// The handler of a rotation to the right, by the second source.
+pub(super) fn rotation_handler(tier: Tier, shape: Shape) -> Handler {
+    frequent::<RotateRight>(tier).pick(shape)
+}
+
 /// The handler of an integer operation for sources of the shape; `clamp`: the result saturates. `None` if the
 /// combination has no handler.
 pub(super) fn int_handler(op: IntOp, tier: Tier, shape: Shape, clamp: bool) -> Option<Handler> {
+    if op == IntOp::MadU32 {
+        let run = if clamp { elementwise::<SaturatingMadU32> } else { elementwise::<MadU32> };
+        return Some(run(tier));
+    }
     macro_rules! table {
         (
             frequent $($hot:ident)*;
@@ -541,7 +555,7 @@ pub(super) fn int_handler(op: IntOp, tier: Tier, shape: Shape, clamp: bool) -> O
         Add => Add, clamp Add; Sub => Sub, clamp Sub; AddI => Add, clamp AddI; SubI => Sub, clamp SubI;
         MulLo => MulLo; MulHiU => MulHiU; MulHiI => MulHiI;
         MulU24 => MulU24, clamp MulU24; MulI24 => MulI24, clamp MulI24;
-        MadU32 => MadU32, clamp MadU32; MadU24 => MadU24, clamp MadU24; MadI24 => MadI24, clamp MadI24;
+        MadU24 => MadU24, clamp MadU24; MadI24 => MadI24, clamp MadI24;
         MadU32U16 => MadU32U16, clamp MadU32U16; MadI32I16 => MadI32I16, clamp MadI32I16;
         MinI => MinI; MaxI => MaxI; MinU => MinU; MaxU => MaxU;
         Min3I => Min3I; Max3I => Max3I; Med3I => Med3I; Min3U => Min3U; Max3U => Max3U; Med3U => Med3U;

@@ -26,6 +26,7 @@ mod indexed;
 mod int;
 mod lane;
 mod lds;
+mod linear;
 mod matrix;
 mod mem;
 mod probe;

@@ -335,38 +335,46 @@ pub(super) unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *m
         }
         let all = span::<SPACE>(ctx, op, bytes(TYPE), Access::Load);
         if !all.base.is_null() {
-            let mut mask = lane_mask(ctx, op);
-            if TYPE == ty::DWORD1 {
-                for first in (0..LANES).step_by(CHUNK) {
-                    if all.is_consecutive(mask, first) {
-                        raw::copy_chunk(dst.add(4 * first), all.base.add(all.offsets[first] as usize));
-                        mask &= !(0xffff << first);
-                    }
-                }
-            }
-            let location = |lane: usize| all.base.add(all.offsets[lane] as usize);
-            let narrow = |ptr: *mut u8| LanePtr { ptr, step: 4, misaligned: ALIGNED, own: false };
-            if have_one_location(mask, |a, b| all.offsets[a] == all.offsets[b]) {
-                let location = location(mask.trailing_zeros() as usize);
-                if TYPE < ty::DWORD1 {
-                    fetch_narrow_once::<TYPE>(dst, mask, narrow(location));
-                } else {
-                    fetch_once::<TYPE>(dst, mask, location);
-                }
-                return HostOp::next(op);
-            }
-            for_lanes(mask, |lane| {
-                let cell = dst.add(4 * lane);
-                if TYPE < ty::DWORD1 {
-                    let value = read_narrow::<TYPE>(narrow(location(lane)), (cell as *const u32).read());
-                    (cell as *mut u32).write(value);
-                } else {
-                    fetch::<TYPE>(cell, location(lane));
-                }
-            });
+            load_span::<TYPE>(&all, dst, lane_mask(ctx, op));
             return HostOp::next(op);
         }
         apart::<SPACE>(ctx, op, bytes(TYPE), Access::Load, load_lanes::<TYPE>)
+    }
+}
+
+/// Loads at the offsets of a span.
+#[inline(always)]
+pub(super) unsafe fn load_span<const TYPE: u8>(all: &Span, dst: *mut u8, mut mask: u64) {
+    // SAFETY: the span is good for the lanes in the mask; `dst` is a row, and others follow it.
+    unsafe {
+        if TYPE == ty::DWORD1 {
+            for first in (0..LANES).step_by(CHUNK) {
+                if all.is_consecutive(mask, first) {
+                    raw::copy_chunk(dst.add(4 * first), all.base.add(all.offsets[first] as usize));
+                    mask &= !(0xffff << first);
+                }
+            }
+        }
+        let location = |lane: usize| all.base.add(all.offsets[lane] as usize);
+        let narrow = |ptr: *mut u8| LanePtr { ptr, step: 4, misaligned: ALIGNED, own: false };
+        if have_one_location(mask, |a, b| all.offsets[a] == all.offsets[b]) {
+            let location = location(mask.trailing_zeros() as usize);
+            if TYPE < ty::DWORD1 {
+                fetch_narrow_once::<TYPE>(dst, mask, narrow(location));
+            } else {
+                fetch_once::<TYPE>(dst, mask, location);
+            }
+            return;
+        }
+        for_lanes(mask, |lane| {
+            let cell = dst.add(4 * lane);
+            if TYPE < ty::DWORD1 {
+                let value = read_narrow::<TYPE>(narrow(location(lane)), (cell as *const u32).read());
+                (cell as *mut u32).write(value);
+            } else {
+                fetch::<TYPE>(cell, location(lane));
+            }
+        });
     }
 }
 
@@ -447,28 +455,36 @@ pub(super) unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *
         let all = span::<SPACE>(ctx, op, bytes(TYPE), Access::Store);
         if !all.base.is_null() && (*op).src[2] & FLAGS == 0 {
             let src = (*ctx).base.add((*op).src[2] as usize);
-            let mask = lane_mask(ctx, op);
-            if TYPE == ty::DWORD1 {
-                // In ascending order: of lanes with one address the last one wins.
-                for first in (0..LANES).step_by(CHUNK) {
-                    if all.is_consecutive(mask, first) {
-                        raw::copy_chunk(all.base.add(all.offsets[first] as usize), src.add(4 * first));
-                    } else {
-                        store_span::<TYPE>(&all, src, mask, 0xffff << first);
-                    }
-                }
-            } else {
-                store_span::<TYPE>(&all, src, mask, !0);
-            }
+            store_span::<TYPE>(&all, src, lane_mask(ctx, op));
             return HostOp::next(op);
         }
         apart::<SPACE>(ctx, op, bytes(TYPE), Access::Store, store_lanes::<TYPE>)
     }
 }
 
+/// Stores at the offsets of a span.
+#[inline(always)]
+pub(super) unsafe fn store_span<const TYPE: u8>(all: &Span, src: *const u8, mask: u64) {
+    // SAFETY: the span is good for the lanes in the mask, and the source is rows.
+    unsafe {
+        if TYPE == ty::DWORD1 {
+            // In ascending order: of lanes with one address the last one wins.
+            for first in (0..LANES).step_by(CHUNK) {
+                if all.is_consecutive(mask, first) {
+                    raw::copy_chunk(all.base.add(all.offsets[first] as usize), src.add(4 * first));
+                } else {
+                    store_part::<TYPE>(all, src, mask, 0xffff << first);
+                }
+            }
+        } else {
+            store_part::<TYPE>(all, src, mask, !0);
+        }
+    }
+}
+
 /// Stores a part of the active lanes, lane by lane, at the offsets of a span.
 #[inline(always)]
-unsafe fn store_span<const TYPE: u8>(all: &Span, src: *const u8, mask: u64, part: u64) {
+unsafe fn store_part<const TYPE: u8>(all: &Span, src: *const u8, mask: u64, part: u64) {
     let same = |a: usize, b: usize| all.offsets[a] == all.offsets[b];
     // SAFETY: the span is good for the lanes in the mask, and the source is rows.
     unsafe {

@@ -88,6 +88,8 @@ pub(crate) struct Trial {
     imm: u32,
     soffset: u32,
     pub(crate) exec: u64,
+    /// The last dword of the resource, if the access does not look at it.
+    ignored: Option<u32>,
 }
 
 impl Trial {
@@ -118,12 +120,21 @@ impl Trial {
             imm: random.pick(&[0, 4, 12, 255]),
             soffset: random.pick(&[0, 64, 1000]),
             exec: [!0, !0, random.next_u64(), 1][random.index(4)],
+            ignored: None,
         }
+    }
+
+    /// The same for an access that does not look at the last dword of the resource.
+    fn without_format(self, random: &mut SplitMix64) -> Trial {
+        let fields = Fields { index_stride: 0, add_tid: false, format: 0, ..self.fields };
+        let addr = BufferAddr { plain: true, ..self.addr };
+        Trial { fields, addr, ignored: Some(random.next_u64() as u32), ..self }
     }
 
     pub(crate) fn setup(&self) -> Setup {
         let mut setup = Setup::one_wave(self.exec);
         with_resource(&mut setup, self.fields, self.soffset);
+        setup.cells.extend(self.ignored.map(|word| (Uni(7), word)));
         let both = self.addr.offen && self.addr.idxen;
         let first = if self.addr.idxen { self.index } else { self.offset };
         setup.rows.push((Row(0), first));
@@ -190,8 +201,11 @@ fn loads_follow_the_resource_on(runner: Runner) {
         MemType::I16,
         MemType::D16HiB16,
     ];
-    for n in 0..3000 {
-        let trial = Trial::new(&mut random, buffer);
+    for n in 0..4000 {
+        let mut trial = Trial::new(&mut random, buffer);
+        if n % 4 == 3 {
+            trial = trial.without_format(&mut random);
+        }
         let ty = random.pick(&types);
         let mut setup = trial.setup();
         setup.rows.push((Row(8), [0x1234_5678; 64]));
@@ -227,9 +241,12 @@ fn stores_and_atomics_follow_the_resource_on(runner: Runner) {
     let memory = GuestMemory::default();
     let (buffer, mut bytes) = filled(&memory);
     let mut random = SplitMix64::new(13);
-    for n in 0..2000 {
+    for n in 0..2700 {
         let atomic = n % 3 == 0;
         let mut trial = Trial::new(&mut random, buffer);
+        if n % 4 == 3 {
+            trial = trial.without_format(&mut random);
+        }
         if atomic {
             // Atomics must be aligned.
             trial.imm &= !3;
@@ -337,14 +354,17 @@ fn an_access_in_range_but_outside_memory_faults_on(runner: Runner) {
     let mut setup = Setup::one_wave(0b1111);
     with_resource(&mut setup, fields, 0);
     setup.rows.push((Row(0), std::array::from_fn(|l| 30 * l as u32)));
-    let offen = BufferAddr { offen: true, idxen: false, plain: false };
-    let load = inst(Op::BufferLoad(MemType::Dwords(1), offen), v(1), &[v(0), s(4), s(8)], Attrs::default());
-    let fault = fault_of(&[load], &setup, &memory, runner);
-    let FaultCause::Memory { access: Access::Load, lanes, .. } = fault.cause else {
-        panic!("{:?}", fault.cause)
-    };
-    // Addresses are not rounded down: lane 2 reads the last dword, lane 3 reads beyond it.
-    assert_eq!(lanes.iter().map(|l| (l.lane, l.address - buffer)).collect::<Vec<_>>(), [(3, 90)]);
+    for plain in [false, true] {
+        let offen = BufferAddr { offen: true, idxen: false, plain };
+        let op = Op::BufferLoad(MemType::Dwords(1), offen);
+        let load = inst(op, v(1), &[v(0), s(4), s(8)], Attrs::default());
+        let fault = fault_of(&[load], &setup, &memory, runner);
+        let FaultCause::Memory { access: Access::Load, lanes, .. } = fault.cause else {
+            panic!("{:?}", fault.cause)
+        };
+        // Addresses are not rounded down: lane 2 reads the last dword, lane 3 reads beyond it.
+        assert_eq!(lanes.iter().map(|l| (l.lane, l.address - buffer)).collect::<Vec<_>>(), [(3, 90)]);
+    }
 }
 
 /// Compilers add instruction offsets to negative bases, so the sum wraps at 32 bits.
@@ -361,14 +381,16 @@ fn offsets_wrap() {
             let mut setup = Setup::one_wave(!0);
             with_resource(&mut setup, Fields { base, records: SIZE as u32, ..Fields::default() }, 0);
             setup.rows.push((Row(0), offsets));
-            let addr = BufferAddr { offen: true, idxen: false, plain: false };
-            let attrs = Attrs { imm: 512, ..Attrs::default() };
-            let load = inst(Op::BufferLoad(MemType::Dwords(1), addr), v(1), &[v(0), s(4), s(8)], attrs);
-            let after = registers_after(&[load], &setup, &memory, runner);
-            for (lane, offset) in offsets.into_iter().enumerate() {
-                let at = offset.wrapping_add(512) as usize;
-                let expected = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-                assert_eq!(after.rows[0][1][lane], expected, "{runner}, lane {lane}");
+            for plain in [false, true] {
+                let addr = BufferAddr { offen: true, idxen: false, plain };
+                let attrs = Attrs { imm: 512, ..Attrs::default() };
+                let load = inst(Op::BufferLoad(MemType::Dwords(1), addr), v(1), &[v(0), s(4), s(8)], attrs);
+                let after = registers_after(&[load], &setup, &memory, runner);
+                for (lane, offset) in offsets.into_iter().enumerate() {
+                    let at = offset.wrapping_add(512) as usize;
+                    let expected = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+                    assert_eq!(after.rows[0][1][lane], expected, "{runner}, lane {lane}");
+                }
             }
         }
     }
@@ -441,18 +463,22 @@ fn accesses_out_of_range_count() {
             assert_eq!(found.all_lds(), 0);
             found.buffer
         };
-        let addr = BufferAddr { offen: true, idxen: false, plain: false };
-        let add = Op::BufferAtomic(AtomicOp::Add, Width::W32, addr);
-        // The last lane's dword ends at byte 272.
-        for op in [Op::BufferLoad(MemType::Dwords(1), addr), Op::BufferStore(MemType::Dwords(1), addr), add] {
-            assert_eq!(count(op, 272, !0), 0, "{op:?} on {runner}");
-            assert_eq!(count(op, 271, !0), 2, "{op:?} on {runner}");
-            assert_eq!(count(op, 271, !0 >> 1), 0, "{op:?} on {runner}");
-            assert_eq!(count(op, 0, !0), 128, "{op:?} on {runner}");
-        }
-        for op in [Op::BufferLoad(MemType::Dwords(4), addr), Op::BufferStore(MemType::Dwords(4), addr)] {
-            assert_eq!(count(op, 284, !0), 0, "{op:?} on {runner}");
-            assert_eq!(count(op, 276, !0), 4, "{op:?} on {runner}");
+        for plain in [false, true] {
+            let addr = BufferAddr { offen: true, idxen: false, plain };
+            let add = Op::BufferAtomic(AtomicOp::Add, Width::W32, addr);
+            // The last lane's dword ends at byte 272.
+            for op in
+                [Op::BufferLoad(MemType::Dwords(1), addr), Op::BufferStore(MemType::Dwords(1), addr), add]
+            {
+                assert_eq!(count(op, 272, !0), 0, "{op:?} on {runner}");
+                assert_eq!(count(op, 271, !0), 2, "{op:?} on {runner}");
+                assert_eq!(count(op, 271, !0 >> 1), 0, "{op:?} on {runner}");
+                assert_eq!(count(op, 0, !0), 128, "{op:?} on {runner}");
+            }
+            for op in [Op::BufferLoad(MemType::Dwords(4), addr), Op::BufferStore(MemType::Dwords(4), addr)] {
+                assert_eq!(count(op, 284, !0), 0, "{op:?} on {runner}");
+                assert_eq!(count(op, 276, !0), 4, "{op:?} on {runner}");
+            }
         }
         let scalar = |records: u32| {
             let mut setup = Setup::one_wave(!0);

@@ -242,6 +242,31 @@ fn carries() {
     }
 }
 
+/// Bits aligned out of one value twice are a rotation.
+#[test]
+fn rotations() {
+    let mut random = SplitMix64::new(19);
+    for _ in 0..12 {
+        let inputs = Inputs::new(&mut random);
+        let cases: Vec<Case> = (0..9)
+            .map(|form| {
+                let value = inputs.source(0, 1, form % 3);
+                let count = inputs.source(1, 1, form / 3);
+                let rotated =
+                    |lane: usize| (value.1[lane] as u32).rotate_right(count.1[lane] as u32 % 32).into();
+                Case {
+                    op: Op::Int(IntOp::AlignBit),
+                    sources: vec![value.0, value.0, count.0],
+                    attrs: Attrs::default(),
+                    values: Some((1, std::array::from_fn(rotated))),
+                    mask: None,
+                }
+            })
+            .collect();
+        check(&cases, &inputs);
+    }
+}
+
 #[test]
 fn comparisons_of_integers() {
     let mut random = SplitMix64::new(16);

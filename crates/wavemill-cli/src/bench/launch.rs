@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use wavemill::launch::Engine;
 use wavemill::stats::{InstructionMix, OperationCounts, RowCounts};
 use wavemill::{Arg, Buffer, Device, Error, Launch, Module, RunOptions};
-use wavemill_kernels::{Case, Target, Value, fixture};
+use wavemill_kernels::{Case, Target, Value, fixture, why_absent};
 
 use crate::failure::{Exit, Failure};
 
@@ -36,6 +36,10 @@ pub fn launch(
     options: &RunOptions,
     check: bool,
 ) -> Result<Measurement, Failure> {
+    if let Some(reason) = why_absent(target, case.object, case.kernel) {
+        let message = format!("there is no kernel `{}` for {}: {reason}", case.name, target.name());
+        return Err(Failure::input(message));
+    }
     let object = fixture(target, case.object).ok_or_else(|| {
         Failure::input(format!("there is no code object `{}` for {}", case.object, target.name()))
     })?;

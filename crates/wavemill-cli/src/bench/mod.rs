@@ -13,14 +13,14 @@ use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use wavemill::RunOptions;
 use wavemill::launch::{CHECKS_ACCESSES, Engine, MAX_THREADS, Tier};
-use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target};
+use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target, why_absent};
 
 use crate::amount;
 use crate::failure::{Exit, Failure};
 use crate::message::{Kind, with_kind};
 use crate::text::closest;
 pub use launch::{Measurement, launch, launch_object};
-use report::{Host, Instructions, OneThread, Ours, Report, Row, Theirs, Times};
+use report::{Groups, Host, Instructions, OneThread, Ours, Report, Row, Theirs, Times};
 
 /// The end of the short help.
 pub(crate) const SHORT_HELP: &str = "\
@@ -34,7 +34,8 @@ instructions; one vector ALU instruction is 64 lanes of work. With --scaling, ru
 alternate with runs on all threads, so that a machine that slows down affects both.
 
 Without --kernel, all kernels are timed except those whose work depends on the timing: they wait
-in loops for one another, retry atomic operations, or print.
+in loops for one another, retry atomic operations, or print. Cayman has a part of the kernels. Each
+slot of its groups is an instruction.
 If pocl is not found, --against pocl ends with exit code 3.
 
 Examples:
@@ -67,7 +68,7 @@ pub(crate) struct BenchArgs {
     list: bool,
     /// Target whose machine code is run
     #[arg(long, value_name = "TARGET", default_value = "gfx942")]
-    #[arg(value_parser = PossibleValuesParser::new(Target::GCN.map(Target::name)))]
+    #[arg(value_parser = PossibleValuesParser::new(Target::ALL.map(Target::name)))]
     target: String,
     /// Host threads, 1024 at most; all cores by default
     #[arg(long, value_name = "N", value_parser = amount::threads)]
@@ -172,7 +173,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let all: Vec<&KernelCase> = if chosen.is_empty() { KERNELS.iter().collect() } else { chosen };
     for kernel in all {
         let case = kernel.make(args.size());
-        if case.spins && args.kernel.is_empty() {
+        let is_absent = why_absent(target, case.object, case.kernel).is_some();
+        if args.kernel.is_empty() && (case.spins || is_absent) {
             continue;
         }
         let wavemill = match time(&case, target, Engine::Interpreter(tier), &options, args) {
@@ -204,7 +206,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
             pocl,
         };
         if !args.json {
-            report::line(&mut out, &row, args.scaling)?;
+            report::line(&mut out, &row, report.columns())?;
         }
         report.kernels.push(row);
     }
@@ -234,7 +236,7 @@ fn time(
     args: &BenchArgs,
 ) -> Result<Ours, Failure> {
     let counting = RunOptions { count_blocks: true, ..options.clone() };
-    let mix = launch(case, target, engine, &counting, args.check)?.mix;
+    let Measurement { mix, operations, .. } = launch(case, target, engine, &counting, args.check)?;
     let alone = RunOptions { threads: Some(NonZeroUsize::MIN), ..options.clone() };
     let timed = |options: &RunOptions| -> Result<u64, Failure> {
         Ok(launch(case, target, engine, options, false)?.time.as_nanos() as u64)
@@ -254,6 +256,7 @@ fn time(
             all: mix.total(),
             valu: mix.valu,
             scalar: mix.salu + mix.smem + mix.control,
+            groups: Groups::of(target, &operations.groups),
         },
     })
 }

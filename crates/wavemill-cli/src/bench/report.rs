@@ -4,6 +4,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use wavemill::stats::GroupCounts;
+use wavemill_kernels::Target;
+
 use super::pocl::{Outcome, Peer};
 use crate::text::Plural;
 
@@ -137,6 +140,39 @@ pub(super) struct Instructions {
     pub(super) valu: u64,
     /// Scalar ALU, scalar memory and control.
     pub(super) scalar: u64,
+    /// On targets that have groups of ALU slots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) groups: Option<Groups>,
+}
+
+/// Groups of ALU slots of one run.
+#[derive(Serialize)]
+pub(super) struct Groups {
+    /// Groups.
+    count: u64,
+    /// Their slots.
+    slots: u64,
+    /// Operations of the wave IR from these groups.
+    ir_operations: u64,
+}
+
+impl Groups {
+    /// The counts of a run on a target; `None` if it has no groups.
+    pub(super) fn of(target: Target, counts: &GroupCounts) -> Option<Groups> {
+        let groups = Groups { count: counts.groups, slots: counts.slots, ir_operations: counts.ir };
+        (target == Target::Cayman).then_some(groups)
+    }
+
+    /// The columns of the table: groups in a second, slots of a group, operations of a slot.
+    fn columns(&self, seconds: f64) -> String {
+        let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        format!(
+            " {:>8} | {:>15.2} | {:>11.2} |",
+            rate(self.count as f64 / seconds),
+            ratio(self.slots, self.count),
+            ratio(self.ir_operations, self.slots)
+        )
+    }
 }
 
 /// pocl's result for a kernel.
@@ -148,6 +184,21 @@ pub(super) struct Theirs {
     pub(super) ratio: Option<f64>,
     #[serde(flatten)]
     pub(super) outcome: Outcome,
+}
+
+/// The columns of the table that only some reports have.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Columns {
+    /// Groups of ALU slots.
+    groups: bool,
+    /// One thread.
+    scaling: bool,
+}
+
+impl Report {
+    pub(super) fn columns(&self) -> Columns {
+        Columns { groups: self.target == Target::Cayman.name(), scaling: self.scaling }
+    }
 }
 
 /// Columns for the name of a kernel.
@@ -205,6 +256,7 @@ fn short(message: &str) -> String {
 /// Writes the lines above the table.
 pub(super) fn head(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     let Report { host, threads, runs, .. } = report;
+    let columns = report.columns();
     writeln!(
         out,
         "Wavemill {}, machine code of {}, {}, tier {}, median of {runs}{}{}{}",
@@ -227,6 +279,9 @@ pub(super) fn head(out: &mut dyn Write, report: &Report) -> io::Result<()> {
         "| {:NAME$} | work-items |       time | ns per item | wave-instr/s | VALU lane-ops/s | scalar instr/s |",
         "kernel"
     )?;
+    if columns.groups {
+        write!(out, " groups/s | slots per group | IR per slot |")?;
+    }
     if report.scaling {
         write!(out, "   1 thread | times faster |")?;
     }
@@ -235,6 +290,9 @@ pub(super) fn head(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     }
     write!(out, "\n|{}|-----------:|-----------:|------------:|-------------:|", "-".repeat(NAME + 2))?;
     write!(out, "----------------:|---------------:|")?;
+    if columns.groups {
+        write!(out, "---------:|----------------:|------------:|")?;
+    }
     if report.scaling {
         write!(out, "-----------:|-------------:|")?;
     }
@@ -244,8 +302,8 @@ pub(super) fn head(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Writes a line of the table, with the columns for one thread if `scaling` is set.
-pub(super) fn line(out: &mut dyn Write, row: &Row, scaling: bool) -> io::Result<()> {
+/// Writes a line of the table.
+pub(super) fn line(out: &mut dyn Write, row: &Row, columns: Columns) -> io::Result<()> {
     write!(out, "| {:NAME$} | {:>10} | ", row.kernel, row.work_items)?;
     match &row.wavemill {
         Ours::Ran { times, one_thread, instructions } => {
@@ -261,13 +319,19 @@ pub(super) fn line(out: &mut dyn Write, row: &Row, scaling: bool) -> io::Result<
                 rate(64.0 * instructions.valu as f64 / seconds),
                 rate(instructions.scalar as f64 / seconds),
             )?;
+            if let Some(groups) = &instructions.groups {
+                write!(out, "{}", groups.columns(seconds))?;
+            }
             if let Some(one) = one_thread {
                 write!(out, " {:>10} | {:>12.2} |", milliseconds(one.times.time_ns), one.ratio)?;
             }
         }
         Ours::Failed { error } => {
             write!(out, "{:>10} | {:>11} | {} | | |", "failed", "", short(error))?;
-            if scaling {
+            if columns.groups {
+                write!(out, " {:>8} | {:>15} | {:>11} |", "", "", "")?;
+            }
+            if columns.scaling {
                 write!(out, " {:>10} | {:>12} |", "", "")?;
             }
         }
@@ -304,13 +368,13 @@ mod tests {
     use super::*;
 
     fn ran(time_ns: u64) -> Ours {
-        let instructions = Instructions { all: 2_000_000, valu: 1_000_000, scalar: 500_000 };
+        let instructions = Instructions { all: 2_000_000, valu: 1_000_000, scalar: 500_000, groups: None };
         Ours::Ran { times: Times::new(vec![time_ns]), one_thread: None, instructions }
     }
 
     fn written(row: &Row) -> String {
         let mut out = Vec::new();
-        line(&mut out, row, false).expect("memory takes everything");
+        line(&mut out, row, Columns::default()).expect("memory takes everything");
         String::from_utf8(out).expect("text")
     }
 
@@ -364,12 +428,13 @@ mod tests {
         let all = Times::new(vec![12_000_000, 9_000_000, 10_000_000]);
         let alone = Times::new(vec![30_000_000, 19_000_000, 18_000_000]);
         let one_thread = Some(OneThread::new(alone, &all));
-        let instructions = Instructions { all: 2_000_000, valu: 1_000_000, scalar: 500_000 };
+        let instructions = Instructions { all: 2_000_000, valu: 1_000_000, scalar: 500_000, groups: None };
         let wavemill = Ours::Ran { times: all, one_thread, instructions };
         let mut row = Row { kernel: "k", work_items: 1000, workgroups: 4, wavemill, pocl: None };
         let text = |row: &Row| {
             let mut out = Vec::new();
-            line(&mut out, row, true).expect("memory takes everything");
+            line(&mut out, row, Columns { scaling: true, ..Columns::default() })
+                .expect("memory takes everything");
             String::from_utf8(out).expect("text")
         };
         assert!(text(&row).ends_with("|   19.00 ms |         1.90 |\n"), "{}", text(&row));
@@ -383,6 +448,24 @@ mod tests {
         let columns = text(&row).matches('|').count();
         row.wavemill = Ours::Failed { error: "k: illegal load".to_owned() };
         assert_eq!(text(&row).matches('|').count(), columns, "{}", text(&row));
+    }
+
+    #[test]
+    fn groups_have_columns() {
+        let counts = GroupCounts { groups: 500_000, slots: 1_500_000, ir: 1_650_000 };
+        let groups = Groups::of(Target::Cayman, &counts);
+        assert!(groups.is_some() && Groups::of(Target::Gfx906, &counts).is_none());
+        let instructions = Instructions { all: 2_000_000, valu: 1_500_000, scalar: 500_000, groups };
+        let wavemill = Ours::Ran { times: Times::new(vec![10_000_000]), one_thread: None, instructions };
+        let mut row = Row { kernel: "k", work_items: 1, workgroups: 1, wavemill, pocl: None };
+        let text = |row: &Row| {
+            let mut out = Vec::new();
+            line(&mut out, row, Columns { groups: true, scaling: false }).expect("memory takes everything");
+            String::from_utf8(out).expect("text")
+        };
+        assert!(text(&row).ends_with("|   50.0 M |            3.00 |        1.10 |\n"), "{}", text(&row));
+        row.wavemill = Ours::Failed { error: "k: illegal load".to_owned() };
+        assert_eq!(text(&row).matches('|').count(), 11, "{}", text(&row));
     }
 
     #[test]

@@ -41,7 +41,14 @@ impl Compiler<'_> {
         };
         self.keep_mask(inst, &mut h);
         let shape = self.shape(&h, inst.varying_sources())?;
-        h.run = int::int_handler(op, self.tier, shape, inst.attrs.clamp).ok_or(Unsupported)?;
+        // Of a row with itself, the aligned bits are a rotation.
+        let is_rotation = op == IntOp::AlignBit && h.src[0] == h.src[1] && h.src[0] & FLAGS == 0;
+        h.run = if is_rotation && !inst.attrs.clamp {
+            (h.src[1], h.k[1]) = (h.src[2], h.k[2]);
+            int::rotation_handler(self.tier, self.shape(&h, 2)?)
+        } else {
+            int::int_handler(op, self.tier, shape, inst.attrs.clamp).ok_or(Unsupported)?
+        };
         self.finish(inst, h, inst.result_dwords(0))
     }
 

@@ -239,15 +239,20 @@ pub(crate) fn fast_single<F: SingleFn>(tier: Tier) -> Fast {
 
 /// The same for frequent operations, with separate handlers for one scalar among rows.
 fn frequent<F: SingleFn>(tier: Tier) -> Fast {
-    Fast { run: shaped::<F, false>(tier), run_mods: Some(shaped::<F, true>(tier)), imm: 0 }
+    Fast { run: shaped::<F, false, false>(tier), run_mods: Some(shaped::<F, true, false>(tier)), imm: 0 }
 }
 
-fn shaped<F: SingleFn, const MODS: bool>(tier: Tier) -> Shaped {
-    let any = handler::<Single<F, { shape::ANY }, MODS, false>>(tier);
-    let rows = handler::<Single<F, { shape::ROWS }, MODS, false>>(tier);
-    let first = handler::<Single<F, 0, MODS, false>>(tier);
-    let second = handler::<Single<F, 1, MODS, false>>(tier);
-    let third = if F::SOURCES > 2 { handler::<Single<F, 2, MODS, false>>(tier) } else { any };
+/// The same of handlers that flush denormals on both sides.
+fn frequent_flushing<F: SingleFn>(tier: Tier) -> Fast {
+    Fast { run: shaped::<F, false, true>(tier), run_mods: Some(shaped::<F, true, true>(tier)), imm: 0 }
+}
+
+fn shaped<F: SingleFn, const MODS: bool, const FLUSH: bool>(tier: Tier) -> Shaped {
+    let any = handler::<Single<F, { shape::ANY }, MODS, FLUSH>>(tier);
+    let rows = handler::<Single<F, { shape::ROWS }, MODS, FLUSH>>(tier);
+    let first = handler::<Single<F, 0, MODS, FLUSH>>(tier);
+    let second = handler::<Single<F, 1, MODS, FLUSH>>(tier);
+    let third = if F::SOURCES > 2 { handler::<Single<F, 2, MODS, FLUSH>>(tier) } else { any };
     Shaped { any, rows, scalar: [first, second, third] }
 }
 
@@ -470,12 +475,16 @@ fn arithmetic(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
         (FloatOp::MulAddLegacy, Arithmetic::Flushing) => FloatOp::MadLegacy,
         _ => op,
     };
-    if op == FloatOp::MulAdd && Arithmetic::of(env) == Arithmetic::Host {
-        return Some(frequent::<MulAdd>(tier));
+    match (op, Arithmetic::of(env)) {
+        (FloatOp::MulAdd, Arithmetic::Host) => return Some(frequent::<MulAdd>(tier)),
+        (FloatOp::Mad, Arithmetic::Flushing) => return Some(frequent_flushing::<Mad>(tier)),
+        _ => {}
     }
     macro_rules! choose {
-        (frequent $($hot:ident)*, both $($both:ident)*, keeping $($keeping:ident)*) => {
+        (always $($always:ident)*, frequent $($hot:ident)*, both $($both:ident)*, keeping $($keeping:ident)*) => {
             match (op, Arithmetic::of(env)) {
+                $((FloatOp::$always, Arithmetic::Host) => frequent::<$always>(tier),
+                (FloatOp::$always, Arithmetic::Flushing) => frequent_flushing::<$always>(tier),)*
                 $((FloatOp::$hot, Arithmetic::Host) => frequent::<$hot>(tier),
                 (FloatOp::$hot, Arithmetic::Flushing) => flushing::<$hot>(tier),)*
                 $((FloatOp::$both, Arithmetic::Host) => fast_single::<$both>(tier),
@@ -486,8 +495,9 @@ fn arithmetic(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
         };
     }
     Some(choose! {
-        frequent Add Sub Mul Fma Min Max,
-        both MulLegacy Mad MadLegacy MinSelect MaxSelect MinNumber MaxNumber Min3 Max3 Med3 Trunc Ceil Floor RoundEven Fract,
+        always Add Mul,
+        frequent Sub Fma Min Max,
+        both MulLegacy MadLegacy MinSelect MaxSelect MinNumber MaxNumber Min3 Max3 Med3 Trunc Ceil Floor RoundEven Fract,
         // Not all of their operands are floats.
         keeping Ldexp FrexpExp FrexpMant MulAddLegacy
     })

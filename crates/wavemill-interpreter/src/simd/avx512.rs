@@ -95,6 +95,7 @@ impl Simd for Avx512 {
         mul_lo = _mm512_mullo_epi32;
         shl = _mm512_sllv_epi32;
         shr = _mm512_srlv_epi32;
+        ror = _mm512_rorv_epi32;
         sar = _mm512_srav_epi32;
         min_i = _mm512_min_epi32;
         max_i = _mm512_max_epi32;

@@ -65,6 +65,16 @@ pub(super) trait Simd: Copy + 'static {
     unsafe fn shl(a: Self::V, n: Self::V) -> Self::V;
     unsafe fn shr(a: Self::V, n: Self::V) -> Self::V;
     unsafe fn sar(a: Self::V, n: Self::V) -> Self::V;
+    /// Rotates right by lane; of amounts, the low five bits count.
+    #[inline(always)]
+    unsafe fn ror(a: Self::V, n: Self::V) -> Self::V {
+        // SAFETY: the contract of the trait.
+        unsafe {
+            let k = Self::splat(31);
+            let right = Self::shr(a, Self::and(n, k));
+            Self::or(right, Self::shl(a, Self::and(Self::sub(Self::splat(0), n), k)))
+        }
+    }
     unsafe fn min_i(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn max_i(a: Self::V, b: Self::V) -> Self::V;
     unsafe fn min_u(a: Self::V, b: Self::V) -> Self::V;

@@ -7,7 +7,7 @@ use super::Position;
 use super::lifter::{HALTED, ILLEGAL, Lifter, Refused, Then, UNSUPPORTED, all_zero};
 use super::masks::ACTIVE;
 use super::registers::{
-    BROKEN, CALL_DEPTH, CONTINUED, CONTROL_INDEX, ENTERED, FETCH_PROGRAM, INVALID, JUMPTABLE_CONSTANTS, LOOP,
+    BROKEN, CALL_DEPTH, CONTROL_INDEX, ENTERED, FETCH_PROGRAM, INVALID, JUMPTABLE_CONSTANTS, LEFT, LOOP,
     LOOP_CONSTANTS, LOOP_COUNT, LOOP_INDEX, OUTSIDE,
 };
 use super::stack::Frame;
@@ -140,8 +140,8 @@ impl Lifter<'_, '_> {
             }
             Op::LoopStart | Op::LoopStartNoAl | Op::LoopStartDx10 => self.begin_loop(inst, at),
             Op::LoopEnd => self.end_iteration(inst, at),
-            Op::LoopBreak => self.leave_iteration(inst, at, BROKEN),
-            Op::LoopContinue => self.leave_iteration(inst, at, CONTINUED),
+            Op::LoopBreak => self.leave_iteration(inst, at, true),
+            Op::LoopContinue => self.leave_iteration(inst, at, false),
             Op::Call | Op::CallFs => self.call(inst, at),
             Op::Jumptable => {
                 all_zero(inst, &[F::PopCount])?;
@@ -352,7 +352,7 @@ impl Lifter<'_, '_> {
                 Some(constant)
             }
         };
-        for (subentry, mask) in [ENTERED, BROKEN, CONTINUED].into_iter().enumerate() {
+        for (subentry, mask) in [ENTERED, BROKEN, LEFT].into_iter().enumerate() {
             self.save(frame + subentry as u8, mask.into());
         }
         match kind {
@@ -385,13 +385,13 @@ impl Lifter<'_, '_> {
         }
         // Lanes that fail have broken.
         self.copy_mask(ENTERED, ACTIVE);
-        self.scalar64(S::Mov, CONTINUED, &[Operand::Const(0)]);
         if lanes == ACTIVE {
             self.scalar64(S::Mov, BROKEN, &[Operand::Const(0)]);
         } else {
             self.scalar64(S::AndNot, BROKEN, &[ACTIVE.into(), lanes.into()]);
             self.copy_mask(ACTIVE, lanes);
         }
+        self.copy_mask(LEFT, BROKEN);
         let taken = self.number(at.second_part());
         self.depth = depth;
         let behind = self.number(at.next_control(inst.size()));
@@ -400,7 +400,7 @@ impl Lifter<'_, '_> {
 
     /// The state of the surrounding loop from the frame that begins at a subentry.
     fn restore_loop(&mut self, kind: Loop, frame: u8) {
-        for (subentry, mask) in [ENTERED, BROKEN, CONTINUED].into_iter().enumerate() {
+        for (subentry, mask) in [ENTERED, BROKEN, LEFT].into_iter().enumerate() {
             let saved = self.saved(frame + subentry as u8);
             self.copy_mask(mask, saved);
         }
@@ -427,7 +427,7 @@ impl Lifter<'_, '_> {
         let kind = self.loop_of(inst)?;
         self.popped(Frame::Loop.size().into())?;
         self.scalar64(S::AndNot, ACTIVE, &[ENTERED.into(), BROKEN.into()]);
-        self.scalar64(S::Mov, CONTINUED, &[Operand::Const(0)]);
+        self.copy_mask(LEFT, BROKEN);
         let mut lanes = self.passing(inst, ACTIVE);
         if kind != Loop::Endless {
             self.scalar32(S::SubBorrowOut, LOOP_COUNT, &[LOOP_COUNT.into(), Operand::Const(1)]);
@@ -447,18 +447,20 @@ impl Lifter<'_, '_> {
 
     /// LOOP_BREAK and LOOP_CONTINUE: lanes that pass leave the iteration. If none is left in it,
     /// not even in a branch, it ends.
-    fn leave_iteration(&mut self, inst: &Inst, at: Position, to: Uni) -> Result<Then, Refused> {
+    fn leave_iteration(&mut self, inst: &Inst, at: Position, breaks: bool) -> Result<Then, Refused> {
         let lanes = self.passing(inst, ACTIVE);
-        self.change(S::Or, to, lanes);
+        if breaks {
+            self.change(S::Or, BROKEN, lanes);
+        }
+        self.change(S::Or, LEFT, lanes);
         if lanes == ACTIVE {
             self.scalar64(S::Mov, ACTIVE, &[Operand::Const(0)]);
         } else {
             self.change(S::AndNot, ACTIVE, lanes);
         }
-        let left = self.combined(S::AndNot, ENTERED, BROKEN);
-        self.change(S::AndNot, left, CONTINUED);
+        let inside = self.combined(S::AndNot, ENTERED, LEFT);
         let behind = self.number(at.next_control(inst.size()));
-        Ok(self.either(Cond::Zero(left, Width::W64), self.number(at.second_part()), behind))
+        Ok(self.either(Cond::Zero(inside, Width::W64), self.number(at.second_part()), behind))
     }
 
     /// CALL: if a lane passes, unless there are too many calls.

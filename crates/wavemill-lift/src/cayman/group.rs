@@ -4,18 +4,22 @@
 //! that writes it; where slots read each other's rows, a result waits in a temporary. The results
 //! of a group are also PV of the next one. If a slot writes a register in all lanes of the clause,
 //! the next group reads PV there; else PV has rows of its own.
+//!
+//! A slot under a predicate computes in all lanes of the clause, and its result is merged into the
+//! row. Where more than a row depends on the lanes, other lanes are active meanwhile.
 
 use wavemill_ir::{
-    Attrs, CmpPred, IntOp, IntType, LaneOp, Op as IrOp, Operand, Row as IrRow, ScalarOp as S, Uni, Width,
+    Attrs, CmpPred, IntOp, IntType, LaneMask, LaneOp, Op as IrOp, Operand, Row as IrRow, ScalarOp as S, Uni,
+    Width,
 };
 use wavemill_isa::cayman::{FieldId as F, Flag, Format, Op};
 
-use super::alu::Slot;
+use super::alu::{Slot, interpolation};
 use super::clause::{InClause, plain_register, written_register};
 use super::lifter::{ILLEGAL, Lifter, Refused, UNSUPPORTED, all_zero};
 use super::masks::ACTIVE;
 use super::registers::{
-    self, BROKEN, CLAUSE_GLOBAL, CONTINUED, CONTROL_INDEX, INDEX, INVALID, PENDING, PREDICATE,
+    self, BROKEN, CLAUSE_GLOBAL, CONTROL_INDEX, INDEX, INVALID, LEFT, PENDING, PREDICATE,
 };
 
 /// The lanes of a slot: those of the clause that PRED_SEL selects.
@@ -41,6 +45,8 @@ struct Step<'s> {
     slot: &'s Slot,
     lanes: Lanes,
     target: IrRow,
+    /// Whether the result is needed. Otherwise, only the mask is.
+    has_result: bool,
     /// Another row that gets the result after all slots have read.
     copy: Option<IrRow>,
     /// The register, if an index is added to its address.
@@ -53,6 +59,17 @@ impl Step<'_> {
     /// Whether it reads a row while it computes.
     fn reads(&self, row: IrRow) -> bool {
         self.joint.0.is_none() && self.slot.sources.contains(&Operand::Row(row))
+    }
+
+    /// Whether it computes in all lanes of the clause, and only its result is for the lanes of the
+    /// slot: nothing else depends on the lanes.
+    fn merges(&self) -> bool {
+        let inst = &self.slot.inst;
+        matches!(self.lanes, Lanes::Set | Lanes::Clear)
+            && self.has_result
+            && self.indexed.is_none()
+            && !self.slot.makes_mask()
+            && !interpolation::loads(inst.op())
     }
 }
 
@@ -72,10 +89,20 @@ impl Lifter<'_, '_> {
             if slot.inst.get(F::DstChan) != 0 {
                 return Err(ILLEGAL);
             }
-            let lanes = lanes_of(clause, slot)?;
-            if lanes != Lanes::None {
-                self.run_for(&mut selected, lanes);
-                self.lds_access(slot, clause.state.queues)?;
+            match lanes_of(clause, slot)? {
+                Lanes::None => {}
+                lanes if self.loads_or_stores(slot) => {
+                    let mask = self.lanes_mask(lanes);
+                    let first = self.b.guest_insts().len();
+                    self.lds_access(slot, clause.state.queues)?;
+                    let moves = |op: &IrOp| matches!(op, IrOp::Load(..) | IrOp::Store(..));
+                    let operations = &mut self.b.guest_insts()[first..];
+                    operations.iter_mut().filter(|one| moves(&one.op)).for_each(|one| one.mask = mask);
+                }
+                lanes => {
+                    self.run_for(&mut selected, lanes);
+                    self.lds_access(slot, clause.state.queues)?;
+                }
             }
         }
         self.run_for(&mut selected, Lanes::All);
@@ -89,6 +116,17 @@ impl Lifter<'_, '_> {
             if number.is_none() {
                 step.target = self.b.row_temp(1);
             }
+            if step.merges() {
+                self.run_for(&mut selected, Lanes::All);
+                match number {
+                    Some(_) => self.merge(&step)?,
+                    None => {
+                        self.compute(&step)?;
+                    }
+                }
+                written.push((step, target));
+                continue;
+            }
             if step.lanes != Lanes::None {
                 self.run_for(&mut selected, step.lanes);
             }
@@ -101,8 +139,13 @@ impl Lifter<'_, '_> {
         for (step, target) in written.iter().filter(|(step, _)| step.lanes != Lanes::None) {
             let copies = [Some(*target), step.copy].into_iter().flatten().filter(|row| *row != step.target);
             for row in copies {
-                self.run_for(&mut selected, step.lanes);
-                self.copy(row, step.target.into());
+                if step.merges() {
+                    self.run_for(&mut selected, Lanes::All);
+                    self.select_lanes(row, step.target.into(), step.lanes);
+                } else {
+                    self.run_for(&mut selected, step.lanes);
+                    self.copy(row, step.target.into());
+                }
             }
             if let Some(register) = step.indexed {
                 self.run_for(&mut selected, step.lanes);
@@ -131,8 +174,15 @@ impl Lifter<'_, '_> {
             let deactivates = slot.inst.bit(F::UpdateExecMask) && slot.inst.get(F::ExecuteMaskOp) == 0;
             if deactivates && clause.outside == ACTIVE {
                 // No other group follows, so nothing needs to wait. The predicate ends here, too.
-                self.copy_mask(ACTIVE, mask);
+                self.move_mask(ACTIVE, mask);
                 return Ok(true);
+            }
+        }
+        if let &[(slot, Lanes::All, mask)] = &masks[..] {
+            let inst = &slot.inst;
+            if inst.bit(F::UpdatePred) && !inst.bit(F::UpdateExecMask) && !inst.row().has(Flag::Kill) {
+                self.move_mask(PREDICATE, mask);
+                return Ok(false);
             }
         }
         for (slot, lanes, mask) in masks {
@@ -186,8 +236,11 @@ impl Lifter<'_, '_> {
                 None => (self.b.row_temp(1), None),
             };
             let joint = (joint.results[channel], joint.masks[channel]);
-            steps.push(Step { slot, lanes, target, copy, indexed, joint });
+            let has_result = is_read || register.is_some() || indexed.is_some();
+            steps.push(Step { slot, lanes, target, has_result, copy, indexed, joint });
         }
+        // The last operation of a group can change the active lanes itself.
+        steps.sort_by_key(|step| !step.has_result);
         Ok(steps)
     }
 
@@ -210,6 +263,35 @@ impl Lifter<'_, '_> {
         selected.lanes = lanes;
     }
 
+    /// Computes a result in all lanes of the clause, and writes it to the target in those of the slot.
+    fn merge(&mut self, step: &Step<'_>) -> Result<(), Refused> {
+        let value = match (step.joint.0, self.copied(step.slot)) {
+            (Some(value), _) | (None, Some(value)) => value,
+            (None, None) => {
+                let result = self.b.row_temp(1);
+                self.operation(step.slot, result)?;
+                result.into()
+            }
+        };
+        self.select_lanes(step.target, value, step.lanes);
+        Ok(())
+    }
+
+    /// Writes a value to a row in the lanes that a slot selects by the predicate.
+    fn select_lanes(&mut self, row: IrRow, value: Operand, lanes: Lanes) {
+        let [clear, set] = if lanes == Lanes::Set { [row.into(), value] } else { [value, row.into()] };
+        self.push(IrOp::Int(IntOp::Select), row, &[clear, set, PREDICATE.into()], Attrs::default());
+    }
+
+    /// The lanes of an access of a slot.
+    fn lanes_mask(&mut self, lanes: Lanes) -> LaneMask {
+        match lanes {
+            Lanes::All | Lanes::None => LaneMask::Active,
+            Lanes::Set => LaneMask::Given(self.combined(S::And, ACTIVE, PREDICATE)),
+            Lanes::Clear => LaneMask::Given(self.combined(S::AndNot, ACTIVE, PREDICATE)),
+        }
+    }
+
     /// Computes a result, and gives the mask that the slot makes.
     fn compute(&mut self, step: &Step<'_>) -> Result<Option<Uni>, Refused> {
         if step.lanes == Lanes::None {
@@ -217,10 +299,29 @@ impl Lifter<'_, '_> {
             self.scalar64(S::Mov, none, &[Operand::Const(0)]);
             return Ok(Some(none));
         }
-        let (Some(value), mask) = step.joint else { return self.operation(step.slot, step.target) };
+        let (Some(value), mask) = step.joint else {
+            let mask = if step.has_result { None } else { self.condition(step.slot) };
+            return match mask {
+                Some(mask) => Ok(Some(mask)),
+                None => self.operation(step.slot, step.target),
+            };
+        };
         self.copy(step.target, value);
         // It counts all lanes of the clause.
         Ok(mask.map(|mask| if step.lanes == Lanes::All { mask } else { self.combined(S::And, mask, ACTIVE) }))
+    }
+
+    /// Moves a mask that nothing else needs. If a comparison that makes it is the last operation, it
+    /// writes it there.
+    fn move_mask(&mut self, to: Uni, mask: Uni) {
+        match self.b.guest_insts().last_mut() {
+            Some(last)
+                if matches!(last.op, IrOp::IntCmp(..) | IrOp::FloatCmp(..)) && last.dst[0] == mask.into() =>
+            {
+                last.dst[0] = to.into();
+            }
+            _ => self.copy_mask(to, mask),
+        }
     }
 
     /// Changes the masks as a slot says that computes a predicate, or kills (HD 6900 ISA 4.8.1,
@@ -252,8 +353,11 @@ impl Lifter<'_, '_> {
                 let leaving = self.combined(S::And, before, failing);
                 match leave {
                     0 => {}
-                    1 => self.change(S::Or, BROKEN, leaving),
-                    2 => self.change(S::Or, CONTINUED, leaving),
+                    1 => {
+                        self.change(S::Or, BROKEN, leaving);
+                        self.change(S::Or, LEFT, leaving);
+                    }
+                    2 => self.change(S::Or, LEFT, leaving),
                     _ => self.change(S::Or, INVALID, leaving),
                 }
                 self.scalar64(S::AndNot, PENDING, &[before.into(), failing.into()]);

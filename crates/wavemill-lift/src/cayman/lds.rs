@@ -3,8 +3,9 @@
 use wavemill_ir::{Attrs, IntOp, LaneOp, Op as IrOp, Operand, ScalarOp};
 use wavemill_isa::cayman::{FieldId as F, Flag, Group};
 
+use super::BOUNDED_SHARE;
 use super::alu::Slot;
-use super::data_share::{DWORD, Share, access};
+use super::data_share::{Access, DWORD, Share, access};
 use super::lifter::{Lifter, Refused, UNSUPPORTED};
 use super::queue::Queues;
 use super::registers::SHARE_SIZE;
@@ -25,6 +26,14 @@ impl Lifter<'_, '_> {
             size => self.scalar32(ScalarOp::Mov, SHARE_SIZE, &[size]),
         }
         Ok(())
+    }
+
+    /// Whether an access is loads or stores of all the lanes that it has.
+    pub(super) fn loads_or_stores(&self, slot: &Slot) -> bool {
+        let moves = |access: Access| {
+            !matches!(access, Access::Atomic(_) | Access::Atomic2(_) | Access::ExchangeApart(_))
+        };
+        self.context & BOUNDED_SHARE == 0 && access(slot.inst.op()).is_some_and(moves)
     }
 
     /// An access to LDS. Results go to the queues, behind their last entries.

@@ -1,20 +1,22 @@
 //! The masks of lanes, and how control flow changes them (HD 6900 ISA 3.6, 3.7).
 //!
 //! A lane is active (A), or inactive because of a branch, a `CONTINUE` or a `BREAK`. E are the
-//! lanes that were active when the innermost loop began. BR and CO are the lanes of E that have
-//! broken and continued. All other lanes of E that are not active wait in a branch.
+//! lanes that were active when the innermost loop began. BR are the lanes of E that have broken; L
+//! are these and those that have continued. All other lanes of E that are not active wait in a
+//! branch.
 //!
-//! - A pop of the frame F: `A = F & ~BR & ~CO`.
-//! - `ELSE` with the frame F on top: `A = F & ~A & ~BR & ~CO`.
-//! - `LOOP_BREAK`: `BR |= A; A = 0`; the loop ends its iteration if no lane of `E & ~BR & ~CO` is
+//! - A pop of the frame F: `A = F & ~L`.
+//! - `ELSE` with the frame F on top: `A = F & ~A & ~L`.
+//! - `LOOP_BREAK`: `BR |= A; L |= A; A = 0`; the loop ends its iteration if no lane of `E & ~L` is
 //!   left.
-//! - `LOOP_END`: `A = E & ~BR; CO = 0`; the loop goes on if a lane is left. Else `A = E`.
+//! - `LOOP_CONTINUE`: `L |= A; A = 0`, and the same.
+//! - `LOOP_END`: `A = E & ~BR; L = BR`; the loop goes on if a lane is left. Else `A = E`.
 
 use wavemill_ir::{Operand, ScalarOp as S, Uni, Width};
 use wavemill_isa::cayman::{FieldId as F, Inst};
 
 use super::lifter::{Lifter, Refused};
-use super::registers::{BOOLEANS, BROKEN, CONTINUED, INVALID};
+use super::registers::{BOOLEANS, INVALID, LEFT};
 
 pub(super) const ACTIVE: Uni = Uni::ACTIVE;
 
@@ -80,8 +82,7 @@ impl Lifter<'_, '_> {
         let depth = self.popped(count)?;
         if count > 0 {
             let frame = self.saved(depth);
-            self.scalar64(S::AndNot, ACTIVE, &[frame.into(), BROKEN.into()]);
-            self.change(S::AndNot, ACTIVE, CONTINUED);
+            self.scalar64(S::AndNot, ACTIVE, &[frame.into(), LEFT.into()]);
         }
         self.depth = depth;
         Ok(())
@@ -94,11 +95,10 @@ impl Lifter<'_, '_> {
         let frame = self.saved(top);
         let lanes = self.passing(control, frame);
         let other = self.combined(S::AndNot, lanes, ACTIVE);
-        self.change(S::AndNot, other, BROKEN);
         if lanes == frame {
-            self.scalar64(S::AndNot, ACTIVE, &[other.into(), CONTINUED.into()]);
+            self.scalar64(S::AndNot, ACTIVE, &[other.into(), LEFT.into()]);
         } else {
-            self.change(S::AndNot, other, CONTINUED);
+            self.change(S::AndNot, other, LEFT);
             self.change(S::AndNot, ACTIVE, lanes);
             self.change(S::Or, ACTIVE, other);
         }

@@ -105,8 +105,8 @@ pub const INVALID: Uni = Uni(FIRST_CONTROL);
 pub(super) const ENTERED: Uni = INVALID.plus(2);
 /// Lanes that have broken out of the innermost loop.
 pub(super) const BROKEN: Uni = INVALID.plus(4);
-/// Lanes that have continued: they wait for the end of the innermost loop.
-pub(super) const CONTINUED: Uni = INVALID.plus(6);
+/// Lanes that have left the iteration of the innermost loop: they have broken, or wait for its end.
+pub(super) const LEFT: Uni = INVALID.plus(6);
 /// Of the innermost loop: bits 31:24 are the depth of the stack in it, bits 7:0 the step of its
 /// index.
 pub(super) const LOOP: Uni = INVALID.plus(8);
@@ -262,7 +262,7 @@ const CELL_NAMES: [(Uni, &str, bool); 32] = [
     (INVALID, "invalid", true),
     (ENTERED, "entered", true),
     (BROKEN, "broken", true),
-    (CONTINUED, "continued", true),
+    (LEFT, "left", true),
     (LOOP, "loop", false),
     (LOOP_COUNT, "loop_count", false),
     (OUTSIDE, "outside", true),

@@ -60,13 +60,17 @@ impl InstructionMix {
     fn slot_of_clauses(&mut self, word: &ClauseInst) -> &mut u64 {
         match word.format() {
             ClauseFormat::Lds => &mut self.lds,
-            ClauseFormat::Op2 | ClauseFormat::Op2Mova | ClauseFormat::Op2ExecuteMask | ClauseFormat::Op3 => {
-                &mut self.valu
-            }
+            format if is_slot(format) => &mut self.valu,
             format if is_control(format) => &mut self.control,
             _ => &mut self.vmem,
         }
     }
+}
+
+/// Whether words of a format are slots of ALU groups.
+fn is_slot(format: ClauseFormat) -> bool {
+    use ClauseFormat::{Lds, Op2, Op2ExecuteMask, Op2Mova, Op3};
+    matches!(format, Lds | Op2 | Op2Mova | Op2ExecuteMask | Op3)
 }
 
 /// Whether words of a format only control the flow.
@@ -159,6 +163,33 @@ pub struct OperationCounts {
     pub opaque: u64,
     /// Opaque operations by the instruction that they come from, most frequent first.
     pub opaque_by_instruction: Vec<(&'static str, u64)>,
+    /// The groups of ALU slots among the guest instructions.
+    pub groups: GroupCounts,
+}
+
+/// Groups of ALU slots that waves ran. There are none on targets without groups.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GroupCounts {
+    /// Groups.
+    pub groups: u64,
+    /// Their slots.
+    pub slots: u64,
+    /// Operations of the wave IR from these groups.
+    pub ir: u64,
+}
+
+impl GroupCounts {
+    /// Slots of a group on average; 0 if there were no groups.
+    #[must_use]
+    pub fn slots_per_group(&self) -> f64 {
+        ratio(self.slots, self.groups)
+    }
+
+    /// Operations of the IR for each slot; 0 if there were none.
+    #[must_use]
+    pub fn ir_per_slot(&self) -> f64 {
+        ratio(self.ir, self.slots)
+    }
 }
 
 impl OperationCounts {
@@ -266,12 +297,18 @@ impl Executed {
         instruction: impl Fn(u64) -> Option<Executable>,
     ) {
         let (target, entered) = (self.rows.target(), count.entered);
+        let mut groups = GroupCounts::default();
         for (number, at) in (0..).zip(&block.guest) {
             let lanes = count.lanes_at(number);
             match instruction(*at) {
                 Some(Executable::Gcn(inst)) => self.instruction(target, &inst, entered, lanes),
                 Some(Executable::Words(words)) => {
                     words.iter().for_each(|word| self.word(word, entered, lanes));
+                    if words.first().is_some_and(|word| is_slot(word.format())) {
+                        groups.groups += 1;
+                        groups.slots += words.len() as u64;
+                        groups.ir += block.insts.iter().filter(|op| op.guest == number).count() as u64;
+                    }
                 }
                 None => {}
             }
@@ -281,6 +318,9 @@ impl Executed {
         // The block's end is one more operation.
         operations.ir += entered * (costs.len() as u64 + 1);
         operations.host += entered;
+        operations.groups.groups += entered * groups.groups;
+        operations.groups.slots += entered * groups.slots;
+        operations.groups.ir += entered * groups.ir;
         for (op, cost) in block.insts.iter().zip(costs) {
             operations.host += entered * u64::from(cost.host_operations);
             if cost.opaque {

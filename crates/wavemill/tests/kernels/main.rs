@@ -283,6 +283,41 @@ fn right_with_denormals(case: &Case, code: Code) -> Result<(), Failed> {
     Ok(())
 }
 
+/// The most operations of the IR for a slot of a group, and for one of the kernels that need more.
+const MOST_OPERATIONS: [f64; 2] = [1.2, 1.8];
+
+/// Kernels of Cayman whose groups are more operations.
+const MANY_OPERATIONS: [(&str, &str); 11] = [
+    ("bitonic_sort_local", "an access to LDS ignores the low bits of its address"),
+    ("layer_norm", "LDS under a predicate"),
+    ("lockstep_scan", "LDS under a predicate"),
+    ("norm_first_pass", "LDS under a predicate"),
+    ("norm_second_pass", "LDS under a predicate"),
+    ("queens", "registers with an index"),
+    ("reduction", "LDS under a predicate"),
+    ("scan_groups", "LDS under a predicate"),
+    ("scratch_sort", "registers with an index"),
+    ("softmax", "LDS under a predicate"),
+    ("spmv_vector", "LDS under a predicate"),
+];
+
+/// The groups of a kernel are few operations, however often each of them runs.
+fn few_operations(case: &Case, code: Code) -> Result<(), Failed> {
+    let way = Way { threads: 2, engine: Engine::default() };
+    let (_, stats) = launch_counted(case, code, way, false)?;
+    let groups = stats.operations.expect("counted").groups;
+    assert!(groups.slots >= groups.groups && groups.groups > 0, "{groups:?}");
+    let [few, most] = MOST_OPERATIONS;
+    let is_listed = MANY_OPERATIONS.iter().any(|(name, _)| *name == case.name);
+    match groups.ir_per_slot() {
+        found if is_listed && found <= few => Err("few operations: take the kernel off the list".into()),
+        found if found > if is_listed { most } else { few } => {
+            Err(format!("{found:.3} operations for a slot, of {groups:?}").into())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Kernels of Cayman.
 fn cayman(share: Share, suite: &mut Suite) {
     let code = Code { target: Target::Cayman, level: Level::O2 };
@@ -297,6 +332,9 @@ fn cayman(share: Share, suite: &mut Suite) {
         };
         if ANY_SIZE.contains(&kernel.name) {
             add("other_sizes", other_sizes);
+        }
+        if kernel.name != "bytecode" {
+            add("few_operations", few_operations);
         }
         let is_other = OTHER_NUMBERS.iter().any(|(name, _)| *name == kernel.name);
         if is_other {

@@ -156,6 +156,21 @@ impl Lifter<'_, '_> {
         mask
     }
 
+    /// Appends a comparison of which nothing but the mask is needed, and gives the mask. `None` if the
+    /// instruction is no comparison of its sources with each other.
+    pub(in crate::cayman) fn condition(&mut self, slot: &Slot) -> Option<Uni> {
+        let (relation, ty, Shape::Constants(..)) = of(slot.inst.op())? else { return None };
+        let (op, fp) = match ty {
+            Type::Float => (IrOp::FloatCmp(relation, F32), self.fp),
+            Type::Signed => (IrOp::IntCmp(relation, IntType::I32), Attrs::default().fp),
+            Type::Unsigned => (IrOp::IntCmp(relation, IntType::U32), Attrs::default().fp),
+        };
+        let mask = self.b.uni_temp(2);
+        let attrs = Attrs { src: slot.modifiers, fp, ..Attrs::default() };
+        self.push(op, mask, &slot.sources[..2], attrs);
+        Some(mask)
+    }
+
     /// The PUSH instructions: 0 where the relation holds and the counter is 0, else the counter +
     /// 1.
     fn count_up(&mut self, slot: &Slot, relation: IrOp, result: IrRow, mask: Option<Uni>) {

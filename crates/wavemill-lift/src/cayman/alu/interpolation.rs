@@ -27,6 +27,11 @@ const fn loaded_part(op: Op) -> Option<ParameterPart> {
     }
 }
 
+/// Whether an instruction loads a part of a parameter.
+pub(in crate::cayman) const fn loads(op: Op) -> bool {
+    loaded_part(op).is_some()
+}
+
 /// The number of a parameter, times 4, plus its channel: what a code means as a source of an
 /// instruction that reads parameters.
 pub(in crate::cayman) fn parameter_of(inst: &Inst, select: u16, channel: u8) -> Option<Operand> {

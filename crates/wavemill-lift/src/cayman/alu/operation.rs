@@ -125,6 +125,12 @@ impl Lifter<'_, '_> {
         row.into()
     }
 
+    /// The source of a slot that copies its bits; `None` if it computes a result.
+    pub(in crate::cayman) fn copied(&self, slot: &Slot) -> Option<Operand> {
+        let is_plain = slot.inst.op() == Op::Mov && Output::of(&slot.inst).is_plain();
+        (is_plain && sign_change(slot.modifiers[0]).is_none()).then_some(slot.sources[0])
+    }
+
     /// MOV without output modifiers: a copy, with the sign that the modifiers select.
     pub(super) fn copy_bits(&mut self, slot: &Slot, result: IrRow) {
         let source = slot.sources[0];
