@@ -46,7 +46,6 @@ fn commands_for_other_targets_refuse_cayman() {
         &["run", "k.cl", "--target", "cayman"],
         &["asm", "named.s", "-o", "words.co"],
         &["mc", "-mcpu=cayman", "words.s"],
-        &["bench", "--target", "cayman"],
     ] {
         let output = folder.run(args);
         let message = err(&output);

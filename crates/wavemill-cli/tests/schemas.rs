@@ -581,7 +581,7 @@ fn cayman(cases: &mut Cases) {
         explain(cases, "cf", words);
     }
     // A slot that clamps an integer, and two that read one element in one cycle.
-    explain(cases, "alu", "01200000901a0080");
+    explain(cases, "alu", "01200080901a0000");
     explain(cases, "alu", "x: add_int r0.x, r1.x, r2.x clamp");
     cases.run(&folder, 3, "explain --target cayman --json mvo");
     folder.file("k.s", crate::cayman::SOURCE);

@@ -30,8 +30,8 @@ mod random;
 pub use case::{Arg, BufferArg, Case, Element, Size, Value};
 pub use check::{Mismatch, WrongElement};
 pub use fixtures::{
-    Level, OBJECTS, Target, fixture, fixture_at, hip_fixture, image_fixture, opencl_options, source,
-    why_absent,
+    FLUSHED_DENORMALS, Level, OBJECTS, Target, fixture, fixture_at, hip_fixture, image_fixture,
+    opencl_options, source, why_absent, why_other_numbers,
 };
 pub use kernels::mandelbrot::colour as mandelbrot_colour;
 pub use kernels::{KERNELS, KernelCase, case};

@@ -13,7 +13,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use wavemill::RunOptions;
 use wavemill::launch::{CHECKS_ACCESSES, Engine, MAX_THREADS, Tier};
-use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target, why_absent};
+use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target, why_absent, why_other_numbers};
 
 use crate::amount;
 use crate::failure::{Exit, Failure};
@@ -173,7 +173,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let all: Vec<&KernelCase> = if chosen.is_empty() { KERNELS.iter().collect() } else { chosen };
     for kernel in all {
         let case = kernel.make(args.size());
-        let is_absent = why_absent(target, case.object, case.kernel).is_some();
+        let is_absent = why_absent(target, case.object, case.kernel).is_some()
+            || why_other_numbers(target, case.name).is_some();
         if args.kernel.is_empty() && (case.spins || is_absent) {
             continue;
         }

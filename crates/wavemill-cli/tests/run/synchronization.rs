@@ -271,7 +271,8 @@ fn contents_that_the_global_data_share_cannot_have() {
     refused(&gfx906, "a:u32[4]", "there is already a buffer `a`");
     refused(&gfx906, "s:u32[", "--gds");
     let gfx942 = folder("no_share", "gfx942", "0");
-    let message = "gds `s:u32[1]`: gfx942 has no global data share; gfx900, gfx906 and gfx908 have one";
+    let message =
+        "gds `s:u32[1]`: gfx942 has no global data share; cayman, gfx900, gfx906 and gfx908 have one";
     refused(&gfx942, "s:u32[1]", message);
 }
 

@@ -25,8 +25,11 @@ pub const FUNCTIONS: &[Operation] = &[
     ("COS", |[a, ..], env| angle(a, 1, ONE, env).into()),
 ];
 
+/// A function of a double: its mnemonic, and its result under the modes of doubles.
+pub type DoubleFunction = (&'static str, fn(u64, Env) -> Readings);
+
 /// Functions of doubles. The result is the high dword; its low dword is "assumed to be 0".
-pub const DOUBLE_FUNCTIONS: &[(&str, fn(u64, Env) -> Readings)] = &[
+pub const DOUBLE_FUNCTIONS: &[DoubleFunction] = &[
     ("RECIP_64", |a, env| double(a, env, rcp)),
     ("RECIP_CLAMPED_64", |a, env| double(a, env, rcp).map(limited)),
     ("RECIPSQRT_64", |a, env| double_root(a, env)),

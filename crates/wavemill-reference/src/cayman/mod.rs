@@ -21,7 +21,7 @@ pub use compare::COMPARISONS;
 pub use convert::CONVERSIONS;
 pub use double::{DOUBLES, Doubles, frexp, narrow, widen};
 pub use float::{FLOATS, copied, maximum};
-pub use function::{DOUBLE_FUNCTIONS, FUNCTIONS};
+pub use function::{DOUBLE_FUNCTIONS, DoubleFunction, FUNCTIONS};
 pub use integer::INTEGERS;
 pub use joint::{
     CHAINED, Product, bit_count, cube, index, low_mask_count, maximum_of_four, pack_bytes, sum_of_products,

@@ -396,9 +396,9 @@ fn masks(builder: &mut Builder, inst: &Inst, mode: u32, set: usize, lanes: u64) 
 /// Both pairs of slots of an instruction: the first slot of a pair has the high dwords.
 fn pairs(op: Op, change: &dyn Fn(Inst) -> Inst) -> Vec<Inst> {
     let own = |channel: u32| {
-        let dword = channel / 2 * 2 + u32::from(channel % 2 == 0);
+        let dword = channel / 2 * 2 + u32::from(channel.is_multiple_of(2));
         let inst = from_channel(slot(op, channel), dword);
-        if channel % 2 == 0 { change(inst) } else { inst }
+        if channel.is_multiple_of(2) { change(inst) } else { inst }
     };
     (0..4).map(own).collect()
 }

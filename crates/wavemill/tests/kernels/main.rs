@@ -7,7 +7,9 @@ mod watched;
 use std::process::ExitCode;
 
 use wavemill::launch::{Engine, Tier};
-use wavemill_kernels::{Case, KERNELS, KernelCase, Level, Size, Target, why_absent};
+use wavemill_kernels::{
+    Case, FLUSHED_DENORMALS, KERNELS, KernelCase, Level, Size, Target, why_absent, why_other_numbers,
+};
 use wavemill_oracle::{Failed, Suite, whole_suites};
 
 use launch::{
@@ -200,22 +202,6 @@ impl Group {
     }
 }
 
-/// Kernels whose numbers on Cayman are not the reference's: what LLVM's r600 backend makes of them
-/// says something else than the source.
-const OTHER_NUMBERS: [(&str, &str); 8] = [
-    ("blend_half", "LLVM keeps halves in single precision between operations"),
-    ("bytecode", "LLVM reserves no stack for the current masks, so that the stack overflows"),
-    ("flushed", "a quotient is a product with RECIP_IEEE"),
-    ("norm_first_pass", DENORMALS),
-    ("norm_second_pass", "a root is an approximation"),
-    ("preload", "LLVM takes the first dword of a structure for its address"),
-    ("rounded_f32", "quotients and roots are approximations"),
-    ("spmv_scalar", DENORMALS),
-];
-
-/// The reason of kernels that [`right_with_denormals`] runs, too.
-const DENORMALS: &str = "denormals are flushed";
-
 /// Kernels that run in workgroups of any size.
 const ANY_SIZE: [&str; 22] = [
     "bitonic_sort_step",
@@ -336,11 +322,12 @@ fn cayman(share: Share, suite: &mut Suite) {
         if kernel.name != "bytecode" {
             add("few_operations", few_operations);
         }
-        let is_other = OTHER_NUMBERS.iter().any(|(name, _)| *name == kernel.name);
+        let reason = why_other_numbers(code.target, kernel.name);
+        let is_other = reason.is_some();
         if is_other {
             add("wrong_numbers", wrong_numbers);
         }
-        if OTHER_NUMBERS.contains(&(kernel.name, DENORMALS)) {
+        if reason == Some(FLUSHED_DENORMALS) {
             add("right_with_denormals", right_with_denormals);
         }
         for (group, name, test) in Group::ALL {
