@@ -66,7 +66,7 @@ fn sources(f: Format, n: usize) -> [[u64; 4]; LANES] {
             // Just above a power of two, just below another one.
             let (above, first) = (random.below(5) as u64, 1 + random.below(f.bias as usize) as u64);
             let below = (2 * above + random.below(5) as u64).saturating_sub(2);
-            s[0] = random.next() & f.sign() | (first << f.mantissa) + above;
+            s[0] = random.next() & f.sign() | first << f.mantissa | above;
             s[1] = ((f.bias as u64 + 1 - first) << f.mantissa) - below;
             s[2] = 0;
             s[3] = 0;
