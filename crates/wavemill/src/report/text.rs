@@ -85,7 +85,8 @@ impl fmt::Display for Distance {
 impl fmt::Display for FaultReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Advice takes one more line.
-        let lines = LINES - usize::from(self.stack.is_some() || self.needs_cooperative);
+        let advice = self.stack.is_some() || self.needs_cooperative || self.lacks_trap_memory();
+        let lines = LINES - usize::from(advice);
         let mut text = String::new();
         let mut left = 0;
         // There is always a line for the instruction; inlined calls leave room for it.
