@@ -6,6 +6,7 @@ use wavemill_isa::Target;
 use wavemill_isa::cayman::{
     Elem, FieldId as F, Flag, Format, Group, Inst, Op, Row as Entry, Slots, SourceField, decode_group,
 };
+use wavemill_reference::cayman as reference;
 use wavemill_reference::{F16, F32, F64};
 
 use super::Builder;
@@ -306,7 +307,7 @@ pub(super) fn tests(builder: &mut Builder, format: Format) {
 
 /// Whether each slot computes a result from its own sources.
 fn is_single(op: Op) -> bool {
-    wavemill_reference::cayman::operation(op.row().name).is_some()
+    reference::operation(op.row().name).is_some()
 }
 
 fn single(builder: &mut Builder, op: Op, number: u32) {
@@ -412,6 +413,12 @@ fn of_four(op: Op, change: &dyn Fn(Inst) -> Inst) -> Vec<Inst> {
     (0..4).map(own).collect()
 }
 
+/// The slot with sources from channels Z and W instead of X and Y.
+fn of_second_pair(inst: Inst) -> Inst {
+    let fields = SourceField::ALL.iter().take(inst.row().sources.len());
+    fields.fold(inst, |inst, field| with(inst, field.channel, inst.get(field.channel) + 2))
+}
+
 /// The two slots of FREXP_64 with sources, and two without.
 fn parts(op: Op, change: &dyn Fn(Inst) -> Inst) -> Vec<Inst> {
     let own = |channel: u32| {
@@ -435,7 +442,6 @@ pub(super) fn double_tests(builder: &mut Builder) {
     for &op in Op::ALL {
         let row = op.row();
         let is_function = reference::DOUBLE_FUNCTIONS.iter().any(|(name, _)| *name == row.name);
-        // The low dword of a function is its second source: the pairs are those of one double.
         let slots: fn(Op, &dyn Fn(Inst) -> Inst) -> Vec<Inst> = match row.slots {
             _ if is_function => function,
             Slots::Pair => pairs,
@@ -443,7 +449,6 @@ pub(super) fn double_tests(builder: &mut Builder) {
             Slots::All if op == Op::Frexp64 => parts,
             _ => continue,
         };
-        let cases = if row.slots == Slots::Pair { 2 * LANES } else { LANES };
         let sets = special_sets(row, 2 * LANES);
         let all: Vec<usize> = (0..sets).map(|n| doubles(builder, row, Values::Specials(n))).collect();
         let random: Vec<usize> = (0..3).map(|n| doubles(builder, row, Values::Random(n))).collect();
@@ -454,9 +459,15 @@ pub(super) fn double_tests(builder: &mut Builder) {
             add(builder, place(mode), set, &[], &[group(&slots(op, change), &[])]);
         };
         let is_mode_free = op == Op::Flt32ToFlt64 || op == Op::Flt32ToFlt64R700;
+        // Instructions of four slots read one pair of a register at a time.
+        let reads_half = matches!(op, Op::Mul64 | Op::Mul64R700 | Op::Fma64);
         for set in &all {
             for mode in if is_mode_free { 0..1 } else { 0..16 } {
                 test(builder, mode, *set, &|inst| inst);
+                if reads_half {
+                    let second: Vec<Inst> = slots(op, &|inst| inst).into_iter().map(of_second_pair).collect();
+                    add(builder, place(mode), *set, &[], &[group(&second, &[])]);
+                }
             }
         }
         for (n, set) in random.iter().enumerate() {
@@ -481,7 +492,6 @@ pub(super) fn double_tests(builder: &mut Builder) {
                 double_masks(builder, pair, place(MODES[n % 4]), *set);
             }
         }
-        debug_assert!(cases >= LANES);
     }
 }
 
@@ -496,8 +506,6 @@ fn double_masks(builder: &mut Builder, pair: &[Inst], mode: u32, set: usize) {
         add(builder, mode, set, &[], &groups[..count]);
     }
 }
-
-use wavemill_reference::cayman as reference;
 
 /// Instructions of ALU slots that no file has.
 pub(super) fn uncovered<'a>(tests: impl Iterator<Item = &'a Test>) -> Vec<Op> {

@@ -9,7 +9,7 @@ use super::{
     MODES, active, add, dword, from_channel, group, modified, output_modifiers, reading, scaled, slot,
     source_modifiers, with,
 };
-use crate::data::{LANES, Lanes, Row};
+use crate::data::{Lanes, Row};
 
 /// All channels of r0, r1 and r2. `calm` numbers are near one, so that their sums are exact or
 /// nearly so.
@@ -220,12 +220,11 @@ fn predicates(builder: &mut Builder) {
         let sums: Vec<Inst> =
             (0..4).map(|channel| from_channel(slot(Op::AddInt, channel), channel)).collect();
         let masked: Vec<Inst> = sums.iter().map(|inst| under(*inst)).collect();
-        let reads: Vec<Inst> = (0..4).map(|channel| mov(PREVIOUS, channel, (5, channel))).collect();
+        let read = group(&[mov(PREVIOUS, 0, (5, 0))], &[]);
         let start = group(&[sets_predicate], &[]);
         for cells in [&[][..], &lanes] {
-            let groups = [group(&sums, &[]), start, group(&masked, &[]), group(&reads, &[])];
-            // X of PV is the result of the predicate in the lanes that are left out.
-            let groups = [groups[0], groups[1], groups[2], group(&reads[..1], &[])];
+            // In lanes that are left out, X of PV is the result of the predicate.
+            let groups = [group(&sums, &[]), start, group(&masked, &[]), read];
             add(builder, 0, set, cells, &groups);
             // Another predicate, of the selected lanes only.
             let second = with(from_channel(slot(Op::PredSeteInt, 1), 1), F::UpdatePred, 1);
@@ -298,7 +297,6 @@ fn modes(builder: &mut Builder) {
             add(builder, 0x30, set, &[], &groups);
         }
     }
-    debug_assert_eq!(LANES, 64);
 }
 
 pub(in super::super) fn tests(builder: &mut Builder) {
