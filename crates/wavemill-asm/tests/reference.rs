@@ -139,7 +139,8 @@ fn markdown_pages_are_whole() {
 fn pages_of_cayman_are_whole() {
     use wavemill_asm::cayman::{InstructionFacts, reference};
     use wavemill_isa::cayman::{Format as CaymanFormat, Op as CaymanOp};
-    let links: [(PageFormat, fn(&str) -> Vec<String>); 2] =
+    type LinksOf = fn(&str) -> Vec<String>;
+    let links: [(PageFormat, LinksOf); 2] =
         [(PageFormat::Html, html_links), (PageFormat::Markdown, markdown_links)];
     for (format, links) in links {
         let all: BTreeMap<String, String> =

@@ -45,10 +45,11 @@ pub(crate) fn info(args: &InfoArgs) -> Result<(), Failure> {
     if is_r600(&bytes) || args.target.as_ref().is_some_and(cayman::is_cayman) {
         let report = cayman::info(&bytes, args.kernel.as_deref()).map_err(|failure| failure.within(&file))?;
         let mut out = std::io::stdout().lock();
-        return Ok(match args.json {
+        match args.json {
             true => writeln!(out, "{:#}", with_kind(Kind::CaymanInfo, data(&report)))?,
             false => write!(out, "{report}")?,
-        });
+        }
+        return Ok(());
     }
     let filter = Filter {
         target: args.target.clone(),

@@ -14,7 +14,7 @@ use crate::input::Shown as _;
 /// An instruction, or machine code.
 pub(crate) enum Described {
     /// An instruction.
-    Instruction(InstructionFacts),
+    Instruction(Box<InstructionFacts>),
     /// Machine code.
     Code(Explanation),
 }
@@ -27,7 +27,7 @@ pub(crate) fn explain(words: &[String], clause: Clause) -> Result<Described, Fai
     let text = words.join(" ");
     let name = text.trim();
     if let Some(op) = instruction_named(name) {
-        return Ok(Described::Instruction(InstructionFacts::of(op)));
+        return Ok(Described::Instruction(Box::new(InstructionFacts::of(op))));
     }
     let mut bytes = Vec::new();
     if name.starts_with(|c: char| c.is_ascii_digit()) || hex::line(name.as_bytes(), &mut bytes).is_ok() {
@@ -126,8 +126,8 @@ pub(crate) fn info(bytes: &[u8], kernel: Option<&str>) -> Result<FileReport, Fai
             name,
             bytes,
             stage: program.stage.map_or("compute", |stage| stage.name()),
-            registers: program.gprs.into(),
-            stack: program.stack.map(Into::into),
+            registers: program.gprs,
+            stack: program.stack,
             stack_needed: need.as_ref().ok().map(|need| need.size()),
             stack_error: need.err().map(|error| error.to_string()),
             lds_bytes: program.lds,

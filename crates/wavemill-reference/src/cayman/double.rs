@@ -5,7 +5,9 @@ use crate::{Env, F32, F64, add, float_to_float, fma, fract, frexp_exp, frexp_man
 
 /// An operation of doubles: its mnemonic, and its result from sources under the modes of doubles.
 /// Sources and results of 32 bits are in the high and in the low dword.
-pub type Doubles = (&'static str, fn([u64; 3], Env) -> Outcome);
+pub type Doubles = (&'static str, OfDoubles);
+/// The function of an operation of doubles.
+pub type OfDoubles = fn([u64; 3], Env) -> Outcome;
 
 const NAN64: u64 = 0xfff8 << 48;
 

@@ -19,7 +19,7 @@ use crate::{Env, F32, F64, Format, Round, clamp, mul};
 
 pub use compare::COMPARISONS;
 pub use convert::CONVERSIONS;
-pub use double::{DOUBLES, Doubles, frexp, narrow, widen};
+pub use double::{DOUBLES, Doubles, OfDoubles, frexp, narrow, widen};
 pub use float::{FLOATS, copied, maximum};
 pub use function::{DOUBLE_FUNCTIONS, DoubleFunction, FUNCTIONS};
 pub use integer::INTEGERS;

@@ -307,9 +307,9 @@ impl Lane<'_> {
 
     fn slots(&self) -> Result<[Made; 4], Gap> {
         let mut made = [Made::default(); 4];
-        for channel in 0..4 {
-            if let Some(slot) = &self.group.slots[channel] {
-                made[channel] = self.made(slot, channel)?;
+        for (channel, (made, slot)) in made.iter_mut().zip(&self.group.slots).enumerate() {
+            if let Some(slot) = slot {
+                *made = self.made(slot, channel)?;
             }
         }
         Ok(made)
@@ -539,7 +539,7 @@ impl Lane<'_> {
 }
 
 /// The operation of doubles of a slot.
-fn doubles(slot: &Inst) -> Result<fn([u64; 3], Env) -> Outcome, Gap> {
+fn doubles(slot: &Inst) -> Result<reference::OfDoubles, Gap> {
     let found = reference::DOUBLES.iter().find(|(name, _)| *name == slot.row().name);
     found.map(|(_, apply)| *apply).ok_or(Gap("no reference for this operation of doubles"))
 }

@@ -50,7 +50,8 @@ fn cube(op: Op, change: &dyn Fn(Inst) -> Inst) -> Vec<Inst> {
 
 /// Operations of all four slots.
 fn joint(builder: &mut Builder) {
-    let all: [(Op, fn(Op, &dyn Fn(Inst) -> Inst) -> Vec<Inst>); 5] =
+    type Slots = fn(Op, &dyn Fn(Inst) -> Inst) -> Vec<Inst>;
+    let all: [(Op, Slots); 5] =
         [(Op::Dot4, own), (Op::Dot4Ieee, own), (Op::Max4, own), (Op::FltToUint4, own), (Op::Cube, cube)];
     for (op, slots) in all {
         let sets = [(0, false), (1, false), (2, true), (3, true)];
