@@ -603,6 +603,8 @@ fn benches(cases: &mut Cases) {
     let bench = "bench --json --small --runs 2 --kernel vector_add sgemm";
     cases.writes("bench.schema.json", &folder, 0, &format!("{bench} --check --threads 1"));
     cases.writes("bench.schema.json", &folder, 0, &format!("{bench} --scaling --threads 2"));
+    let bench = "bench --json --small --runs 2 --kernel vector_add mandelbrot --target cayman";
+    cases.writes("bench.schema.json", &folder, 0, bench);
 }
 
 /// All cases. They run once.
