@@ -8,7 +8,7 @@ use wavemill_float as exact;
 use wavemill_float::Exceptions;
 use wavemill_ir::{CmpPred, CvtOp, FloatOp, FloatType, Omod, Op};
 
-use super::lanes::{info, mix_sources, sources};
+use super::lanes::{info, mix_sources, source, sources};
 use crate::body::{lane_mask, scalar64};
 use crate::control::leave;
 use crate::hostop::{Collect, Ctx, Exit, Handler, HostOp};
@@ -51,8 +51,12 @@ unsafe fn collect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
                         let scaled = scalar64(ctx, op, 3) >> lane & 1 != 0;
                         exact::div_fmas(ty, s, scaled, fp)?
                     }
-                    (Op::FloatCmp(pred, ty) | Op::FloatSelect(pred, ty), _, _) => {
+                    (Op::FloatCmp(pred, ty), _, _) => {
                         return Some(u64::from(exact::compare(pred, ty, s[0], s[1], fp)));
+                    }
+                    (Op::FloatSelect(pred, ty), _, _) => {
+                        let holds = exact::compare(pred, ty, s[0], s[1], fp);
+                        if holds { s[2] } else { source(ctx, op, 3, info.result.dwords, lane) }
                     }
                     (_, _, Some(reference)) => reference(s, fp),
                     _ => return None,
