@@ -574,7 +574,9 @@ fn cayman(cases: &mut Cases) {
         let (output, _) = cases.command(&folder, 0, &line, "");
         cases.check(schema, &out(&output), words);
     };
-    for name in ["add", "dot", "kille", "jump", "ashr_int", "recip_64", "store_flags", "vfetch", "nop"] {
+    for name in
+        ["add", "dot", "kille", "jump", "ashr_int", "recip_64", "store_flags", "vfetch", "nop", "mul_prev"]
+    {
         explain(cases, "cf", name);
     }
     for words in ["jump @5 pop:1", "end cond:3", "x: mov r0.x, 0x7", "x: add r0.x, r1.x, pv.y ;;"] {
@@ -583,6 +585,7 @@ fn cayman(cases: &mut Cases) {
     // A slot that clamps an integer, and two that read one element in one cycle.
     explain(cases, "alu", "01200080901a0000");
     explain(cases, "alu", "x: add_int r0.x, r1.x, r2.x clamp");
+    explain(cases, "alu", "x: mul_prev r0.x, r1.x, r2.x");
     cases.run(&folder, 3, "explain --target cayman --json mvo");
     folder.file("k.s", crate::cayman::SOURCE);
     cases.run(&folder, 0, "asm --target cayman k.s -o k.o");
