@@ -78,7 +78,15 @@ fn to_norm<S: Format>(bits: u64, min: i64, max: i64, env: FpEnv) -> u64 {
         }
         Value::Finite(n) => {
             let product = Exact::product(n, Number::from_u64(max as u64));
-            saturated(product, Round::NearestEven, min, max).0
+            let value = quietly(|| saturated(product, Round::NearestEven, min, max).0);
+            // Away from zero: what is beyond the range stays beyond it.
+            let away = if product.neg { Round::MinusInf } else { Round::PlusInf };
+            let limit = if product.neg { -i128::from(min) } else { i128::from(max) };
+            let magnitude = quietly(|| round_to_unit(product, 0, away));
+            if i128::try_from(magnitude).is_ok_and(|magnitude| magnitude <= limit) {
+                round_to_unit(product, 0, Round::NearestEven);
+            }
+            value
         }
     };
     value as u64 & 0xffff

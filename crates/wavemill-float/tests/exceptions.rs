@@ -244,3 +244,39 @@ fn steps_of_a_division() {
         assert_eq!(fixup([1, one, one]), Exceptions::NONE);
     }
 }
+
+/// Normalised integers: a number beyond the range is not inexact, whatever its product is.
+#[test]
+fn normalised_integers_saturate_without_exception() {
+    let raised = |op: CvtOp, bits: u64| watched(|| cvt(op, [bits, 0, 0], KEEP)).1;
+    for (op, one, outside) in [
+        (CvtOp::NormU16F16, 0x3c00, [0x3c01, 0x4000, 0x4001, 0x7c00, 0xbc00, 0xbc01, 0x8001, 0xfc00]),
+        (CvtOp::NormI16F16, 0x3c00, [0x3c01, 0x4000, 0x4001, 0x7c00, 0xbc01, 0xc000, 0xc001, 0xfc00]),
+        (
+            CvtOp::PkNormU16F32,
+            0x3f80_0000,
+            [
+                0x3f80_0001,
+                0x4000_0000,
+                0x4000_0001,
+                0x7f80_0000,
+                0xbf80_0000,
+                0xbf80_0001,
+                0x8080_0000,
+                0xff80_0000,
+            ],
+        ),
+    ] {
+        assert_eq!(raised(op, one), Exceptions::NONE, "{op:?} of 1");
+        // A half is no integer of the format.
+        let half = if one == 0x3c00 { 0x3800 } else { 0x3f00_0000 };
+        assert_eq!(raised(op, half), Exceptions::INEXACT, "{op:?} of 0.5");
+        for bits in outside {
+            assert_eq!(
+                raised(op, bits).without(Exceptions::INPUT_DENORMAL),
+                Exceptions::NONE,
+                "{op:?} of {bits:#x}"
+            );
+        }
+    }
+}
