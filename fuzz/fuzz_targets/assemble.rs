@@ -4,21 +4,11 @@
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
-use wavemill_asm::{IncludedFile, Options, Report, assemble_with};
+use wavemill_asm::{IncludedFile, Options, assemble_with};
+use wavemill_fuzz::report::check;
 use wavemill_fuzz::text::mutate_text;
 use wavemill_isa::Target;
 use wavemill_object::write::{LinkError, link, write_relocatable};
-
-/// A report can be printed, and its fix applied.
-fn check(report: &Report) {
-    let diagnostic = &report.diagnostic;
-    assert!(!diagnostic.message.is_empty() && !diagnostic.message.contains('\n'), "{report:?}");
-    assert!(report.text.is_char_boundary(diagnostic.span.start), "{report:?}");
-    assert!(diagnostic.span.start <= diagnostic.span.end, "{report:?}");
-    if let Some(fix) = &diagnostic.fix {
-        assert!(fix.applied(&report.text).is_some(), "{report:?}");
-    }
-}
 
 fuzz_target!(|data: &[u8]| {
     // Sources may name another target, which is then rejected.

@@ -3,20 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
-use wavemill_asm::Report;
 use wavemill_asm::cayman::{Listing, Options, assemble, is_dump, print_program, read_dump};
+use wavemill_fuzz::report::check;
 use wavemill_fuzz::text::mutate_text;
-
-/// A report can be printed, and its fix applied.
-fn check(report: &Report) {
-    let diagnostic = &report.diagnostic;
-    assert!(!diagnostic.message.is_empty() && !diagnostic.message.contains('\n'), "{report:?}");
-    assert!(report.text.is_char_boundary(diagnostic.span.start), "{report:?}");
-    assert!(diagnostic.span.start <= diagnostic.span.end, "{report:?}");
-    if let Some(fix) = &diagnostic.fix {
-        assert!(fix.applied(&report.text).is_some(), "{report:?}");
-    }
-}
 
 fuzz_target!(|data: &[u8]| {
     if let Some(text) = std::str::from_utf8(data).ok().filter(|text| is_dump(text)) {

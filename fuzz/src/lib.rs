@@ -7,6 +7,7 @@ pub mod files;
 pub mod machine;
 pub mod place;
 pub mod program;
+pub mod report;
 pub mod share;
 pub mod text;
 pub mod watch;

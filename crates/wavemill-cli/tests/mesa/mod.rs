@@ -1,8 +1,10 @@
 //! Shaders that Mesa's own compiler made (`kernels/cayman/mesa`) run from its dumps, and give what
 //! their sources say: expected values are computed here from the GLSL.
 //!
-//! Three programs are not run: Mesa compiles `arrays` and `wide_loads` wrongly (docs/cayman.md names
-//! both defects), and `texels` reads fragments of a texture with samples, which is unsupported.
+//! Eight programs are not run. Mesa compiles `arrays` and `wide_loads` wrongly (docs/cayman.md names
+//! both defects). `texels` reads fragments of a texture with samples, and `images` has images as
+//! random access targets: both are unsupported. `cube`, `gradients`, `interpolation` and `packing`
+//! have no reference here. Neither do vertex shaders: dumps lack the fetch program that they call.
 
 mod compute;
 mod pixels;

@@ -269,23 +269,23 @@ fn right_with_denormals(case: &Case, code: Code) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The most operations of the IR for a slot of a group, and for one of the kernels that need more.
-const MOST_OPERATIONS: [f64; 2] = [1.2, 1.8];
+/// The most operations of the IR for a slot of a group.
+const MOST_OPERATIONS: f64 = 1.2;
 
-/// Kernels of Cayman whose groups are more operations.
-const MANY_OPERATIONS: [(&str, &str); 12] = [
-    ("bitonic_sort_local", "an access to LDS ignores the low bits of its address"),
-    ("histogram_local", "an access to LDS ignores the low bits of its address"),
-    ("layer_norm", "LDS under a predicate"),
-    ("lockstep_scan", "LDS under a predicate"),
-    ("norm_first_pass", "LDS under a predicate"),
-    ("norm_second_pass", "LDS under a predicate"),
-    ("queens", "registers with an index"),
-    ("reduction", "LDS under a predicate"),
-    ("scan_groups", "LDS under a predicate"),
-    ("scratch_sort", "registers with an index"),
-    ("softmax", "LDS under a predicate"),
-    ("spmv_vector", "LDS under a predicate"),
+/// Kernels of Cayman whose groups are more operations: how many at most, and why.
+const MANY_OPERATIONS: [(&str, f64, &str); 12] = [
+    ("bitonic_sort_local", 1.26, "an access to LDS ignores the low bits of its address"),
+    ("histogram_local", 1.21, "an access to LDS ignores the low bits of its address"),
+    ("layer_norm", 1.32, "LDS under a predicate"),
+    ("lockstep_scan", 1.40, "LDS under a predicate"),
+    ("norm_first_pass", 1.43, "LDS under a predicate"),
+    ("norm_second_pass", 1.37, "LDS under a predicate"),
+    ("queens", 1.79, "registers with an index"),
+    ("reduction", 1.53, "LDS under a predicate"),
+    ("scan_groups", 1.23, "LDS under a predicate"),
+    ("scratch_sort", 1.68, "registers with an index"),
+    ("softmax", 1.31, "LDS under a predicate"),
+    ("spmv_vector", 1.40, "LDS under a predicate"),
 ];
 
 /// The groups of a kernel are few operations, however often each of them runs.
@@ -294,11 +294,12 @@ fn few_operations(case: &Case, code: Code) -> Result<(), Failed> {
     let (_, stats) = launch_counted(case, code, way, false)?;
     let groups = stats.operations.expect("counted").groups;
     assert!(groups.slots >= groups.groups && groups.groups > 0, "{groups:?}");
-    let [few, most] = MOST_OPERATIONS;
-    let is_listed = MANY_OPERATIONS.iter().any(|(name, _)| *name == case.name);
+    let limit = MANY_OPERATIONS.iter().find(|(name, ..)| *name == case.name).map(|(_, limit, _)| *limit);
     match groups.ir_per_slot() {
-        found if is_listed && found <= few => Err("few operations: take the kernel off the list".into()),
-        found if found > if is_listed { most } else { few } => {
+        found if limit.is_some() && found <= MOST_OPERATIONS => {
+            Err("few operations: take the kernel off the list".into())
+        }
+        found if found > limit.unwrap_or(MOST_OPERATIONS) => {
             Err(format!("{found:.3} operations for a slot, of {groups:?}").into())
         }
         _ => Ok(()),
