@@ -70,7 +70,7 @@ pub enum Value {
     F32(f32),
     /// A double precision number.
     F64(f64),
-    /// A structure passed by value.
+    /// A structure of dwords passed by value.
     Bytes(Vec<u8>),
     /// A pointer to LDS of the workgroup with this size in bytes (a multiple of 4; 16-byte
     /// aligned). The argument is its 32-bit offset after the kernel's fixed LDS.

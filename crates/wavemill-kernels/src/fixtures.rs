@@ -180,28 +180,6 @@ pub fn why_absent(target: Target, object: &str, kernel: &str) -> Option<&'static
     })
 }
 
-/// A reason of [`why_other_numbers`]: with denormals kept, numbers are the reference's.
-pub const FLUSHED_DENORMALS: &str = "denormals are flushed";
-
-/// What LLVM's r600 backend makes of these kernels says something else than their sources.
-const OTHER_NUMBERS: [(&str, &str); 8] = [
-    ("blend_half", "LLVM keeps halves in single precision between operations"),
-    ("bytecode", "LLVM reserves no stack for the current masks, so that the stack overflows"),
-    ("flushed", "a quotient is a product with RECIP_IEEE"),
-    ("norm_first_pass", FLUSHED_DENORMALS),
-    ("norm_second_pass", "a root is an approximation"),
-    ("preload", "LLVM takes the first dword of a structure for its address"),
-    ("rounded_f32", "quotients and roots are approximations"),
-    ("spmv_scalar", FLUSHED_DENORMALS),
-];
-
-/// Why the object of a target gives other numbers than the reference of a case, or none; `None` if it
-/// gives the same. Only [`Target::Cayman`] has such objects.
-pub fn why_other_numbers(target: Target, case: &str) -> Option<&'static str> {
-    let known = OTHER_NUMBERS.iter().find(|(name, _)| target == Target::Cayman && *name == case);
-    known.map(|(_, reason)| *reason)
-}
-
 /// The names of the sources in OpenCL C and of the headers, with their texts.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 

@@ -25,16 +25,18 @@ mod check;
 mod fixtures;
 mod half;
 mod kernels;
+mod r600;
 mod random;
 
 pub use case::{Arg, BufferArg, Case, Element, Size, Value};
 pub use check::{Mismatch, WrongElement};
 pub use fixtures::{
-    FLUSHED_DENORMALS, Level, OBJECTS, Target, fixture, fixture_at, hip_fixture, image_fixture,
-    opencl_options, source, why_absent, why_other_numbers,
+    Level, OBJECTS, Target, fixture, fixture_at, hip_fixture, image_fixture, opencl_options, source,
+    why_absent,
 };
 pub use kernels::mandelbrot::colour as mandelbrot_colour;
 pub use kernels::{KERNELS, KernelCase, case};
+pub use r600::{FLUSHED_DENORMALS, fault, why_other_numbers};
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -11,6 +11,15 @@ pub enum Arg {
     Buffer(Buffer),
     /// A value, as little-endian bytes.
     Value(Vec<u8>),
+    /// A vector or a structure, as little-endian bytes. Where the code object does not describe the
+    /// parameters, as for Cayman, the launch needs its alignment.
+    Aligned {
+        /// The bytes in memory.
+        bytes: Vec<u8>,
+        /// Its alignment in bytes, a power of two: that of the largest member of a structure, or the
+        /// size of a vector.
+        alignment: u32,
+    },
     /// Dynamic LDS of this many bytes.
     Local(u32),
     /// The address of an image's descriptor.

@@ -213,6 +213,27 @@ pub enum ArgumentError {
         /// What was given.
         found: &'static str,
     },
+    /// An alignment that no type has.
+    #[error("the alignment of argument {index} is {found}, but a power of two up to {most} is expected")]
+    Alignment {
+        /// Number of the argument, from 0.
+        index: usize,
+        /// The alignment given, in bytes.
+        found: u32,
+        /// The largest alignment, in bytes.
+        most: u32,
+    },
+    /// A vector or a structure whose alignment neither the code object nor the launch gives.
+    #[error(
+        "argument {index} has {bytes} bytes and no alignment: that of a vector is its size, that of a structure is the size \
+         of its largest member"
+    )]
+    UnknownAlignment {
+        /// Number of the argument, from 0.
+        index: usize,
+        /// Bytes given.
+        bytes: usize,
+    },
     /// A buffer of another device.
     #[error("argument {index}{} is a buffer of another device", Named(.name))]
     OtherDevice {

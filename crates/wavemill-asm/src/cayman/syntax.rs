@@ -82,8 +82,6 @@ pub(super) const END: &str = ";;";
 pub const EXPORTS: [&str; 4] = ["pix", "pos", "param", "type3_"];
 /// How numbers of fetches are read, by NUM_FORMAT_ALL.
 pub(super) const NUMBERS: [&str; 3] = ["norm", "int", "scaled"];
-/// Constants of a line of a constant buffer.
-pub(super) const LINE: u32 = 16;
 /// Fields of the four selections of a fetch's result.
 pub(super) const DST_SELS: [F; 4] = [F::DstSelX, F::DstSelY, F::DstSelZ, F::DstSelW];
 /// Fields of the channels of a fetch's source.

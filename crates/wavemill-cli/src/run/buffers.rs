@@ -128,6 +128,7 @@ impl<'a> Buffers<'a> {
             Single::Image { shape, contents, desc } => (shape, contents, Some(desc)),
             Single::Sampler(desc) => return Ok(Planned::Sampler(desc)),
             Single::Value(bytes) => return Ok(Planned::Value(bytes)),
+            Single::Aligned(bytes, alignment) => return Ok(Planned::Aligned(bytes, alignment)),
             Single::Local(size) => return Ok(Planned::Local(size)),
         };
         let launch = self.labels.len().saturating_sub(1);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 use wavemill::Error;
+use wavemill::error::ArgumentError;
 use wavemill::fault::{StackOverflow, SyncWait, UnfinishedWave};
 
 use super::source::Sources;
@@ -33,6 +34,9 @@ pub(crate) fn failure_of(error: &Error) -> Failure {
     let mut failure = Failure::new(exit, error.to_string().trim_end());
     if let Error::Object(error) = error {
         failure.help = input::how_to_raise(error.over_limit());
+    }
+    if let Error::Argument { problem: ArgumentError::UnknownAlignment { .. }, .. } = error {
+        return failure.help("Write it behind the bytes, such as bytes:00ff00ff00ff00ff00ff00ff[align:4].");
     }
     failure.data = data.map(Box::new);
     failure

@@ -151,10 +151,19 @@ impl Special {
         }
         match TYPES.iter().find(|one| one.name == ty) {
             Some(ty) => image(ty, inside).map(|spec| Some(Special::Image(spec))),
-            None if ty.starts_with("image") => Err(no_type(ty)),
+            None if ty.starts_with("image") || is_almost_image(ty) => Err(no_type(ty)),
             None => Ok(None),
         }
     }
+}
+
+/// Whether an unknown type is closer to a type of images or samplers than to one of elements.
+fn is_almost_image(ty: &str) -> bool {
+    let images = || TYPES.iter().map(|ty| ty.name).chain(["sampler"]);
+    let elements = Element::ALL.map(Element::name);
+    Element::from_name(ty).is_none()
+        && closest(ty, elements.into_iter().chain(images()))
+            .is_some_and(|near| images().any(|name| name == near))
 }
 
 /// The types of images and samplers, as advice for an unknown type.
@@ -165,7 +174,7 @@ pub(super) fn types() -> String {
 
 /// The failure for a type that looks like one of images.
 fn no_type(ty: &str) -> Failure {
-    let names = TYPES.iter().map(|ty| ty.name);
+    let names = TYPES.iter().map(|ty| ty.name).chain(["sampler"]);
     // A type of OpenCL C, with or without its end.
     let spelled = declared(ty).is_some() || declared(&format!("{ty}_t")).is_some();
     let hint = if spelled {
@@ -175,7 +184,7 @@ fn no_type(ty: &str) -> Failure {
         closest(ty, names.clone()).map_or(String::new(), |near| format!("; did you mean `{near}`?"))
     };
     Failure::usage(format!(
-        "there is no type `{}`; types of images are {}{hint}",
+        "there is no type `{}`; types of images and samplers are {}{hint}",
         ty.shown(),
         names.collect::<Vec<_>>().join(", ")
     ))
@@ -737,7 +746,7 @@ mod tests {
             ("x:image1d_buffer[4x4]", "`4x4` is not a size of image1d_buffer; expected WIDTH, such as 1024"),
             ("x:image2d_t[r8,4x4]", "did you mean name:image2d[rgba8,64x64]=zeros?"),
             ("x:image2d_msaa[r8,4x4]", "did you mean name:image2d[rgba8,64x64,samples=4]=zeros?"),
-            ("x:image2b", "types of images are image1d, image2d"),
+            ("x:image2b", "types of images and samplers are image1d, image2d"),
         ] {
             let message = parse(text).unwrap_err();
             assert!(message.contains(part), "{message}");

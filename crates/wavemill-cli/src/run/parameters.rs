@@ -120,7 +120,7 @@ pub(crate) fn invent(arguments: &[ArgSpec]) -> Result<Vec<Known>, Failure> {
             _ if special.is_some() => (special.unwrap_or(ParameterKind::Image), 8),
             (Init::Local(_), ..) => (ParameterKind::Local, 4),
             (Init::Same(_) | Init::Null, ..) | (Init::Fill(Fill::File(_)), ..) => (ParameterKind::Buffer, 8),
-            (Init::Bytes(bytes), ..) => (ParameterKind::Value, bytes.len() as u32),
+            (Init::Bytes { bytes, .. }, ..) => (ParameterKind::Value, bytes.len() as u32),
             (_, _, Some(_)) => (ParameterKind::Buffer, 8),
             (_, Some(_), None) if argument.pointer => (ParameterKind::Buffer, 8),
             (_, Some(element), None) => (ParameterKind::Value, element.bytes() as u32),

@@ -34,6 +34,8 @@ pub(super) enum Single {
     Sampler(SamplerDesc),
     /// A value.
     Value(Vec<u8>),
+    /// A value with its alignment in bytes.
+    Aligned(Vec<u8>, u32),
     /// Dynamic LDS of that size.
     Local(u32),
 }
@@ -47,6 +49,8 @@ pub(crate) enum Planned {
     Sampler(SamplerDesc),
     /// A value.
     Value(Vec<u8>),
+    /// A value with its alignment in bytes.
+    Aligned(Vec<u8>, u32),
     /// Dynamic LDS of that size.
     Local(u32),
 }
@@ -174,7 +178,12 @@ pub(super) fn plan_one(parameter: &Known, argument: &ArgSpec) -> Result<Single, 
         (ParameterKind::Value, Init::Local(_)) => {
             Err(Failure::usage(format!("parameter `{}` is a value, not LDS", parameter.name)))
         }
-        (ParameterKind::Value, Init::Bytes(bytes)) => sized(parameter, bytes.clone()),
+        (ParameterKind::Value, Init::Bytes { bytes, alignment }) => {
+            match (sized(parameter, bytes.clone())?, alignment) {
+                (Single::Value(bytes), Some(alignment)) => Ok(Single::Aligned(bytes, *alignment)),
+                (single, _) => Ok(single),
+            }
+        }
         (ParameterKind::Value, _) => {
             if argument.pointer || parameter.source.is_some_and(|source| source.pointer) {
                 return buffer(parameter, argument);
@@ -270,7 +279,7 @@ fn buffer(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
     let zeros = Fill::Constant("0".to_owned());
     let contents = match &argument.init {
         Init::Fill(contents) => contents,
-        Init::Bytes(bytes) => {
+        Init::Bytes { bytes, .. } => {
             let element = Element::U8;
             let shape = Shape { name, element, dims: vec![bytes.len() as u64] };
             let contents = Contents::Made(Elements::bytes(element, bytes.clone()));

@@ -218,7 +218,7 @@ fn check_raw_arguments(kernel: &Kernel, planned: &[Planned], runs: bool) -> Resu
     let size = planned.iter().fold(0, |end, planned| {
         let size = match planned {
             Planned::Buffer(_) | Planned::Sampler(_) => 8,
-            Planned::Value(bytes) => bytes.len(),
+            Planned::Value(bytes) | Planned::Aligned(bytes, _) => bytes.len(),
             // It is an error later.
             Planned::Local(_) => return end,
         };

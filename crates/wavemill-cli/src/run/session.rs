@@ -83,6 +83,9 @@ impl Prepared<'_> {
                     Arg::from(&device.sampler(desc).map_err(|error| failure_of(&error))?)
                 }
                 Planned::Value(bytes) => Arg::Value(bytes.clone()),
+                Planned::Aligned(bytes, alignment) => {
+                    Arg::Aligned { bytes: bytes.clone(), alignment: *alignment }
+                }
                 Planned::Local(size) => Arg::Local(*size),
             })
         };
@@ -465,7 +468,7 @@ fn raw_arguments(arguments: &[Arg]) -> Result<Vec<u8>, Failure> {
             Arg::Buffer(buffer) => buffer.address().to_le_bytes().to_vec(),
             Arg::Image(image) => image.descriptor().to_le_bytes().to_vec(),
             Arg::Sampler(sampler) => sampler.descriptor().to_le_bytes().to_vec(),
-            Arg::Value(bytes) => bytes.clone(),
+            Arg::Value(bytes) | Arg::Aligned { bytes, .. } => bytes.clone(),
             _ => {
                 return Err(Failure::usage(
                     "the code object has no metadata, so the position of dynamic LDS is not known; use --dynamic-lds, and pass \

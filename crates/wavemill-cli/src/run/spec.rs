@@ -39,8 +39,11 @@ pub(crate) enum Init {
     Local(u32),
     /// `&name`: the same buffer as another argument.
     Same(String),
-    /// `bytes:00ff`: the bytes of a structure.
-    Bytes(Vec<u8>),
+    /// `bytes:00ff`, `bytes:00ff[align:2]`: the bytes of a structure or a vector.
+    Bytes {
+        bytes: Vec<u8>,
+        alignment: Option<u32>,
+    },
     /// `null`: a null pointer.
     Null,
 }
@@ -80,6 +83,17 @@ fn parse_dims(text: &str) -> Result<Vec<u64>, Failure> {
     }
 }
 
+/// `align:4` between the brackets behind bytes.
+fn alignment(inside: &str) -> Result<u32, Failure> {
+    let number = inside.strip_prefix("align:").and_then(|number| number.trim().parse::<u32>().ok());
+    number.filter(|number| number.is_power_of_two()).ok_or_else(|| {
+        Failure::usage(format!(
+            "`[{}]` is not an alignment; expected a power of two in bytes, such as bytes:00ff00ff[align:4]",
+            inside.shown()
+        ))
+    })
+}
+
 impl Init {
     fn parse(text: &str, base: &Path) -> Result<Init, Failure> {
         let text = text.trim();
@@ -96,6 +110,10 @@ impl Init {
             };
         }
         if let Some(digits) = text.strip_prefix("bytes:") {
+            let (digits, alignment) = match digits.strip_suffix(']').and_then(|rest| rest.split_once('[')) {
+                Some((digits, inside)) => (digits, Some(alignment(inside)?)),
+                None => (digits, None),
+            };
             let fail = || {
                 Failure::usage(format!(
                     "`{digits}` is not a list of bytes; expected pairs of hexadecimal digits: bytes:00ff",
@@ -110,7 +128,8 @@ impl Init {
                 .ok_or_else(fail)?;
             return match digits.len().is_multiple_of(2) {
                 true => {
-                    Ok(Init::Bytes(digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()))
+                    let bytes = digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect();
+                    Ok(Init::Bytes { bytes, alignment })
                 }
                 false => Err(fail()),
             };
@@ -202,7 +221,9 @@ impl ArgSpec {
         }
         let declares = text.contains('=')
             || !declared.starts_with("local:") && !declared.starts_with("bytes:") && declared.contains(':')
-            || declared.ends_with(']') && declared.starts_with(|c: char| c.is_alphabetic() || c == '_');
+            || !declared.starts_with("bytes:")
+                && declared.ends_with(']')
+                && declared.starts_with(|c: char| c.is_alphabetic() || c == '_');
         if !declares {
             // A positional value, of the type in the metadata.
             spec.init = Init::parse(text, base)?;
@@ -277,7 +298,13 @@ mod tests {
         assert_eq!(parse("local:16K").init, Init::Local(16 << 10));
         assert_eq!(parse("b=&a").init, Init::Same("a".to_owned()));
         assert_eq!((parse("p=null").init, parse("null").init), (Init::Null, Init::Null));
-        assert_eq!(parse("s=bytes:00_ff").init, Init::Bytes(vec![0, 255]));
+        let bytes = |alignment| Init::Bytes { bytes: vec![0, 255], alignment };
+        assert_eq!(parse("s=bytes:00_ff").init, bytes(None));
+        assert_eq!(parse("s=bytes:00ff[align:4]").init, bytes(Some(4)));
+        assert_eq!(
+            (parse("bytes:00ff[align:2]").name, parse("bytes:00ff[align:2]").init),
+            (None, bytes(Some(2)))
+        );
     }
 
     #[test]
@@ -293,11 +320,22 @@ mod tests {
     }
 
     #[test]
+    fn a_misspelt_type_of_images_is_named() {
+        for (text, near) in [("t:imag2d[rgba8,4x4]", "image2d"), ("s:samplr[linear]", "sampler")] {
+            let failure = ArgSpec::parse(text, Path::new("")).map(|_| ()).unwrap_err().to_string();
+            assert!(failure.ends_with(&format!("; did you mean `{near}`?")), "{failure}");
+        }
+    }
+
+    #[test]
     fn nonsense_is_refused() {
         for text in [
             "",
             "y:",
             "y:f33=1",
+            "s=bytes:00ff[align:3]",
+            "s=bytes:00ff[4]",
+            "s=bytes:00ff]",
             "y]=1",
             "y:f32[x]=1",
             "y:f32[=1",

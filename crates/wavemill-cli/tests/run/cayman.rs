@@ -114,6 +114,27 @@ fn traces_and_statistics_have_the_names_of_cayman() {
     assert!(text.contains("cayman"), "{text}");
 }
 
+/// LLVM's objects do not say whether 64 bytes are a vector or a structure, which is at another offset.
+#[test]
+fn structures_need_an_alignment() {
+    let object = repository().join("kernels/bin/cayman/preload.o");
+    let folder = Folder::new("cayman_run_alignment");
+    let line = ["run", object.to_str().unwrap(), "--target", "cayman", "--grid", "1", "--block", "64"];
+    let others = ["y:u32[64]", "x:u32[64]", "n:u32=64", "a:u32=1", "b:u64=0"];
+    let far = format!("far=bytes:{}", "2a000000".repeat(16));
+    let run = |exit, far: &str| err(&expect(&folder, exit, &[&line[..], &others, &[far]].concat()));
+    let text = run(2, &far);
+    assert!(
+        text.contains("argument 5 has 64 bytes and no alignment") && text.contains("[align:4]"),
+        "{text}"
+    );
+    let text = run(2, &format!("{far}[align:256]"));
+    assert!(text.contains("the alignment of argument 5 is 256"), "{text}");
+    // LLVM loads from the address that the first dword is, in the structure's own location only.
+    let text = run(4, &format!("{far}[align:4]"));
+    assert!(text.contains("illegal load of 4 bytes at 0x2a"), "{text}");
+}
+
 /// Resources at locations: a fetch with a stride, a register for each work-item, a number.
 #[test]
 fn bindings_put_arguments_at_locations() {

@@ -146,6 +146,50 @@ pub struct WindowFields {
     pub index: FieldId,
 }
 
+/// Constants of a line, which have four dwords each (HD 6900 ISA 4.6.4).
+pub const LINE_CONSTANTS: u32 = 16;
+
+/// The lines of a constant buffer that a window locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Lock {
+    /// Number of lines: 1 or 2.
+    pub lines: u32,
+    /// Whether the loop index moves the first line.
+    pub by_loop: bool,
+}
+
+impl Lock {
+    /// The locks by their codes, KCACHE_LOCK_1 first. Code 0 is KCACHE_NOP, which locks nothing.
+    const CODES: [Lock; 3] = [
+        Lock { lines: 1, by_loop: false },
+        Lock { lines: 2, by_loop: false },
+        Lock { lines: 2, by_loop: true },
+    ];
+
+    /// The lock of a code of KCACHE_MODE (HD 6900 ISA 9.1, CF_ALU_WORD0); `None` if it locks nothing.
+    pub fn from_code(mode: u32) -> Option<Lock> {
+        Lock::CODES.get((mode as usize).checked_sub(1)?).copied()
+    }
+
+    /// Its code of KCACHE_MODE; `None` if no code locks these lines.
+    pub fn code(self) -> Option<u32> {
+        let index = Lock::CODES.iter().position(|lock| *lock == self)?;
+        Some(index as u32 + 1)
+    }
+
+    /// The number of constants in the lines.
+    pub const fn constants(self) -> u32 {
+        self.lines * LINE_CONSTANTS
+    }
+}
+
+impl WindowFields {
+    /// What the word that starts a clause locks for this window; `None` if it locks nothing.
+    pub fn lock(&self, control: &Inst) -> Option<Lock> {
+        Lock::from_code(control.get(self.mode))
+    }
+}
+
 /// The windows. Only ALU_EXTENDED has the fields of the last two, and indices.
 pub const WINDOW_FIELDS: [WindowFields; 4] = [
     WindowFields {

@@ -45,7 +45,7 @@ fn half_reference(case: &Case) -> Vec<Expect> {
     blended(case, |front, back, mask| front.mul(mask).add(back.mul(Half::new(1.0).add(mask.neg()))))
 }
 
-fn storage_reference(case: &Case) -> Vec<Expect> {
+pub(crate) fn storage_reference(case: &Case) -> Vec<Expect> {
     blended(case, |front, back, mask| {
         let (front, back, mask) = (front.get(), back.get(), mask.get());
         Half::new(front * mask + back * (1.0 - mask))

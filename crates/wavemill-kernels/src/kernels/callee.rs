@@ -61,7 +61,7 @@ fn reference<const RESULTS: usize>(case: &Case, blend: impl Fn(f32, f32) -> [f32
 }
 
 /// A denormal becomes a zero with its sign.
-fn flushed(x: f32) -> f32 {
+pub(crate) fn flushed(x: f32) -> f32 {
     if x.is_subnormal() { 0f32.copysign(x) } else { x }
 }
 

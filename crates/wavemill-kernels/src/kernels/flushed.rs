@@ -3,6 +3,7 @@
 use super::callee::{flushed_blend, operands};
 use crate::case::{Case, Size};
 use crate::check::Expect;
+use crate::r600;
 use crate::random::Random;
 
 pub(crate) fn case(size: Size) -> Case {
@@ -26,8 +27,16 @@ pub(crate) fn case(size: Size) -> Case {
 }
 
 fn reference(case: &Case) -> Vec<Expect> {
+    results(case, |a, b| a / b)
+}
+
+pub(crate) fn r600_reference(case: &Case) -> Vec<Expect> {
+    results(case, |a, b| r600::mul(a, r600::recip(b)))
+}
+
+fn results(case: &Case, divide: fn(f32, f32) -> f32) -> Vec<Expect> {
     let [a, b, x, y] = ["a", "b", "x", "y"].map(|name| case.input::<f32>(name));
-    let quotient: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a / b).collect();
+    let quotient: Vec<f32> = a.iter().zip(&b).map(|(&a, &b)| divide(a, b)).collect();
     let blend: Vec<f32> = x.iter().zip(&y).map(|(&x, &y)| flushed_blend(x, y)).collect();
     let same = || Expect::Unchanged;
     vec![same(), same(), Expect::values(&quotient), same(), same(), Expect::values(&blend)]

@@ -1,7 +1,9 @@
 //! Quotients, roots and fused products, bit for bit, for all kinds of operands.
 
+use super::callee::flushed;
 use crate::case::{Case, Size};
 use crate::check::Expect;
+use crate::r600;
 use crate::random::Random;
 
 pub(crate) fn single(size: Size) -> Case {
@@ -122,3 +124,19 @@ macro_rules! reference {
 }
 reference!(single_reference, f32);
 reference!(double_reference, f64);
+
+pub(crate) fn r600_reference(case: &Case) -> Vec<Expect> {
+    let (a, b) = (case.input::<f32>("a"), case.input::<f32>("b"));
+    let pairs = || a.iter().copied().zip(b.iter().copied());
+    let quotient: Vec<f32> = pairs().map(|(a, b)| r600::mul(a, r600::recip(b))).collect();
+    let root: Vec<f32> = a.iter().map(|&a| r600::recip(r600::recipsqrt(a))).collect();
+    let fused: Vec<f32> =
+        pairs().zip(&quotient).map(|((a, b), q)| flushed(flushed(a).mul_add(flushed(b), *q))).collect();
+    vec![
+        Expect::Unchanged,
+        Expect::Unchanged,
+        Expect::values(&quotient),
+        Expect::values(&root),
+        Expect::values(&fused),
+    ]
+}

@@ -2,6 +2,7 @@
 
 use crate::case::{Case, Size};
 use crate::check::Expect;
+use crate::r600;
 use crate::random::Random;
 
 /// Items that share a row in the vector kernel.
@@ -50,6 +51,15 @@ fn make(name: &'static str, rows: usize, columns: usize, length: impl FnMut(&mut
 fn scalar_reference(case: &Case) -> Vec<Expect> {
     let x = case.input::<f32>("x");
     results(Matrix::of(case).rows().map(|row| sum(row, &x)).collect())
+}
+
+pub(crate) fn r600_reference(case: &Case) -> Vec<Expect> {
+    let x = case.input::<f32>("x");
+    let sum = |(column, value): (&[u32], &[f32])| {
+        let products = column.iter().zip(value).map(|(&column, &value)| r600::mul(value, x[column as usize]));
+        products.fold(0.0, r600::add)
+    };
+    results(Matrix::of(case).rows().map(sum).collect())
 }
 
 fn vector_reference(case: &Case) -> Vec<Expect> {

@@ -4,7 +4,7 @@ use wavemill_ir::{
     Attrs, CellRange, CmpPred, IntType, Op as IrOp, Operand, Row as IrRow, RowRange, ScalarOp as S, SrcMods,
     Status, Uni, Width,
 };
-use wavemill_isa::cayman::{Elem, FieldId as F, Inst, Source, WINDOW_FIELDS};
+use wavemill_isa::cayman::{Elem, FieldId as F, Inst, LINE_CONSTANTS, Source, WINDOW_FIELDS};
 
 use super::alu::Slot;
 use super::alu::interpolation::parameter_of;
@@ -19,17 +19,12 @@ const INDEX_REGISTER: u32 = 0;
 const INDEX_LOOP: u32 = 4;
 /// What a relative constant outside of the locked lines reads as. The manual prints seven digits.
 const NOT_A_NUMBER: u64 = 0x7fff_ffff;
-/// KCACHE_MODE: one line, two lines, and two lines that the loop index moves.
-const LOCK_1: u32 = 1;
-const LOCK_2: u32 = 2;
-const LOCK_LOOP_INDEX: u32 = 3;
 /// From this bank on, an index register does not change the bank (HD 6900 ISA 9.1,
 /// KCACHE_BANK_INDEX_MODE).
 const FIXED_BANKS: u16 = 14;
-/// Constants of a line, and bytes of a line and of a constant.
-const LINE: u32 = 16;
-const LINE_BYTES: u32 = 256;
+/// Bytes of a constant and of a line.
 const CONSTANT_BYTES: u32 = 16;
+const LINE_BYTES: u32 = CONSTANT_BYTES * LINE_CONSTANTS;
 
 impl Lifter<'_, '_> {
     /// Appends the operations that read a slot's sources, where any are needed.
@@ -130,13 +125,9 @@ impl Lifter<'_, '_> {
         is_relative: bool,
     ) -> Result<Operand, Refused> {
         let fields = WINDOW_FIELDS.get(usize::from(window)).ok_or(UNSUPPORTED)?;
-        let mode = control.get(fields.mode);
-        let locked = match mode {
-            LOCK_1 => LINE,
-            LOCK_2 | LOCK_LOOP_INDEX => 2 * LINE,
-            // Nothing may be read without a lock (HD 6900 ISA 4.6.4).
-            _ => return Err(ILLEGAL),
-        };
+        // Nothing may be read without a lock (HD 6900 ISA 4.6.4).
+        let lock = fields.lock(control).ok_or(ILLEGAL)?;
+        let locked = lock.constants();
         if u32::from(number) >= locked && !is_relative {
             return Err(ILLEGAL);
         }
@@ -146,7 +137,7 @@ impl Lifter<'_, '_> {
         let base = self.bank(control, fields.bank, fields.index)?;
         let first = LINE_BYTES * control.get(fields.line) + 4 * u32::from(channel);
         let value = self.b.uni_temp(1);
-        if !is_relative && mode != LOCK_LOOP_INDEX {
+        if !is_relative && !lock.by_loop {
             let imm = first + CONSTANT_BYTES * u32::from(number);
             let known = self.loaded.iter().find(|(bank, offset, _)| (*bank, *offset) == (base, imm));
             if let Some((.., value)) = known {
@@ -168,7 +159,7 @@ impl Lifter<'_, '_> {
             self.scalar32(S::Select, offset, &[offset.into(), constant(0), in_range.into()]);
         }
         self.scalar32(S::Mul, offset, &[offset.into(), constant(CONSTANT_BYTES)]);
-        if mode == LOCK_LOOP_INDEX {
+        if lock.by_loop {
             // The loop index counts constants, and moves the lines by whole lines.
             let line = self.b.uni_temp(1);
             self.scalar32(S::Sar, line, &[LOOP_INDEX.into(), constant(4)]);

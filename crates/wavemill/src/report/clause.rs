@@ -3,7 +3,7 @@
 use std::fmt;
 
 use wavemill_ir::{FaultKind, Row};
-use wavemill_isa::cayman::{Address, CHANNELS, FieldId, Format, Inst, Source, WINDOW_FIELDS};
+use wavemill_isa::cayman::{Address, CHANNELS, FieldId, Format, Inst, Lock, Source, WINDOW_FIELDS};
 use wavemill_isa::gcn::Fidelity;
 use wavemill_lift::cayman::{Position, registers};
 use wavemill_machine::{Access, Fault, FaultCause, MemoryMap};
@@ -122,8 +122,6 @@ fn constants(
     inst: &ClauseInstruction,
     fault: &Fault,
 ) -> Option<(char, String)> {
-    /// Constants of a line.
-    const LINE: u8 = 16;
     let is_illegal = matches!(fault.cause, FaultCause::Instruction(FaultKind::IllegalInstruction));
     let is_load = matches!(&fault.cause, FaultCause::Memory { access: Access::Load, .. });
     if !is_illegal && !is_load {
@@ -137,17 +135,17 @@ fn constants(
         .iter()
         .zip(CHANNELS.map(|name| name.to_ascii_lowercase()))
         .filter_map(|(slot, name)| Some((slot.as_ref()?, name)));
-    let sources = slots.flat_map(|(slot, name)| slot.sources().map(move |(.., source)| (name, source)));
-    sources.into_iter().find_map(|(name, source)| {
+    let sources = slots.flat_map(|(slot, name)| {
+        slot.sources().map(move |(_, field, source)| (name, slot.bit(field.relative), source))
+    });
+    sources.into_iter().find_map(|(name, is_relative, source)| {
         let Source::Constant(window, number, _) = source else { return None };
         let fields = WINDOW_FIELDS.get(usize::from(window))?;
-        let [mode, bank, index] = [fields.mode, fields.bank, fields.index].map(|field| control.get(field));
-        let locked = match mode {
-            0 => 0,
-            1 => LINE,
-            _ => 2 * LINE,
-        };
-        if number >= locked {
+        let [bank, index] = [fields.bank, fields.index].map(|field| control.get(field));
+        let locked = fields.lock(&control).map_or(0, Lock::constants);
+        // An index is added when the code runs, and a constant beyond the lines is no fault then.
+        let number = if is_relative { 0 } else { number };
+        if u32::from(number) >= locked {
             let text = format!(
                 "kc{window}[{number}] is not locked: the control flow word locks {locked} constants of \
                  window {window}"

@@ -174,7 +174,7 @@ fn run_on(
             Value::U64(v) => Arg::from(*v),
             Value::F32(v) => Arg::from(*v),
             Value::F64(v) => Arg::from(*v),
-            Value::Bytes(v) => Arg::Value(v.clone()),
+            Value::Bytes(v) => Arg::Aligned { bytes: v.clone(), alignment: 4 },
             Value::Local(bytes) => Arg::Local(*bytes),
         });
     }

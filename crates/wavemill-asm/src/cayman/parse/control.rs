@@ -1,9 +1,9 @@
 //! Words of the control flow program.
 
-use wavemill_isa::cayman::{Address, FieldId as F, WINDOW_FIELDS};
+use wavemill_isa::cayman::{Address, FieldId as F, LINE_CONSTANTS, Lock, WINDOW_FIELDS};
 
 use super::{Line, Target};
-use crate::cayman::syntax::{EXPORTS, LINE, LOOP_INDEX, NUMBER_INDICES, SELS};
+use crate::cayman::syntax::{EXPORTS, LOOP_INDEX, NUMBER_INDICES, SELS};
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::begins_name;
 
@@ -116,31 +116,26 @@ impl Line<'_, '_, '_> {
         let lines = last
             .checked_add(1)
             .and_then(|end| end.checked_sub(first))
-            .map(|constants| (constants / LINE, constants % LINE));
-        let mode = match (lines, by_loop) {
-            (Some((1, 0)), false) => 1,
-            (Some((2, 0)), false) => 2,
-            (Some((2, 0)), true) => 3,
-            (_, true) => {
-                return Err(Diagnostic::new(
-                    span,
-                    format!("expected two lines of {LINE} constants, such as {LOOP_INDEX}+0:31"),
-                ));
-            }
-            _ => {
-                return Err(Diagnostic::new(
-                    span,
-                    format!("expected one or two lines of {LINE} constants, such as 0:15 or 0:31"),
-                ));
-            }
+            .map(|constants| (constants / LINE_CONSTANTS, constants % LINE_CONSTANTS));
+        let mode = match lines {
+            Some((lines, 0)) => Lock { lines, by_loop }.code(),
+            _ => None,
         };
-        if first % LINE != 0 {
+        let Some(mode) = mode else {
+            let message = if by_loop {
+                format!("expected two lines of {LINE_CONSTANTS} constants, such as {LOOP_INDEX}+0:31")
+            } else {
+                format!("expected one or two lines of {LINE_CONSTANTS} constants, such as 0:15 or 0:31")
+            };
+            return Err(Diagnostic::new(span, message));
+        };
+        if first % LINE_CONSTANTS != 0 {
             return Err(Diagnostic::new(
                 span,
-                format!("expected a first constant that is a multiple of {LINE}, found {first}"),
+                format!("expected a first constant that is a multiple of {LINE_CONSTANTS}, found {first}"),
             ));
         }
-        self.set(window.line, first / LINE, span.clone())?;
+        self.set(window.line, first / LINE_CONSTANTS, span.clone())?;
         self.set(window.mode, mode, span)
     }
 

@@ -1,21 +1,9 @@
 //! Words of the control flow program.
 
-use wavemill_isa::cayman::{Address, FieldId as F, Inst, WINDOW_FIELDS, WindowFields};
+use wavemill_isa::cayman::{Address, FieldId as F, LINE_CONSTANTS, WINDOW_FIELDS};
 
 use super::{Printer, TargetLabel};
-use crate::cayman::syntax::{EXPORTS, LINE, LOOP_INDEX, NUMBER_INDICES, SELS};
-
-/// The constants that a window locks: lines, and whether the loop index is added. `None` if it
-/// locks none.
-pub(in crate::cayman) fn locked(inst: &Inst, window: &WindowFields) -> Option<(u32, bool)> {
-    // KCACHE_NOP, LOCK_1, LOCK_2, LOCK_LOOP_INDEX (HD 6900 ISA 9.1, CF_ALU_WORD0).
-    match inst.get(window.mode) {
-        1 => Some((1, false)),
-        2 => Some((2, false)),
-        3 => Some((2, true)),
-        _ => None,
-    }
-}
+use crate::cayman::syntax::{EXPORTS, LOOP_INDEX, NUMBER_INDICES, SELS};
 
 impl Printer<'_> {
     /// `jump @end pop:1`, `tc loads`.
@@ -56,17 +44,17 @@ impl Printer<'_> {
     pub(super) fn alu_clause(&mut self, target: Option<&TargetLabel>) {
         self.target(target);
         for (number, window) in WINDOW_FIELDS.iter().enumerate() {
-            let Some((lines, by_loop)) = locked(self.inst, window) else { continue };
+            let Some(lock) = window.lock(self.inst) else { continue };
             self.take(window.mode);
-            let (bank, first) = (self.take(window.bank), LINE * self.take(window.line));
+            let (bank, first) = (self.take(window.bank), LINE_CONSTANTS * self.take(window.line));
             self.write(format_args!(", kc{number}=cb{bank}"));
             let index = (self.inst.get(window.index) as usize).checked_sub(1);
             if let Some(index) = index.and_then(|index| NUMBER_INDICES.get(index)) {
                 self.take(window.index);
                 self.write(format_args!("+{index}"));
             }
-            let index = if by_loop { format!("{LOOP_INDEX}+") } else { String::new() };
-            self.write(format_args!("[{index}{first}:{}]", first + LINE * lines - 1));
+            let index = if lock.by_loop { format!("{LOOP_INDEX}+") } else { String::new() };
+            self.write(format_args!("[{index}{first}:{}]", first + lock.constants() - 1));
         }
     }
 

@@ -7,7 +7,7 @@ use crate::cayman::group::Group;
 use crate::cayman::inst::Inst;
 use crate::cayman::program::{Clause, Content, Item, Program};
 use crate::cayman::row::Op;
-use crate::cayman::source::{Source, WINDOW_FIELDS};
+use crate::cayman::source::{Lock, Source, WINDOW_FIELDS};
 use crate::cayman::vocabulary::{Address, FieldId as F, Flag, Format, Stage};
 
 /// Words that reactivate the threads of the stack's top.
@@ -197,9 +197,8 @@ fn windows(control: &Inst, group: &Group, broken: &mut Vec<BrokenRule>) {
             let Source::Constant(window, number, _) = source else { continue };
             // An index is added when the code runs.
             let number = if slot.bit(field.relative) { 0 } else { number };
-            // KCACHE_NOP, LOCK_1, LOCK_2, LOCK_LOOP_INDEX; 16 constants to a line.
-            let mode = WINDOW_FIELDS.get(usize::from(window)).map_or(0, |fields| control.get(fields.mode));
-            let locked = [0, 16, 32, 32][mode as usize & 3];
+            let lock = WINDOW_FIELDS.get(usize::from(window)).and_then(|fields| fields.lock(control));
+            let locked = lock.map_or(0, Lock::constants) as u8;
             if number >= locked {
                 let rule = Rule::Window { window, number, locked };
                 broken.push(BrokenRule::source(rule, slot.get(F::DstChan) as u8, field));

@@ -64,7 +64,9 @@ fn bytes(kernel: &Kernel, index: usize, parameter: &Parameter, arg: &Arg, lds: &
         (ParameterKind::Local, Arg::Image(_) | Arg::Sampler(_)) => {
             kind("dynamic LDS, given by its size".into(), "an image or a sampler")
         }
-        (ParameterKind::Local, Arg::Value(_)) => kind("dynamic LDS, given by its size".into(), "a value"),
+        (ParameterKind::Local, Arg::Value(_) | Arg::Aligned { .. }) => {
+            kind("dynamic LDS, given by its size".into(), "a value")
+        }
         (ParameterKind::Other(what), _) => kind(format!("a `{what}`, which is not supported"), "a value"),
         (_, Arg::Image(image)) if !image.belongs_to(&kernel.module.device) => {
             Err(refuse(kernel, ArgumentError::OtherDevice { index, name: name() }))
@@ -88,6 +90,7 @@ fn bytes(kernel: &Kernel, index: usize, parameter: &Parameter, arg: &Arg, lds: &
             Err(refuse(kernel, ArgumentError::OtherDevice { index, name: name() }))
         }
         (_, Arg::Buffer(buffer)) => Ok(buffer.address().to_le_bytes().to_vec()),
-        (_, Arg::Value(bytes)) => Ok(bytes.clone()),
+        // The metadata has the offset.
+        (_, Arg::Value(bytes) | Arg::Aligned { bytes, .. }) => Ok(bytes.clone()),
     }
 }

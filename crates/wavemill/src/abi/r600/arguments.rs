@@ -1,13 +1,13 @@
-//! Arguments at their offsets. Object files do not describe them, so each argument is aligned as a
-//! value of its size: LLVM aligns arguments as their types, counting from the first argument.
+//! Arguments at their offsets. LLVM aligns arguments as their types, counting from the first argument.
+//! Object files do not describe them: numbers are aligned as their size, and others say their alignment.
 
 use crate::argument::Arg;
 use crate::error::ArgumentError;
 use crate::module::Kernel;
 use crate::{Error, Result};
 
-/// The largest alignment: that of a vector of 16 dwords.
-const MOST: usize = 64;
+/// The largest alignment: that of a vector of 16 doubles.
+const MOST: u32 = 128;
 /// The alignment of local memory that arguments name.
 const LOCAL: u32 = 16;
 
@@ -17,17 +17,25 @@ pub(super) fn segment(kernel: &Kernel, args: &[Arg], size: usize, lds: &mut u32)
     let mut segment = Vec::new();
     for (index, argument) in args.iter().enumerate() {
         let bytes = bytes(kernel, index, argument, lds)?;
-        segment.resize(segment.len().next_multiple_of(alignment(bytes.len())), 0);
+        segment.resize(segment.len().next_multiple_of(alignment(kernel, index, argument, bytes.len())?), 0);
         segment.extend(bytes);
     }
     segment.resize(segment.len().max(size), 0);
     Ok(segment)
 }
 
-/// The alignment of a value: its size if that is a power of two, or else the largest power of two
-/// that divides it, as for a structure.
-fn alignment(bytes: usize) -> usize {
-    (1usize << bytes.trailing_zeros().min(usize::BITS - 1)).clamp(1, MOST)
+/// The alignment of an argument. Values of other sizes than numbers may be vectors, which are aligned as
+/// their size, or structures, which are aligned as their largest member.
+fn alignment(kernel: &Kernel, index: usize, argument: &Arg, bytes: usize) -> Result<usize> {
+    let problem = match argument {
+        Arg::Aligned { alignment, .. } if alignment.is_power_of_two() && *alignment <= MOST => {
+            return Ok(*alignment as usize);
+        }
+        Arg::Aligned { alignment, .. } => ArgumentError::Alignment { index, found: *alignment, most: MOST },
+        _ if matches!(bytes, 1 | 2 | 4 | 8) => return Ok(bytes),
+        _ => ArgumentError::UnknownAlignment { index, bytes },
+    };
+    Err(Error::Argument { kernel: kernel.name().to_owned(), problem })
 }
 
 fn bytes(kernel: &Kernel, index: usize, argument: &Arg, lds: &mut u32) -> Result<Vec<u8>> {
@@ -43,7 +51,7 @@ fn bytes(kernel: &Kernel, index: usize, argument: &Arg, lds: &mut u32) -> Result
         }
         // All addresses fit: memory of the device has short pointers.
         Arg::Buffer(buffer) => Ok((buffer.address() as u32).to_le_bytes().to_vec()),
-        Arg::Value(bytes) => Ok(bytes.clone()),
+        Arg::Value(bytes) | Arg::Aligned { bytes, .. } => Ok(bytes.clone()),
         Arg::Local(size) => {
             let start = lds.checked_next_multiple_of(LOCAL).ok_or_else(|| kernel.too_much_lds())?;
             *lds = start.checked_add(*size).ok_or_else(|| kernel.too_much_lds())?;
@@ -52,19 +60,4 @@ fn bytes(kernel: &Kernel, index: usize, argument: &Arg, lds: &mut u32) -> Result
         Arg::Image(_) => kind("an image"),
         Arg::Sampler(_) => kind("a sampler"),
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::alignment;
-
-    #[test]
-    fn alignments() {
-        assert_eq!([1, 2, 4, 8, 16, 64, 128].map(alignment), [1, 2, 4, 8, 16, 64, 64]);
-        assert_eq!([3, 12, 20, 24].map(alignment), [1, 4, 4, 8]);
-        assert_eq!(alignment(0), MOST_OF_NOTHING);
-    }
-
-    /// A value without bytes takes no room wherever it is.
-    const MOST_OF_NOTHING: usize = super::MOST;
 }

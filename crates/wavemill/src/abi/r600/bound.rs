@@ -58,7 +58,7 @@ fn wrong(kernel: &Kernel, binding: &Binding) -> crate::Error {
     let Binding { location, resource } = binding;
     let found = match resource {
         Arg::Buffer(_) => "a buffer".to_owned(),
-        Arg::Value(bytes) => format!("a value of {} bytes", bytes.len()),
+        Arg::Value(bytes) | Arg::Aligned { bytes, .. } => format!("a value of {} bytes", bytes.len()),
         Arg::Local(_) => "local memory".to_owned(),
         Arg::Image(_) => "an image".to_owned(),
         Arg::Sampler(_) => "a sampler".to_owned(),
