@@ -91,7 +91,8 @@ pub(crate) struct Options {
     state: PathBuf,
 }
 
-/// The survivors that have an explanation: file, function, expression, change, reason, separated by ` | `.
+/// The survivors that have an explanation: file, function, expression, change, the line that contains it,
+/// which of the equal changes of the line it is if not the first, reason; separated by ` | `.
 const EXPLAINED: &str = include_str!("survivors.txt");
 
 /// A change of a file.
@@ -111,8 +112,9 @@ impl Mutant {
     /// What identifies it after other changes of the file.
     fn key(&self) -> String {
         let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let Site { function, before, after, .. } = &self.site;
-        format!("{} | {function} | {} | {}", self.file, one_line(before), one_line(after))
+        let Site { function, before, after, within: (line, number), .. } = &self.site;
+        let number = if *number == 1 { String::new() } else { format!(" | {number}") };
+        format!("{} | {function} | {} | {} | {line}{number}", self.file, one_line(before), one_line(after))
     }
 }
 
@@ -275,4 +277,26 @@ fn report(
     }
     println!("\nsurvivors without an explanation:\n{}", unexplained.trim_end());
     Ok(ExitCode::FAILURE)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// An explanation of an expression that has changed explains nothing.
+    #[test]
+    fn every_explanation_has_its_expression() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for line in EXPLAINED.lines() {
+            let file = line.split(" | ").next().unwrap_or_default();
+            let source =
+                fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+            let sites = sites::find(&source).unwrap_or_else(|error| panic!("{file}: {error}"));
+            let mutants = sites.into_iter().map(|site| Mutant { file: file.to_owned(), site });
+            let found = mutants.filter(|mutant| line.starts_with(&format!("{} | ", mutant.key()))).count();
+            assert_eq!(found, 1, "expressions of `{line}`");
+        }
+    }
 }

@@ -14,6 +14,8 @@ pub(super) struct Site {
     pub(super) range: Range<usize>,
     /// Line of its start, from 1.
     pub(super) line: usize,
+    /// The text of that line, and which of its sites with the same change this is, from 1.
+    pub(super) within: (String, usize),
     /// The function that contains it.
     pub(super) function: String,
     /// The expression.
@@ -84,7 +86,18 @@ impl Finder<'_> {
     fn site(&mut self, span: Span, after: String) {
         let before = self.text(span).to_string();
         let function = self.function.last().cloned().unwrap_or_default();
-        self.sites.push(Site { range: span.byte_range(), line: span.start().line, function, before, after });
+        let line = span.start().line;
+        let text = self.source.lines().nth(line - 1).unwrap_or_default().trim().to_owned();
+        let same = |site: &&Site| site.line == line && site.before == before && site.after == after;
+        let number = self.sites.iter().filter(same).count() + 1;
+        self.sites.push(Site {
+            range: span.byte_range(),
+            line,
+            within: (text, number),
+            function,
+            before,
+            after,
+        });
     }
 }
 
@@ -215,6 +228,14 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_changes_of_a_line_are_told_apart() {
+        let sites = find("fn f() -> [u32; 2] { [1, 1] }").expect("a source");
+        let within: Vec<_> = sites.into_iter().map(|site| site.within).collect();
+        let line = "fn f() -> [u32; 2] { [1, 1] }".to_owned();
+        assert_eq!(within, [(line.clone(), 1), (line, 2)]);
+    }
 
     #[test]
     fn each_kind_of_expression_has_its_change() {
