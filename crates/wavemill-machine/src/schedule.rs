@@ -20,7 +20,7 @@ mod waiting;
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 
 pub use grid::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, Traps, WaveInit};
 
@@ -38,6 +38,10 @@ use waiting::Looker;
 
 /// Most host threads of a run: each uses memory, and more threads would only wait for each other.
 pub const MAX_THREADS: usize = 1024;
+/// Cost of the first turns, as long as one thread runs: others start soon if a workgroup is long.
+const FIRST_TURN: u64 = 1 << 12;
+/// Cost of other workgroups that is worth starting threads, which takes some ten microseconds for each.
+const WORTH_THREADS: u64 = 1 << 14;
 /// Recorded exports after which no more are kept.
 const MOST_EXPORTS: usize = 1 << 16;
 
@@ -124,6 +128,12 @@ pub fn run_with(
     }
 }
 
+/// Cores that this process may use. The host reads files to answer, which takes longer than a small grid.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get))
+}
+
 /// The engine for watched waves and for single steps.
 fn closely(engine: &dyn Engine) -> &dyn Engine {
     engine.for_close_looks().unwrap_or(engine)
@@ -147,7 +157,7 @@ fn run_grid(
 ) -> Result<RunStats, RunError> {
     let interests = observer.map(Observer::interests).unwrap_or_default();
     let total = grid.workgroups.iter().map(|n| u64::from(*n)).product::<u64>();
-    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let cores = cores();
     let threads = if options.deterministic { 1 } else { options.threads.map_or(cores, NonZeroUsize::get) };
     let threads = threads.min(MAX_THREADS).min(usize::try_from(total).unwrap_or(usize::MAX)).max(1);
     let resident = grid.resident.max(1);
@@ -168,7 +178,7 @@ fn run_grid(
                 instructions: 0,
                 workgroups: 0,
                 waves: 0,
-                threads,
+                threads: 1,
                 blocks: 0,
                 out_of_range: OutOfRange::default(),
                 block_counts: Vec::new(),
@@ -198,17 +208,22 @@ fn run_grid(
         findings: options.findings.clone().unwrap_or_default(),
     };
     if threads == 1 {
-        run.work();
+        run.work(None);
     } else {
         std::thread::scope(|s| {
-            for started in 1..threads {
+            let start = || {
                 // If the host cannot start more threads, the grid runs with those that there are.
-                if std::thread::Builder::new().spawn_scoped(s, || run.work()).is_err() {
-                    run.lock().stats.threads = started;
-                    break;
-                }
+                let spawn =
+                    |_: &usize| std::thread::Builder::new().spawn_scoped(s, || run.work(None)).is_ok();
+                let started = 1 + (1..threads).take_while(spawn).count();
+                run.lock().stats.threads = started;
+            };
+            if options.threads.is_some() {
+                start();
+                run.work(None);
+            } else {
+                run.work(Some(&start));
             }
-            run.work();
         });
     }
     let mut unfinished = std::mem::take(&mut run.lock().unfinished);
@@ -254,7 +269,9 @@ impl Drop for EndOnPanic<'_, '_> {
 }
 
 impl Run<'_> {
-    fn work(&self) {
+    /// Runs workgroups until there are none left. `start` starts the other threads, which takes longer
+    /// than a small grid: this thread calls it when there is work for them.
+    fn work(&self, mut start: Option<&dyn Fn()>) {
         let task = Task { counting: self.count_blocks, ..self.task(self.grid.source) };
         let mut executor = self.engine.executor(task);
         let mut watch = self.observer.map(|(observer, interests)| Watch {
@@ -273,11 +290,12 @@ impl Run<'_> {
         let mut shared = self.lock();
         while let Some((mut standing, mut group)) = self.take(shared, watch.as_mut(), &pace) {
             let mut claim = 0;
+            let most = if start.is_some() { FIRST_TURN } else { u64::MAX };
             let (outcome, cost) = loop {
                 let before = group.retired();
                 let watch = watch.as_mut();
                 let (outcome, cost) =
-                    self.turn(&mut *executor, &mut looker, watch, &mut standing, &mut group);
+                    self.turn(&mut *executor, &mut looker, watch, &mut standing, &mut group, most);
                 retired += group.retired() - before;
                 claim += cost;
                 if !matches!(outcome, Outcome::Done) {
@@ -297,6 +315,14 @@ impl Run<'_> {
             // No other thread intervenes before the next workgroup, so it finds the registers and
             // private memory of the previous one in this thread's cache.
             self.give_back(&mut shared, standing, group, outcome, cost);
+            if let Some(start_others) = start
+                && shared.policy.left(&pace) >= WORTH_THREADS
+            {
+                drop(shared);
+                start_others();
+                start = None;
+                shared = self.lock();
+            }
         }
         let mut shared = self.lock();
         shared.stats.instructions += retired;
@@ -481,6 +507,7 @@ impl Run<'_> {
         linear: u64,
         length: u64,
     ) -> (Outcome, u64) {
+        let most = SLICE.min(length);
         let mut cost = 0;
         loop {
             group.release_held();
@@ -495,7 +522,7 @@ impl Run<'_> {
                 let wave = &mut group.waves[n];
                 let before = wave.retired;
                 let steps = self.traps.is_some_and(|traps| traps.steps(wave.context));
-                let slice = if steps { 1 } else { SLICE.min(self.left.0.load(Relaxed).max(1) as u64) };
+                let slice = if steps { 1 } else { most.min(self.left.0.load(Relaxed).max(1) as u64) };
                 let exit = match watched {
                     // The watcher may have ended the run at the start event of the wave.
                     Some(watch) => match watch.events.end_of_run(wave.pc) {

@@ -1,5 +1,6 @@
 //! Launches that are checked, or stopped, and the chips that they run on.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +44,27 @@ fn what_cannot_run_is_refused_without_running() {
     }
     good().run().unwrap();
     assert_eq!(c.to_vec::<f32>().unwrap(), [2.0; 64]);
+}
+
+/// Starting threads takes longer than a small grid, so only others get them, and those that ask.
+#[test]
+fn a_small_grid_runs_on_one_thread() {
+    let (device, module) = module("gfx942", "vector_add");
+    let kernel = module.kernel("vector_add").unwrap();
+    let [a, b, c] = ["a", "b", "c"].map(|name| device.buffer_from(name, &[1.0f32; 64]).unwrap());
+    let threads = |groups, threads| {
+        let launch = Launch::new(&kernel)
+            .workgroups([groups, 1, 1])
+            .workgroup_size([64, 1, 1])
+            .args([Arg::from(&a), Arg::from(&b), Arg::from(&c), Arg::from(64u32)])
+            .options(RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() });
+        let run = launch.run().unwrap().run;
+        assert_eq!(run.workgroups, u64::from(groups));
+        run.threads
+    };
+    let cores = std::thread::available_parallelism().unwrap().get();
+    assert_eq!((threads(2, 0), threads(1 << 14, 0)), (1, cores));
+    assert_eq!((threads(2, 2), threads(2, 3)), (2, 2));
 }
 
 /// Arguments for one row of 64 pixels, all at the same point of the set, so each takes the most

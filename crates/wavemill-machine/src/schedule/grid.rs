@@ -122,8 +122,8 @@ impl std::fmt::Debug for Grid<'_> {
 /// Options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// Host threads; `None` for as many as the host has cores. At most 1024, the number of
-    /// workgroups, or as many as the host can start.
+    /// Host threads. At most 1024, the number of workgroups, or as many as the host can start.
+    /// `None` for as many as the host has cores, or one if the grid is small.
     pub threads: Option<NonZeroUsize>,
     /// Guest instructions of all waves together after which the run stops.
     pub max_instructions: Option<u64>,

@@ -1,6 +1,5 @@
 //! Waves that make no progress: why, and whether the whole grid is stuck.
 
-use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::group::{Group, State, Watch};
@@ -59,7 +58,7 @@ impl Run<'_> {
         if shared.policy.queued().next().is_none() || self.host.is_some_and(Host::poll) {
             return shared.policy.look_later();
         }
-        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let cores = super::cores();
         let waiting = shared.stats.threads.min(cores) as u64;
         let budget = shared.policy.begin_look() / (LOOKING * waiting);
         let source = SingleSteps(self.grid.source);

@@ -44,7 +44,7 @@ impl<'a> Looker<'a> {
 }
 
 impl Run<'_> {
-    /// Gives a workgroup its turn. Also returns the cost.
+    /// Gives a workgroup its turn, in which it runs at most about `most` at once. Also returns the cost.
     pub(super) fn turn<'a>(
         &'a self,
         executor: &mut dyn Executor,
@@ -52,6 +52,7 @@ impl Run<'_> {
         mut watch: Option<&mut Watch<'_>>,
         standing: &mut Standing,
         group: &mut Group,
+        most: u64,
     ) -> (Outcome, u64) {
         let looks_behind = self.observer.is_none() && !self.count_blocks && self.traps.is_none();
         let (mut turn, first) = Turn::begin(standing, looks_behind);
@@ -72,7 +73,8 @@ impl Run<'_> {
                 }
                 Step::Run(length) => {
                     let linear = standing.linear();
-                    let (outcome, ran) = self.quantum(executor, watch.as_deref_mut(), group, linear, length);
+                    let (outcome, ran) =
+                        self.quantum(executor, watch.as_deref_mut(), group, linear, length.min(most));
                     cost += ran;
                     (outcome, if group.is_held() { Stepped::Held } else { Stepped::Ran(ran) })
                 }

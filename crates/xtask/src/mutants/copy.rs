@@ -149,7 +149,7 @@ impl Copy {
             .env("CARGO_TARGET_DIR", self.state.join("build"))
             .env("RUSTFLAGS", "-Awarnings");
         cargo.args(["test", "--no-run", "--message-format", "json"]);
-        cargo.args(self.judges.iter().flat_map(|judge| ["-p", judge.package])).stderr(Stdio::null());
+        cargo.args(self.judges.iter().flat_map(|judge| ["-p", judge.package]));
         let mut tests: Vec<&str> = self.judges.iter().filter_map(|judge| judge.test).collect();
         tests.dedup();
         cargo.args(tests.iter().flat_map(|test| ["--test", test]));
@@ -171,7 +171,10 @@ impl Copy {
         broken.dedup();
         if broken.is_empty() {
             let texts = messages.iter().filter_map(|m| m["message"]["rendered"].as_str());
-            return Err(format!("the copy does not compile: {}", texts.collect::<String>()).into());
+            let texts: String = texts.collect();
+            // A manifest that cargo refuses has no messages.
+            let texts = if texts.is_empty() { String::from_utf8_lossy(&output.stderr).into() } else { texts };
+            return Err(format!("the copy does not compile: {texts}").into());
         }
         Ok(Err(broken))
     }

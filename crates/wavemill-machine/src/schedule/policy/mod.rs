@@ -235,6 +235,11 @@ impl<G> Policy<G> {
         self.faulted
     }
 
+    /// The estimated cost of the workgroups that have not started.
+    pub(super) fn left(&self, pace: &Pace) -> u64 {
+        self.unstarted.count().saturating_mul(pace.each())
+    }
+
     /// Whether another workgroup may start.
     fn may_start(&self) -> bool {
         let first = self.unstarted.first();

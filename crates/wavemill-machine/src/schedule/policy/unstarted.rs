@@ -75,6 +75,11 @@ impl Pace {
         }
     }
 
+    /// The cost of one workgroup.
+    pub(super) fn each(&self) -> u64 {
+        self.cost
+    }
+
     /// The number to claim besides the first one, if `left` workgroups remain for `threads`
     /// threads. It shrinks near the end, so that all threads end at about the same time.
     pub(super) fn more(&self, left: u64, threads: usize) -> u64 {
