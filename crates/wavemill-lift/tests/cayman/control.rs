@@ -151,6 +151,27 @@ fn branches_with_a_side_effect_before_a_break() {
     check(&program);
 }
 
+/// A legal group has one condition. Of two, lanes must meet both.
+#[test]
+fn two_conditions_of_a_group() {
+    for execute in [0, 1] {
+        let mut program = Program::default();
+        let start = begin_loop(&mut program, 2);
+        let conditions = [0, 1].map(|channel| {
+            let sources = [Src::Gpr(2, channel), Src::Literal(1)];
+            slot(Op::PredSetgtInt, 0, channel, &sources).masked().execute(execute)
+        });
+        // Neither the first group of its clause nor the last.
+        let groups = [trace(1), vec![conditions.to_vec()], trace(2)].concat();
+        program.alu(Op::Alu, groups);
+        traces(&mut program, 3);
+        end_loop(&mut program, start);
+        traces(&mut program, 4);
+        program.stop();
+        check(&program);
+    }
+}
+
 #[test]
 fn nested_loops_with_continues_in_branches() {
     let mut program = Program::default();

@@ -9,6 +9,7 @@ mod faults;
 mod groups;
 mod machine;
 mod memory;
+mod names;
 mod operations;
 mod program;
 mod random_words;

@@ -128,6 +128,19 @@ fn loads_select_and_move() {
         let w = if inside { memory[image.at([x as u32, y as u32, 0]) + 3] } else { 0 };
         assert_eq!(result(&outcome, lane), [u32::from(w), 7, 0, 1f32.to_bits()], "{x} {y}");
     }
+    // Coordinates in order, moved on every axis.
+    let image = Image { kind: D3, num_format: 4, size: [8, 8, 3], ..rgba8(8, 8) };
+    let memory = random(6, image.length());
+    let words = |base| image.words(base);
+    let texture = Texture { memory: &memory, words: &words, sampler: [0; 4] };
+    let lanes = each_lane(|lane| [lane as u32 % 7, lane as u32 / 10, lane as u32 % 2, 0]);
+    let outcome = run(&texture, "ld r1.xyzw, r0.xyzw, res:7 smp:0 offset_x:2 offset_y:2 offset_z:2", &lanes);
+    for lane in 0..64 {
+        let [x, y, z, _] = lanes[lane];
+        let first = image.at([x + 1, y + 1, z + 1]);
+        let wanted: [u32; 4] = std::array::from_fn(|n| u32::from(memory[first + n]));
+        assert_eq!(result(&outcome, lane), wanted, "{:?}", lanes[lane]);
+    }
     // A position between texels.
     let outcome = run(&texture, "ld r1.xyzw, r0.xyzw, res:7 smp:0 offset_x:1", &lanes);
     assert!(matches!(outcome.fault, Some((_, FaultCause::Instruction(FaultKind::Unsupported), _))));

@@ -184,18 +184,22 @@ fn results_in_lds_and_strides_of_zero() {
         y: mov r3.y, oqa.pop ;;
         x: lds_read_ret r0.y offset:2 ;;
         z: mov r3.z, oqa.pop ;;\n";
+    // The constant 0 is a component of its own.
+    let zero = source.replace("r1.w1_x", "r1.w0_x");
     let machine =
         Machine { buffers: vec![(0..256).map(|n| 1000 + n).collect()], lds: 1024, ..Machine::default() };
-    let outcome = machine.run_code(&assembled(source), |registers, addresses| {
-        set_gpr(registers, 0, 0, |lane| lane);
-        set_gpr(registers, 0, 1, |lane| 12 * (63 - lane));
-        set_gpr(registers, 1, 0, |_| 7);
-        registers.set_uni64(registers::buffer(0), addresses[0]);
-        registers.set_uni(registers::stride(0), 16);
-    });
-    for lane in 0..64u32 {
-        let found = [0, 1, 2].map(|channel| outcome.gpr(3, channel)[lane as usize]);
-        assert_eq!(found, [1000 + 4 * lane + 3, ONE, 1000 + 4 * lane], "lane {lane}");
+    for (source, constant) in [(source, ONE), (&*zero, 0)] {
+        let outcome = machine.run_code(&assembled(source), |registers, addresses| {
+            set_gpr(registers, 0, 0, |lane| lane);
+            set_gpr(registers, 0, 1, |lane| 12 * (63 - lane));
+            set_gpr(registers, 1, 0, |_| 7);
+            registers.set_uni64(registers::buffer(0), addresses[0]);
+            registers.set_uni(registers::stride(0), 16);
+        });
+        for lane in 0..64u32 {
+            let found = [0, 1, 2].map(|channel| outcome.gpr(3, channel)[lane as usize]);
+            assert_eq!(found, [1000 + 4 * lane + 3, constant, 1000 + 4 * lane], "lane {lane}");
+        }
+        assert_eq!((outcome.value(1, 0), outcome.value(2, 0)), (7, 1002));
     }
-    assert_eq!((outcome.value(1, 0), outcome.value(2, 0)), (7, 1002));
 }

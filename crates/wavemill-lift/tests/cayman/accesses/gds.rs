@@ -118,6 +118,7 @@ fn counted(words: &[Inst], active: u64, index: u32) -> super::super::machine::Ou
         set_gpr(registers, 1, 0, |_| index);
         set_gpr(registers, 2, 0, |lane| 4 * (lane % 8));
         set_gpr(registers, 2, 1, |_| 100);
+        registers.set_uni(super::super::names::named("aL"), 1);
         (0..4).for_each(|channel| set_gpr(registers, 4, channel, |_| 7));
         registers.set_uni(registers::GLOBAL_SHARE, BASE << 16 | 0x1000);
         registers.set_uni(registers::COUNTERS, (BASE + 4) << 16 | 0x40);
@@ -187,6 +188,9 @@ fn ordered_allocation() {
     for lane in 8..16 {
         assert_eq!(outcome.gpr(8, 0)[lane], if lane == 11 { 100 + 3 + 8 } else { 100 }, "dword {}", lane - 8);
     }
+    // The loop index moves the register of the result.
+    let moved = counted(&[alloc(&[(F::DstGpr, 3), (F::DstRelMode, 1)])], active, 0);
+    assert_eq!((moved.gpr(4, 0)[0], moved.gpr(4, 1)[0]), (100, 0));
     // The second turn of the wave does not come.
     assert!(counted(&[alloc(&[]), alloc(&[])], active, 0).waits);
 }

@@ -2,11 +2,14 @@
 
 #![allow(clippy::needless_range_loop, reason = "a lane is the same index into several arrays")]
 
+use wavemill_ir::FaultKind;
 use wavemill_isa::cayman::{FieldId as F, Inst, Op};
 use wavemill_lift::cayman::registers;
+use wavemill_machine::FaultCause;
 use wavemill_oracle::SplitMix64;
 
 use super::super::machine::{HALT_WORD, Machine, Outcome, set_active, set_gpr};
+use super::super::names::named;
 use super::{bytes, with};
 
 /// Registers: index, data of four registers, results of four registers.
@@ -70,6 +73,10 @@ fn run(
         }
         registers.set_row(registers::WRITE_INDEX, &std::array::from_fn(|lane| lane as u32));
         registers.set_uni64(registers::WRITE_TABLE, addresses[1]);
+        // Which these words do not use.
+        for name in ["CF_IDX0", "CF_IDX1", "aL"] {
+            registers.set_uni(named(name), 1);
+        }
         set_active(registers, active);
     })
 }
@@ -281,6 +288,26 @@ fn scatter_memory() {
             }
         }
         assert_eq!(outcome.buffers[0], memory);
+    }
+}
+
+/// All elements of a burst would have one address in LDS.
+#[test]
+fn a_burst_from_scatter_memory_does_not_go_to_lds() {
+    for (burst, is_supported) in [(0, true), (1, false)] {
+        let fields = [
+            (F::ElemSize, 1),
+            (F::BurstCnt, burst),
+            (F::LdsReq, 1),
+            (F::SrcGpr, INDEX.into()),
+            (F::DataFormat, 13),
+            (F::NumFormatAll, 1),
+        ];
+        let read = with(Inst::new(Op::MemRdScatter), &fields);
+        let outcome = run(&[], &[read], &[0; 64], 300, !0, 0);
+        let is_unsupported =
+            matches!(outcome.fault, Some((_, FaultCause::Instruction(FaultKind::Unsupported), _)));
+        assert_eq!(is_unsupported, !is_supported, "{:?}", outcome.fault);
     }
 }
 
