@@ -114,6 +114,38 @@ fn traces_and_statistics_have_the_names_of_cayman() {
     assert!(text.contains("cayman"), "{text}");
 }
 
+/// Each work-item has an element of its own in streams and rings, by its number.
+#[test]
+fn streams_and_rings_have_an_element_for_each_item() {
+    let folder = Folder::new("cayman_run_streams");
+    std::fs::write(
+        folder.0.join("stream.s"),
+        "    .program p
+    .stage vs
+    alu c
+    mem_stream1_buf2 r2.xy base:1 size:63 type:write
+    mem_ring1 r2.x base:0 size:63 type:write
+    end
+c:  x: mov r2.x, r0.x
+    y: add_int r2.y, r1.x, 7 ;;
+",
+    )
+    .expect("a file");
+    let line = ["run", "stream.s", "--target", "cayman", "--grid", "3", "--block", "4"];
+    let bind = ["--bind", "stream1.2=s[stride:16]", "--bind", "ring1=g[stride:8]"];
+    let more = ["s:u32[12,4]=99", "g:u32[12,2]=99", "--print", "s", "--print", "g"];
+    let text = out(&expect(&folder, 0, &[&line[..], &bind, &more].concat()));
+    let found: Vec<u32> = text
+        .lines()
+        .filter(|line| line.contains(']'))
+        .flat_map(|line| line.split(']').next_back().unwrap_or_default().split_whitespace())
+        .map(|number| number.parse().expect(number))
+        .collect();
+    let streams = (0..12).flat_map(|n| [99, n % 4, 7 + n / 4, 99]);
+    let rings = (0..12).flat_map(|n| [n % 4, 99]);
+    assert_eq!(found, streams.chain(rings).collect::<Vec<u32>>(), "{text}");
+}
+
 /// LLVM's objects do not say whether 64 bytes are a vector or a structure, which is at another offset.
 #[test]
 fn structures_need_an_alignment() {

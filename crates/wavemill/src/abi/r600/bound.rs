@@ -318,6 +318,8 @@ impl WaveInit for InitialState {
         }
         regs.set_row(registers::LOOP_CONSTANTS, &self.loops);
         let first = self.wave.first_item(workgroup, wave) as usize;
+        // A vertex has the element of its number in streams and rings.
+        regs.set_row(registers::WRITE_INDEX, &std::array::from_fn(|lane| (first + lane) as u32));
         for (row, source) in &self.rows {
             let value = |lane: usize| match source {
                 Source::Value(value) => *value,
