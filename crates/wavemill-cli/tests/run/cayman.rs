@@ -114,6 +114,93 @@ fn traces_and_statistics_have_the_names_of_cayman() {
     assert!(text.contains("cayman"), "{text}");
 }
 
+/// Runs a program with bindings, and gives the dwords of a printed array.
+fn numbers(name: &str, program: &str, line: &[&str]) -> Vec<u32> {
+    let folder = Folder::new(name);
+    std::fs::write(folder.0.join("program.s"), program).expect("a file");
+    let text = out(&expect(&folder, 0, &[&["run", "program.s", "--target", "cayman"], line].concat()));
+    let numbers = text.split_once('=').expect("an array").1;
+    let digits = |c: char| !c.is_ascii_alphanumeric();
+    let parse = |number: &str| match number.strip_prefix("0x") {
+        Some(number) => u32::from_str_radix(number, 16),
+        None => number.parse(),
+    };
+    numbers.split(digits).filter(|part| !part.is_empty()).map(|part| parse(part).expect(part)).collect()
+}
+
+/// The highest registers are a clause's own, although they are none of the program's.
+#[test]
+fn clause_temporaries_exist() {
+    let program = "    .program p
+    alu c
+    export_done param0, r5.xyzw
+    end
+c:  x: mov r125.x, 0x5
+    y: mov r5.y, r0.x ;;
+    x: add_int r5.x, r125.x, 0x10 ;;
+";
+    let line = ["--grid", "1", "--block", "4", "o:u32[4,4]", "--bind", "param0=o", "--print", "o[:,0]"];
+    assert_eq!(numbers("cayman_run_temporaries", program, &line), [21; 4]);
+}
+
+/// Work-items have numbers without gaps, also where workgroups at the edge are smaller.
+#[test]
+fn work_items_have_numbers_in_two_dimensions() {
+    let program = "    .program p
+    .gprs 6
+    alu c
+    export_done param0, r5.xyzw
+    end
+c:  x: mov r5.x, r2.x
+    y: mov r5.y, r0.x ;;
+    z: mov r5.z, r0.y
+    w: mov r5.w, r1.x ;;
+";
+    let line = ["--global-size", "5x3", "--block", "4x2", "--bind", "r2.x=i", "--bind", "param0=o"];
+    let values = ["o:u32[15,4]=77", "i:u32[15]=iota(1)", "--print", "o[:,0]"];
+    let found = numbers("cayman_run_two_dimensions", program, &[&line[..], &values].concat());
+    assert_eq!(found, (1..16).collect::<Vec<u32>>());
+    // Workgroups follow each other: (0, 0) has 8 items, (1, 0) has 2, (0, 1) has 4, (1, 1) has 1.
+    let values = ["o:u32[15,4]=77", "i:u32[15]=iota(1)", "--print", "o[:,1]"];
+    let found = numbers("cayman_run_two_dimensions", program, &[&line[..], &values].concat());
+    assert_eq!(found, [0, 1, 2, 3, 0, 1, 2, 3, 0, 0, 0, 1, 2, 3, 0]);
+    let folder = Folder::new("cayman_run_two_dimensions");
+    std::fs::write(folder.0.join("program.s"), program).expect("a file");
+    let short = ["o:u32[15,4]", "i:u32[14]"];
+    let all = [&["run", "program.s", "--target", "cayman"], &line[..], &short].concat();
+    let text = err(&expect(&folder, 2, &all));
+    assert!(
+        text.contains("r2.x is a buffer of 56 bytes; expected 4 bytes for each of 15 work-items"),
+        "{text}"
+    );
+}
+
+/// An index register leads from the first buffers to the others, and behind the last there is none.
+#[test]
+fn indices_reach_all_buffers() {
+    let program = "    .program p
+    .gprs 10
+    alu a
+    tc f
+    export_done param0, r8.xyzw
+    end
+a:  x: mova_int cf_idx1, r2.x ;;
+f:  vfetch r8.x___, r0.x, buf:5+idx1 fmt:32 int
+    vfetch r8._x__, r0.x, buf:20 fmt:32 int
+";
+    let common =
+        ["--grid", "1", "--block", "2", "a:u32[2]=1000", "b:u32[2]=2000", "c:u32[2]=3000", "o:u32[2,4]"];
+    let bind = [
+        "--bind", "buf0=a", "--bind", "buf20=b", "--bind", "buf7=c", "--bind", "param0=o", "--print",
+        "o[0,:2]",
+    ];
+    for (index, wanted) in [("15", 2000), ("2", 3000), ("11", 0), ("200", 0)] {
+        let own = format!("r2.x={index}");
+        let line = [&common[..], &bind, &["--bind", &own]].concat();
+        assert_eq!(numbers("cayman_run_indices", program, &line), [wanted, 2000], "{index}");
+    }
+}
+
 /// Each work-item has an element of its own in streams and rings, by its number.
 #[test]
 fn streams_and_rings_have_an_element_for_each_item() {

@@ -30,6 +30,9 @@ pub use ports::search_bank_swizzles;
 pub use program::{Clause, Content, Item, Problem, Program, ProgramError, decode_program};
 pub use row::{Op, Row};
 pub use rules::{BrokenProgramRule, BrokenRule, Rule};
-pub use source::{CHANNELS, Inline, LINE_CONSTANTS, Lock, Source, SourceField, WINDOW_FIELDS, WindowFields};
+pub use source::{
+    CHANNELS, CLAUSE_TEMPORARIES, Inline, LINE_CONSTANTS, Lock, Source, SourceField, WINDOW_FIELDS,
+    WindowFields,
+};
 pub use stack::{StackError, StackNeed};
 pub use vocabulary::{Address, Chain, Elem, FieldId, Flag, Format, Slots, Stage};

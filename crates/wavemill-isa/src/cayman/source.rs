@@ -265,7 +265,26 @@ impl SourceField {
     }
 }
 
+/// Clause temporaries: registers that are a clause's own, if the launch sets as many apart. All drivers
+/// set four apart (HD 6900 ISA 4.6.3, "A typical setting").
+pub const CLAUSE_TEMPORARIES: std::ops::Range<u32> = 124..128;
+
 impl Inst {
+    /// The registers that the word names; not those behind the first of a burst, and not those of
+    /// masked results.
+    pub fn registers(&self) -> impl Iterator<Item = u32> + '_ {
+        let fields = [FieldId::DstGpr, FieldId::SrcGpr, FieldId::RwGpr, FieldId::IndexGpr];
+        let named = fields.into_iter().filter_map(|id| {
+            let is_masked = id == FieldId::DstGpr && self.field(FieldId::WriteMask) == Some(0);
+            self.field(id).filter(|_| !is_masked)
+        });
+        let sources = self.sources().filter_map(|(.., source)| match source {
+            Source::Gpr(register, _) => Some(u32::from(register)),
+            _ => None,
+        });
+        named.chain(sources)
+    }
+
     /// The sources of the row: type, fields and meaning of each.
     pub fn sources(&self) -> impl Iterator<Item = (Elem, &'static SourceField, Source)> + '_ {
         let fields = self.row().sources.iter().zip(&SourceField::ALL);

@@ -186,14 +186,24 @@ pub(super) struct Resource {
 
 impl Lifter<'_, '_> {
     /// The four cells of a resource, and the cell with the bytes from one element to the next. An
-    /// index register may be added to its number; if there is no such resource, it is the first one.
+    /// index register may be added to its number; if there is no such resource, it has no bytes.
     pub(super) fn resource(&mut self, resource: Resource, index: u32) -> Result<(Uni, Uni), Refused> {
+        let Resource { cells: [first, size], number, .. } = resource;
+        if index == 0 {
+            return Ok((first.plus(4 * number), size.plus(number)));
+        }
+        let (cells, bytes, exists) = self.indexed_resource(resource, index)?;
+        let range = registers::bytes_of(cells);
+        self.scalar32(ScalarOp::Select, range, &[range.into(), Operand::Const(0), exists.into()]);
+        Ok((cells, bytes))
+    }
+
+    /// The same with an index register, and whether there is such a resource; if not, it is the first.
+    fn indexed_resource(&mut self, resource: Resource, index: u32) -> Result<(Uni, Uni, Uni), Refused> {
         let Resource { cells: [first, size], count, number } = resource;
-        let (own, own_size) = (first.plus(4 * number), size.plus(number));
-        let work = [self.b.uni_temp(1), self.b.uni_temp(1)];
-        let Some(sum) = self.indexed_number(number, count, index, work)? else {
-            return Ok((own, own_size));
-        };
+        let work @ [_, exists] = [self.b.uni_temp(1), self.b.uni_temp(1)];
+        let sum = self.indexed_number(number, count, index, work)?.ok_or(UNSUPPORTED)?;
+        self.scalar32(ScalarOp::Select, sum, &[sum.into(), Operand::Const(0), exists.into()]);
         let (cells, bytes, offset) = (self.b.uni_temp(4), self.b.uni_temp(1), self.b.uni_temp(1));
         self.scalar32(ScalarOp::Shl, offset, &[sum.into(), Operand::Const(2)]);
         let resources = IrOp::MoveRelSource(Width::W64, CellRange { first, end: first.plus(4 * count) });
@@ -203,18 +213,28 @@ impl Lifter<'_, '_> {
         }
         let sizes = IrOp::MoveRelSource(Width::W32, CellRange { first: size, end: size.plus(count) });
         self.push(sizes, bytes, &[size.into(), sum.into()], Attrs::default());
-        Ok((cells, bytes))
+        Ok((cells, bytes, exists))
     }
 
-    /// The four cells of a buffer, and the cell with its stride.
+    /// The four cells of a buffer, and the cell with its stride. The first buffers are in cells, and the
+    /// others in a table.
     fn buffer_of(&mut self, inst: &Inst) -> Result<(Uni, Uni), Refused> {
         let (number, index) = (inst.get(F::BufferId) as u16, inst.get(F::BufferIndexMode));
-        if number < registers::BUFFERS {
-            let cells = [registers::buffer(0), registers::stride(0)];
-            return self.resource(Resource { cells, count: registers::BUFFERS, number }, index);
+        let cells = [registers::buffer(0), registers::stride(0)];
+        let in_cells = Resource { cells, count: registers::BUFFERS, number };
+        if index == 0 && number < registers::BUFFERS {
+            return self.resource(in_cells, index);
         }
         let work = self.table_work();
         let entry = self.entry(work, Table::RESOURCES, number, index)?;
+        if index != 0 {
+            // The sum decides where the buffer is.
+            let (own, stride, exists) = self.indexed_resource(in_cells, index)?;
+            let all = (0..4).map(|n| (entry.plus(n), own.plus(n)));
+            for (to, from) in all.chain([(entry.plus(4), stride)]) {
+                self.scalar32(ScalarOp::Select, to, &[from.into(), to.into(), exists.into()]);
+            }
+        }
         Ok((entry, entry.plus(4)))
     }
 

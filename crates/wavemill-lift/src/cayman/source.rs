@@ -11,7 +11,7 @@ use super::alu::interpolation::parameter_of;
 use super::clause::InClause;
 use super::lifter::{ILLEGAL, Lifter, Refused, UNSUPPORTED, all_zero};
 use super::masks::ACTIVE;
-use super::registers::{self, BANKS, CLAUSE_GLOBAL, CONTROL_INDEX, INDEX, LOOP_INDEX, PARAMETERS};
+use super::registers::{self, BANKS, CLAUSE_GLOBAL, INDEX, LOOP_INDEX, PARAMETERS};
 
 /// INDEX_MODE of ALU_WORD0: the index register.
 const INDEX_REGISTER: u32 = 0;
@@ -178,19 +178,20 @@ impl Lifter<'_, '_> {
     /// Two cells with the address of a constant bank.
     fn bank(&mut self, control: &Inst, bank: F, index: F) -> Result<Uni, Refused> {
         let bank = control.get(bank) as u16;
-        let register = match control.get(index) {
-            1 | 2 if bank >= FIXED_BANKS => return Ok(registers::bank(bank)),
-            0 => return Ok(registers::bank(bank)),
-            1 => CONTROL_INDEX[0],
-            2 => CONTROL_INDEX[1],
-            _ => return Err(UNSUPPORTED),
-        };
+        let mode = control.get(index);
+        if mode == 0 || bank >= FIXED_BANKS && mode < 3 {
+            return Ok(registers::bank(bank));
+        }
+        let work @ [_, exists] = [self.b.uni_temp(1), self.b.uni_temp(1)];
+        let sum = self.indexed_number(bank, BANKS, mode, work)?.ok_or(UNSUPPORTED)?;
         let cells = CellRange { first: registers::bank(0), end: registers::bank(0).plus(2 * BANKS) };
-        let index = self.b.uni_temp(1);
-        self.scalar32(S::Shl, index, &[register.into(), Operand::Const(1)]);
         let base = self.b.uni_temp(2);
-        let sources = [registers::bank(bank).into(), index.into()];
+        // Behind the last bank there is none: an access to address 0 faults.
+        self.scalar32(S::Select, sum, &[sum.into(), Operand::Const(0), exists.into()]);
+        self.scalar32(S::Shl, sum, &[sum.into(), Operand::Const(1)]);
+        let sources = [registers::bank(0).into(), sum.into()];
         self.push(IrOp::MoveRelSource(Width::W64, cells), base, &sources, Attrs::default());
+        self.scalar64(S::Select, base, &[base.into(), Operand::Const(0), exists.into()]);
         Ok(base)
     }
 

@@ -33,8 +33,9 @@ impl Lifter<'_, '_> {
         Work(self.b.uni_temp(6))
     }
 
-    /// A cell with the number of a resource plus an index register. If there is no such resource, it
-    /// is the first one. `None` if the instruction names no index register.
+    /// A cell with the number of a resource plus an index register; `exists` is whether there is such a
+    /// resource, and without one the cell has the number behind the last. `None` if the instruction
+    /// names no index register.
     pub(super) fn indexed_number(
         &mut self,
         number: u16,
@@ -51,11 +52,11 @@ impl Lifter<'_, '_> {
         self.scalar32(S::AddCarryOut, sum, &[register.into(), constant(number)]);
         let below = IrOp::ScalarCmp(CmpPred::Lt, IntType::U32);
         self.push(below, exists, &[sum.into(), constant(count)], Attrs::default());
-        self.scalar32(S::Select, sum, &[sum.into(), constant(0), exists.into()]);
+        self.scalar32(S::Select, sum, &[sum.into(), constant(count), exists.into()]);
         Ok(Some(sum))
     }
 
-    /// Cells with an entry of a table: zeros if there is no table.
+    /// Cells with an entry of a table: zeros if there is no such entry or no table.
     pub(super) fn entry(
         &mut self,
         work: Work,

@@ -10,12 +10,14 @@ pub(crate) fn size_of(workgroup: [u32; 3], full: [u32; 3], global_size: [u64; 3]
     })
 }
 
-/// The number of the first work-item of a wave, if workgroups follow each other and all are whole.
-pub(crate) fn first_item(workgroups: [u32; 3], full: [u32; 3], workgroup: [u32; 3], wave: u32) -> u64 {
-    let [nx, ny, _] = workgroups.map(u64::from);
-    let [x, y, z] = workgroup.map(u64::from);
-    let whole: u64 = full.iter().map(|n| u64::from(*n)).product();
-    (x + nx * (y + ny * z)) * whole + u64::from(wave) * LANES as u64
+/// The number of the first work-item of a wave, if workgroups follow each other. Those at the edge of
+/// the grid may be smaller than the others.
+pub(crate) fn first_item(full: [u32; 3], global_size: [u64; 3], workgroup: [u32; 3], wave: u32) -> u64 {
+    let [_, height, depth] = size_of(workgroup, full, global_size).map(u64::from);
+    let [x, y, z]: [u64; 3] =
+        std::array::from_fn(|d| global_size[d].min(u64::from(workgroup[d]) * u64::from(full[d])));
+    let [columns, rows, _] = global_size;
+    (z * rows + y * depth) * columns + x * height * depth + u64::from(wave) * LANES as u64
 }
 
 /// Receives the ids of the work-items of a wave.

@@ -6,7 +6,7 @@ use wavemill_machine::{Export, RunStats, WaveExports};
 use super::builder::Launch;
 use crate::Result;
 use crate::abi::Plan;
-use crate::abi::work_items::{first_item, size_of};
+use crate::abi::work_items::first_item;
 use crate::argument::Arg;
 use crate::binding::{Binding, Location};
 use crate::buffer::Buffer;
@@ -20,15 +20,6 @@ fn buffers(bindings: &[Binding]) -> impl Iterator<Item = (ExportTarget, &Buffer)
         (Location::Export(target), Arg::Buffer(buffer)) => Some((*target, buffer)),
         _ => None,
     })
-}
-
-/// The numbers of work-items end here.
-fn end_of_items(plan: &Plan) -> u64 {
-    let geometry = &plan.geometry;
-    let last = plan.workgroups.map(|n| n.saturating_sub(1));
-    let items = size_of(last, geometry.workgroup_size, geometry.global_size);
-    let items: u64 = items.iter().map(|n| u64::from(*n)).product();
-    first_item(plan.workgroups, geometry.workgroup_size, last, 0) + items
 }
 
 /// Puts what active lanes export into the dwords of a wave's work-items.
@@ -53,7 +44,7 @@ impl Launch<'_> {
     /// Checks that buffers have room for the exports of all work-items.
     pub(super) fn check_exports(&self, plan: &Plan) -> Result<()> {
         for (target, buffer) in buffers(&plan.bindings) {
-            let items = end_of_items(plan);
+            let items: u64 = plan.geometry.global_size.iter().product();
             if items.checked_mul(ITEM).is_none_or(|bytes| buffer.size() < bytes) {
                 let (location, size) = (Location::Export(target), buffer.size());
                 return Err(self.refuse(format!(
@@ -77,9 +68,10 @@ impl Launch<'_> {
                 run.exported
             )));
         }
+        let geometry = &plan.geometry;
         for (target, buffer) in buffers(&plan.bindings) {
             for WaveExports { workgroup, wave, exports } in &run.exports {
-                let first = first_item(plan.workgroups, plan.geometry.workgroup_size, *workgroup, *wave);
+                let first = first_item(geometry.workgroup_size, geometry.global_size, *workgroup, *wave);
                 let at = first * ITEM;
                 let size = buffer.size().saturating_sub(at).min(ITEM * LANES as u64);
                 let mut items = vec![0; size as usize];

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use wavemill_isa::cayman::{CLAUSE_TEMPORARIES, Content, decode_program};
 use wavemill_lift::cayman::{Cayman, registers};
 use wavemill_object::TargetId;
 use wavemill_object::r600::{R600Config, R600Object};
@@ -24,6 +25,20 @@ pub(crate) struct R600Kernel {
     pub entry: u64,
     /// Its registers.
     pub config: R600Config,
+    /// Its clause temporaries.
+    pub temporaries: u16,
+}
+
+/// How many clause temporaries a program needs: all, if it names one that is not among its registers.
+fn temporaries(code: &[u8], config: &R600Config) -> u16 {
+    let is_temporary = |register: u32| CLAUSE_TEMPORARIES.contains(&register) && register >= config.gprs;
+    let program = decode_program(code, 0);
+    let is_used = program.items.iter().any(|item| match &item.content {
+        Content::Control(inst) | Content::Fetch(inst) => inst.registers().any(is_temporary),
+        Content::Group(group) => group.slots.iter().flatten().any(|slot| slot.registers().any(is_temporary)),
+        Content::Raw => false,
+    });
+    if is_used { CLAUSE_TEMPORARIES.len() as u16 } else { 0 }
 }
 
 /// Bytes that code is aligned to: those of the functions in the file.
@@ -62,15 +77,16 @@ pub(super) fn load(device: &Device, bytes: &[u8]) -> Result<Module> {
             start.saturating_add(part.range.start as u64)..start.saturating_add(part.range.end as u64);
         functions.push((range.start, range.end, part.name.clone()));
         let Some(config) = part.config else { continue };
+        let temporaries = temporaries(object.text.get(part.range.clone()).unwrap_or_default(), &config);
         let program = Cayman {
             program: range.start,
             gprs: (config.gprs as u16).clamp(1, registers::GPRS),
-            temporaries: 0,
+            temporaries,
             stack: config.stack as u16,
         };
         device.0.code.add_program(range, program);
         let entry = part.range.start as u64;
-        kernels.push(ObjectKernel::R600(R600Kernel { name: part.name, entry, config }));
+        kernels.push(ObjectKernel::R600(R600Kernel { name: part.name, entry, config, temporaries }));
     }
     let functions = Arc::new(functions);
     device.0.code.add(Region {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use hashbrown::HashMap;
-use wavemill_isa::cayman::{FieldId as F, Group, Inst, Stage};
+use wavemill_isa::cayman::{CLAUSE_TEMPORARIES, Group, Inst, Stage};
 
 use super::assemble::Options;
 use super::{DIRECTIVES, Kind};
@@ -409,18 +409,8 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// One more than the highest register that a word names.
+/// One more than the highest register that a word names. Clause temporaries belong to no program.
 pub(super) fn registers(inst: &Inst) -> u32 {
-    let fields = [F::DstGpr, F::SrcGpr, F::RwGpr, F::IndexGpr];
-    let named = fields.into_iter().filter_map(|id| {
-        // Masked results are not written.
-        let is_masked = id == F::DstGpr && inst.field(F::WriteMask) == Some(0);
-        inst.field(id).filter(|_| !is_masked)
-    });
-    let sources = inst.sources().filter_map(|(.., source)| match source {
-        wavemill_isa::cayman::Source::Gpr(register, _) => Some(u32::from(register)),
-        _ => None,
-    });
-    // Clause temporaries are the highest numbers, and belong to no program.
-    named.chain(sources).filter(|register| *register < 124).map(|register| register + 1).max().unwrap_or(0)
+    let own = inst.registers().filter(|register| !CLAUSE_TEMPORARIES.contains(register));
+    own.map(|register| register + 1).max().unwrap_or(0)
 }

@@ -184,11 +184,11 @@ fn bytes_are_swapped() {
     }
 }
 
-/// BUFFER_INDEX_MODE adds an index register to the number of the buffer; beyond the last one is the
-/// first one.
+/// BUFFER_INDEX_MODE adds an index register to the number of the buffer; beyond the last one there is
+/// no buffer.
 #[test]
 fn buffers_are_indexed() {
-    for (index, want) in [(2, 30), (0, 10), (100, 20)] {
+    for (index, want) in [(2, 30), (0, 10), (15, 0), (100, 0), (174, 0), (175, 0), (1000, 0)] {
         for mode in [1, 2] {
             let fields = [(F::BufferId, 1), (F::Offset, 0), (F::BufferIndexMode, mode), (F::DataFormat, 13)];
             let fetch = with(with(fetch(&fields), &selects([0, 7, 7, 7])), &[]);

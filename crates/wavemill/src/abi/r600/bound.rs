@@ -8,7 +8,6 @@ use wavemill_lift::cayman::registers;
 use wavemill_machine::{Registers, WaveInit};
 
 use super::llvm::{self, DWORDS, Wave};
-use crate::Result;
 use crate::abi::{LaunchMemory, Plan, Start};
 use crate::argument::Arg;
 use crate::binding::{Binding, Location};
@@ -17,6 +16,7 @@ use crate::image::ImageFormat;
 use crate::module::Kernel;
 use crate::report::Segment;
 use crate::services::ServiceAddresses;
+use crate::{Error, Result};
 
 /// Bytes of an entry of the table of resources, of samplers, and of buffers to write.
 const RESOURCE: usize = 32;
@@ -42,7 +42,7 @@ impl Memory {
             let table =
                 Buffer::internal(&kernel.module.device, name, (usize::from(entries) * bytes) as u64, 256)?;
             table.protect("the runtime's own")?;
-            Ok::<_, crate::Error>(table)
+            Ok::<_, Error>(table)
         };
         Ok(Memory {
             resources: table("resources", registers::RESOURCES, RESOURCE)?,
@@ -54,7 +54,7 @@ impl Memory {
 }
 
 /// What a location needs that a resource is not.
-fn wrong(kernel: &Kernel, binding: &Binding) -> crate::Error {
+fn wrong(kernel: &Kernel, binding: &Binding) -> Error {
     let Binding { location, resource } = binding;
     let found = match resource {
         Arg::Buffer(_) => "a buffer".to_owned(),
@@ -73,7 +73,7 @@ fn wrong(kernel: &Kernel, binding: &Binding) -> crate::Error {
         _ => "a buffer",
     };
     let problem = format!("{location} is {found}; expected {expected}");
-    crate::Error::Launch { kernel: kernel.name().to_owned(), problem }
+    Error::Launch { kernel: kernel.name().to_owned(), problem }
 }
 
 /// The largest number of a location, and its own number.
@@ -96,7 +96,7 @@ fn number(location: &Location) -> (u16, u16) {
 /// Checks that locations exist, and that resources have the kinds that these need.
 pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
     for (index, binding) in bindings.iter().enumerate() {
-        let refuse = |problem| crate::Error::Launch { kernel: kernel.name().to_owned(), problem };
+        let refuse = |problem| Error::Launch { kernel: kernel.name().to_owned(), problem };
         let (most, number) = number(&binding.location);
         if number > most {
             return Err(refuse(format!(
@@ -228,7 +228,18 @@ impl LaunchMemory for Memory {
                 (Location::Register { register, channel }, value) => {
                     let row = registers::gpr(*register, *channel);
                     let source = match value {
-                        Arg::Buffer(buffer) => Source::Items(buffer.to_vec::<u32>()?),
+                        Arg::Buffer(buffer) => {
+                            let items: u64 = plan.geometry.global_size.iter().product();
+                            if buffer.size() / 4 < items {
+                                let size = buffer.size();
+                                let problem = format!(
+                                    "{location} is a buffer of {size} bytes; expected 4 bytes for each of \
+                                     {items} work-items"
+                                );
+                                return Err(Error::Launch { kernel: kernel.name().to_owned(), problem });
+                            }
+                            Source::Items(buffer.to_vec::<u32>()?)
+                        }
                         Arg::Value(bytes) => Source::Value(dword(bytes)),
                         _ => continue,
                     };
@@ -282,7 +293,7 @@ fn write(table: &Buffer, offset: usize, words: &[u32]) -> Result<()> {
 enum Source {
     /// The same in all lanes.
     Value(u32),
-    /// A dword for each work-item; 0 behind the last.
+    /// A dword for each work-item.
     Items(Vec<u32>),
 }
 

@@ -101,7 +101,6 @@ pub(super) struct Wave {
     waves: u32,
     workgroup_size: [u32; 3],
     global_size: [u64; 3],
-    workgroups: [u32; 3],
     /// Guest address of the scratch memory of all resident waves, and bytes for each.
     scratch: (u64, u64),
 }
@@ -120,7 +119,6 @@ pub(super) fn wave(plan: &Plan, scratch: &Buffer) -> Wave {
         waves: plan.waves,
         workgroup_size: plan.geometry.workgroup_size,
         global_size: plan.geometry.global_size,
-        workgroups: plan.workgroups,
         scratch: (scratch.address(), plan.scratch_per_wave),
     }
 }
@@ -142,7 +140,7 @@ impl Wave {
 
     /// The number of the first work-item of a wave ([`first_item`]).
     pub(super) fn first_item(&self, workgroup: [u32; 3], wave: u32) -> u64 {
-        first_item(self.workgroups, self.workgroup_size, workgroup, wave)
+        first_item(self.workgroup_size, self.global_size, workgroup, wave)
     }
 
     pub(super) fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {

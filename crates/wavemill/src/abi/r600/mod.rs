@@ -75,7 +75,10 @@ impl Abi for R600 {
     }
 
     fn registers(&self, kernel: &Kernel) -> Result<RegisterCounts> {
-        let gprs = (object(kernel)?.config.gprs as u16).clamp(1, registers::GPRS);
+        let object = object(kernel)?;
+        // Clause temporaries are the last of all registers.
+        let gprs = if object.temporaries > 0 { registers::GPRS } else { object.config.gprs as u16 };
+        let gprs = gprs.clamp(1, registers::GPRS);
         Ok(RegisterCounts {
             cells: registers::CELLS,
             private_base: CellPair::new(registers::PRIVATE_MEMORY),
