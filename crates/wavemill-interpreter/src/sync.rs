@@ -17,6 +17,7 @@ mod what {
     pub(super) const RELEASE_ALL: u8 = 5;
     pub(super) const TURN: u8 = 6;
     pub(super) const PASS: u8 = 7;
+    pub(super) const GATHER: u8 = 8;
 }
 
 /// Performs an operation, or leaves if the wave must wait. Then `dst2` is the number of guest
@@ -30,6 +31,7 @@ unsafe fn sync<const WHAT: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         what::LOWER => SyncOp::Lower,
         what::RELEASE_ALL => SyncOp::ReleaseAll,
         what::TURN => SyncOp::Turn,
+        what::GATHER => SyncOp::Gather,
         _ => SyncOp::Pass,
     };
     // SAFETY: the contract of handlers.
@@ -61,5 +63,6 @@ pub(super) fn handler(op: SyncOp) -> Handler {
         SyncOp::ReleaseAll => sync::<{ what::RELEASE_ALL }>,
         SyncOp::Turn => sync::<{ what::TURN }>,
         SyncOp::Pass => sync::<{ what::PASS }>,
+        SyncOp::Gather => sync::<{ what::GATHER }>,
     }
 }

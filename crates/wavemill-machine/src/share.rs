@@ -85,6 +85,7 @@ enum HoldKind {
     Resource {
         op: SyncOp,
         resource: u32,
+        datum: u32,
         released: Arc<AtomicBool>,
     },
     Turn {
@@ -113,6 +114,10 @@ impl Hold {
             HoldKind::Resource { op: SyncOp::Barrier, resource, .. } => {
                 let counter = share.map_or(0, |share| share.resources()[resource as usize].counter);
                 SyncWait::Barrier { resource, missing: counter + 1 }
+            }
+            HoldKind::Resource { op: SyncOp::Gather, resource, datum, .. } => {
+                let gathered = share.map_or(0, |share| share.resources()[resource as usize].gathered());
+                SyncWait::Barrier { resource, missing: datum.saturating_sub(gathered) }
             }
             HoldKind::Resource { resource, .. } => SyncWait::Counter { resource },
             HoldKind::Turn { order, number } => {
@@ -152,6 +157,13 @@ impl Resource {
         self.queue.iter().any(|(op, wave)| *op == SyncOp::Lower && wave.strong_count() > 0)
     }
 
+    /// Waves that wait for others there.
+    fn gathered(&self) -> u32 {
+        let waits =
+            |(op, wave): &&(SyncOp, Weak<AtomicBool>)| *op == SyncOp::Gather && wave.strong_count() > 0;
+        self.queue.iter().filter(waits).count() as u32
+    }
+
     /// Performs an operation; returns whether the wave must wait (Vega ISA 12.13).
     fn perform(&mut self, op: SyncOp, datum: u32) -> bool {
         match op {
@@ -180,6 +192,12 @@ impl Resource {
                 }
                 self.counter = datum & COUNTER;
                 self.release(SyncOp::Barrier, |_| true);
+            }
+            SyncOp::Gather => {
+                if self.gathered() + 1 < datum {
+                    return true;
+                }
+                self.release(SyncOp::Gather, |_| true);
             }
             SyncOp::Turn | SyncOp::Pass => {}
         }
@@ -245,7 +263,7 @@ impl Share {
                 state.perform(op, datum).then(|| {
                     let released = Arc::new(AtomicBool::new(false));
                     state.queue.push_back((op, Arc::downgrade(&released)));
-                    HoldKind::Resource { op, resource, released }
+                    HoldKind::Resource { op, resource, datum, released }
                 })
             }
         };
@@ -359,6 +377,24 @@ mod tests {
         }
         // A barrier that was not initialised does not wait.
         assert!(waves.share.clone().sync(&mut None, SyncOp::Barrier, (0, 0), 0));
+    }
+
+    #[test]
+    fn waves_gather_in_any_number() {
+        let mut waves = Waves::new(4);
+        for size in [3, 4, 2] {
+            for wave in 0..size - 1 {
+                assert!(!waves.sync(wave, SyncOp::Gather, size as u32));
+                let wait = SyncWait::Barrier { resource: 5, missing: (size - 1 - wave) as u32 };
+                assert_eq!(waves.holds[wave].as_ref().unwrap().wait(), wait);
+                assert_eq!(waves.released(), []);
+            }
+            assert!(waves.sync(size - 1, SyncOp::Gather, size as u32));
+            assert_eq!(waves.released(), (0..size - 1).collect::<Vec<_>>());
+        }
+        for alone in [0, 1] {
+            assert!(waves.sync(0, SyncOp::Gather, alone));
+        }
     }
 
     #[test]

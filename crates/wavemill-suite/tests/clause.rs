@@ -18,7 +18,7 @@ use wavemill_suite::model::cayman::GPRS;
 /// Guest address of the program.
 const CODE: u64 = 0x4000;
 
-const FAMILY: Cayman = Cayman { program: CODE, gprs: GPRS, temporaries: 0, stack: 4 };
+const FAMILY: Cayman = Cayman { program: CODE, gprs: GPRS, temporaries: 0, kills: true, stack: 4 };
 
 /// ALU, which calls the clause, and HALT, whose fault shows the registers.
 fn program(words: &[u32]) -> Vec<u8> {

@@ -81,6 +81,11 @@ pub enum Location {
     /// A loop constant, 0 to 31: a value of four bytes as
     /// [`LOOP_CONSTANTS`](crate::registers::cayman::LOOP_CONSTANTS).
     Loop(u16),
+    /// The register that fetches of a semantic write, 0 to 127: a value of four bytes.
+    Semantic(u16),
+    /// A constant of jump tables, 0 to 31: a value of four bytes, an entry of the table in each. Bits 7:0
+    /// are element A.
+    JumpTable(u16),
     /// The modes of floats at the start: a value of four bytes. Bits 3:0 are those of single floats,
     /// bits 7:4 those of doubles, each as a source of SET_MODE (HD 6900 ISA 8.2).
     Modes,
@@ -95,7 +100,7 @@ const CHANNELS: [&str; 4] = ["x", "y", "z", "w"];
 
 impl Location {
     /// The words that names of locations begin with.
-    pub const KINDS: [&str; 18] = [
+    pub const KINDS: [&str; 20] = [
         "cb",
         "buf",
         "rat",
@@ -110,6 +115,8 @@ impl Location {
         "parameters",
         "booleans",
         "loop",
+        "semantic",
+        "jumptable",
         "modes",
         "pix",
         "pos",
@@ -159,6 +166,8 @@ impl Location {
             "smp" => Location::Sampler(number),
             "ring" => Location::Ring { number, stride: 4 },
             "loop" => Location::Loop(number),
+            "semantic" => Location::Semantic(number),
+            "jumptable" => Location::JumpTable(number),
             _ => {
                 let kind = EXPORTS.iter().position(|name| *name == kind)?;
                 Location::Export(export_target(kind as u32, number.into())?)
@@ -195,6 +204,8 @@ impl fmt::Display for Location {
             Location::Parameters => f.write_str("parameters"),
             Location::Booleans => f.write_str("booleans"),
             Location::Loop(n) => write!(f, "loop{n}"),
+            Location::Semantic(n) => write!(f, "semantic{n}"),
+            Location::JumpTable(n) => write!(f, "jumptable{n}"),
             Location::Modes => f.write_str("modes"),
             Location::Export(target) => match export_name(target) {
                 Some((name, base)) => write!(f, "{name}{base}"),
@@ -220,7 +231,7 @@ mod tests {
     #[test]
     fn names_come_back() {
         let names = "cb15 buf168 rat1 returns tex3 smp17 r12.w stream1.2 ring0 scatter lds parameters booleans \
-                     loop31 modes pix0 pix7 pix61 pos60 pos63 param0 param31";
+                     loop31 semantic255 jumptable0 modes pix0 pix7 pix61 pos60 pos63 param0 param31";
         for name in names.split_whitespace() {
             assert_eq!(Location::from_name(name).map(|location| location.to_string()).as_deref(), Some(name));
         }

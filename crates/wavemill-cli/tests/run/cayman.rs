@@ -114,18 +114,15 @@ fn traces_and_statistics_have_the_names_of_cayman() {
     assert!(text.contains("cayman"), "{text}");
 }
 
-/// Runs a program with bindings, and gives the dwords of a printed array.
-fn numbers(name: &str, program: &str, line: &[&str]) -> Vec<u32> {
+/// Runs a program with bindings, and gives the dwords of a part of a buffer.
+fn numbers(name: &str, program: &str, line: &[&str], part: &str) -> Vec<u32> {
     let folder = Folder::new(name);
     std::fs::write(folder.0.join("program.s"), program).expect("a file");
-    let text = out(&expect(&folder, 0, &[&["run", "program.s", "--target", "cayman"], line].concat()));
-    let numbers = text.split_once('=').expect("an array").1;
-    let digits = |c: char| !c.is_ascii_alphanumeric();
-    let parse = |number: &str| match number.strip_prefix("0x") {
-        Some(number) => u32::from_str_radix(number, 16),
-        None => number.parse(),
-    };
-    numbers.split(digits).filter(|part| !part.is_empty()).map(|part| parse(part).expect(part)).collect()
+    let out = format!("{part}=part.bin");
+    let whole = [&["run", "program.s", "--target", "cayman", "--out", &out], line].concat();
+    expect(&folder, 0, &whole);
+    let bytes = std::fs::read(folder.0.join("part.bin")).expect("the part");
+    bytes.as_chunks::<4>().0.iter().map(|dword| u32::from_le_bytes(*dword)).collect()
 }
 
 /// The highest registers are a clause's own, although they are none of the program's.
@@ -139,8 +136,8 @@ c:  x: mov r125.x, 0x5
     y: mov r5.y, r0.x ;;
     x: add_int r5.x, r125.x, 0x10 ;;
 ";
-    let line = ["--grid", "1", "--block", "4", "o:u32[4,4]", "--bind", "param0=o", "--print", "o[:,0]"];
-    assert_eq!(numbers("cayman_run_temporaries", program, &line), [21; 4]);
+    let line = ["--grid", "1", "--block", "4", "o:u32[4,4]", "--bind", "param0=o"];
+    assert_eq!(numbers("cayman_run_temporaries", program, &line, "o[:,0]"), [21; 4]);
 }
 
 /// Work-items have numbers without gaps, also where workgroups at the edge are smaller.
@@ -157,16 +154,16 @@ c:  x: mov r5.x, r2.x
     w: mov r5.w, r1.x ;;
 ";
     let line = ["--global-size", "5x3", "--block", "4x2", "--bind", "r2.x=i", "--bind", "param0=o"];
-    let values = ["o:u32[15,4]=77", "i:u32[15]=iota(1)", "--print", "o[:,0]"];
-    let found = numbers("cayman_run_two_dimensions", program, &[&line[..], &values].concat());
+    let line = [&line[..], &["o:u32[15,4]=77"]].concat();
+    let whole = [&line[..], &["i:u32[15]=iota(1)"]].concat();
+    let found = numbers("cayman_run_two_dimensions", program, &whole, "o[:,0]");
     assert_eq!(found, (1..16).collect::<Vec<u32>>());
     // Workgroups follow each other: (0, 0) has 8 items, (1, 0) has 2, (0, 1) has 4, (1, 1) has 1.
-    let values = ["o:u32[15,4]=77", "i:u32[15]=iota(1)", "--print", "o[:,1]"];
-    let found = numbers("cayman_run_two_dimensions", program, &[&line[..], &values].concat());
+    let found = numbers("cayman_run_two_dimensions", program, &whole, "o[:,1]");
     assert_eq!(found, [0, 1, 2, 3, 0, 1, 2, 3, 0, 0, 0, 1, 2, 3, 0]);
     let folder = Folder::new("cayman_run_two_dimensions");
     std::fs::write(folder.0.join("program.s"), program).expect("a file");
-    let short = ["o:u32[15,4]", "i:u32[14]"];
+    let short = ["i:u32[14]"];
     let all = [&["run", "program.s", "--target", "cayman"], &line[..], &short].concat();
     let text = err(&expect(&folder, 2, &all));
     assert!(
@@ -190,14 +187,176 @@ f:  vfetch r8.x___, r0.x, buf:5+idx1 fmt:32 int
 ";
     let common =
         ["--grid", "1", "--block", "2", "a:u32[2]=1000", "b:u32[2]=2000", "c:u32[2]=3000", "o:u32[2,4]"];
-    let bind = [
-        "--bind", "buf0=a", "--bind", "buf20=b", "--bind", "buf7=c", "--bind", "param0=o", "--print",
-        "o[0,:2]",
-    ];
+    let bind = ["--bind", "buf0=a", "--bind", "buf20=b", "--bind", "buf7=c", "--bind", "param0=o"];
     for (index, wanted) in [("15", 2000), ("2", 3000), ("11", 0), ("200", 0)] {
         let own = format!("r2.x={index}");
         let line = [&common[..], &bind, &["--bind", &own]].concat();
-        assert_eq!(numbers("cayman_run_indices", program, &line), [wanted, 2000], "{index}");
+        assert_eq!(numbers("cayman_run_indices", program, &line, "o[0,:2]"), [wanted, 2000], "{index}");
+    }
+}
+
+/// The message of a launch that is refused.
+fn refused(name: &str, program: &str, line: &[&str]) -> String {
+    let folder = Folder::new(name);
+    std::fs::write(folder.0.join("program.s"), program).expect("a file");
+    err(&expect(&folder, 2, &[&["run", "program.s", "--target", "cayman"], line].concat()))
+}
+
+/// The launch says which register a semantic is.
+#[test]
+fn semantics_are_registers() {
+    let program = "    .program p
+    .stage vs
+    .gprs 8
+    tc f
+    export_done param0, r7.xyzw
+    export_done param1, r0.xyzw
+    end
+f:  semantic sem5.xyzw, r2.x, buf:1 fmt:32_32_32_32 int
+";
+    let line = ["--grid", "1", "--block", "4", "d:u32[16]=iota(100)", "i:u32[4]=[3,1,2,0]", "o:u32[4,4]"];
+    let bind = ["--bind", "buf1=d[stride:16]", "--bind", "r2.x=i"];
+    let line = [&line[..], &bind].concat();
+    let text = refused("cayman_run_semantics", program, &[&line[..], &["--bind", "param0=o"]].concat());
+    assert!(text.contains("it fetches semantic 5; bind the register that receives it, such as semantic5=1"));
+    let run = |target| {
+        let more = ["--bind", "semantic5=7", "--bind", target];
+        numbers("cayman_run_semantics", program, &[&line[..], &more].concat(), "o")
+    };
+    let wanted: Vec<u32> =
+        [3, 1, 2, 0].into_iter().flat_map(|n| (0..4).map(move |c| 100 + 4 * n + c)).collect();
+    assert_eq!(run("param0=o"), wanted);
+    let ids: Vec<u32> = (0..4).flat_map(|n| [n, 0, 0, 0]).collect();
+    assert_eq!(run("param1=o"), ids, "the ids stay");
+}
+
+/// Waves meet at a barrier in the number that it says.
+#[test]
+fn waves_meet_at_a_global_barrier() {
+    for (waves, value) in [(1, 1), (2, 2), (6, 3)] {
+        let program = format!(
+            "    .program p
+    .gprs 4
+    alu c
+    global_wave_sync barrier value:{value} resource:2
+    export_done param0, r3.xyzw
+    end
+c:  x: mov r3.x, 0x7 ;;
+"
+        );
+        let (grid, out) = (waves.to_string(), format!("o:u32[{},4]", 64 * waves));
+        let line = ["--grid", &grid, "--block", "64", &out, "--bind", "param0=o"];
+        assert_eq!(numbers("cayman_run_barrier", &program, &line, "o[:,0]"), vec![7; 64 * waves]);
+    }
+}
+
+/// Ordered allocation goes by the order of launch, in grids with smaller waves at their edges, too.
+#[test]
+fn ordered_allocation_follows_the_order_of_launch() {
+    let program = "    .program p
+    .gprs 6
+    alu i
+    gds g
+    export_done param0, r5.xyzw
+    end
+i:  x: mov r4.x, 3 ;;
+g:  gds_atomic_ordered_alloc_ret r5.x___, r4.xxx bcast_first_req
+";
+    for (grid, block, waves) in [
+        ("192", "64", vec![64; 3]),
+        // Workgroups of 8 x 16, 2 x 16, 8 x 4 and 2 x 4: two waves, one, one, one.
+        ("10x20", "8x16", vec![64, 64, 32, 32, 8]),
+    ] {
+        let items: usize = waves.iter().sum();
+        let out = format!("o:u32[{items},4]");
+        let line = ["--global-size", grid, "--block", block, &out, "--bind", "param0=o"];
+        let wanted: Vec<u32> =
+            waves.iter().enumerate().flat_map(|(n, size)| vec![3 * n as u32; *size as usize]).collect();
+        assert_eq!(numbers("cayman_run_ordered", program, &line, "o[:,0]"), wanted, "{grid}");
+    }
+}
+
+/// Only programs of pixels kill (HD 6900 ISA 8.2).
+#[test]
+fn other_stages_ignore_kills() {
+    let program = |stage: &str| {
+        format!(
+            "    .program p
+    {stage}
+    .gprs 6
+    alu c
+    export_done param0, r5.xyzw
+    end
+c:  x: mov r5.x, 0x7 ;;
+    y: killgt_int r5.y, r0.x, 1 ;;
+"
+        )
+    };
+    let line = ["--grid", "1", "--block", "4", "o:u32[4,4]=9", "--bind", "param0=o"];
+    for (stage, wanted) in [(".stage ps", [7, 7, 9, 9]), (".stage vs", [7; 4]), ("", [7; 4])] {
+        assert_eq!(numbers("cayman_run_kills", &program(stage), &line, "o[:,0]"), wanted, "{stage}");
+    }
+}
+
+/// The constants of jump tables are the launch's.
+#[test]
+fn jump_tables_have_constants() {
+    let program = "    .program p
+    .gprs 4
+    jumptable @out jumptable_sel:1 const:3
+    jump @a cond:false
+    jump @b cond:false
+out: alu c
+    export_done param0, r3.xyzw
+    end
+a:  alu d
+    export_done param0, r3.xyzw
+    end
+b:  alu e
+    export_done param0, r3.xyzw
+    end
+c:  x: mov r3.x, 0x7 ;;
+d:  x: mov r3.x, 0x8 ;;
+e:  x: mov r3.x, 0x9 ;;
+";
+    let line = ["--grid", "1", "--block", "2", "o:u32[2,4]", "--bind", "param0=o"];
+    let text = refused("cayman_run_jumptable", program, &line);
+    assert!(text.contains("a jump table depends on constant 3; bind it, such as jumptable3=0"), "{text}");
+    for (constant, wanted) in [("0xff00ff", 8), ("0x01ff", 9), ("0x200", 7), ("0xff00", 7)] {
+        let own = format!("jumptable3={constant}");
+        let found =
+            numbers("cayman_run_jumptable", program, &[&line[..], &["--bind", &own]].concat(), "o[:,0]");
+        assert_eq!(found, [wanted; 2], "{constant}");
+    }
+}
+
+/// A binding that would have no effect is an error.
+#[test]
+fn bindings_without_an_effect_are_refused() {
+    let program = "    .program p
+    .gprs 6
+    alu c
+    export_done param0, r5.xyzw
+    end
+c:  x: mov r5.x, 0x7 ;;
+";
+    let line = ["--grid", "1", "--block", "4", "o:u32[4,4]", "--bind", "param0=o"];
+    for (more, wanted) in [
+        (&["--bind", "r50.x=7"][..], "r50.x is none of its 6 registers"),
+        (&["--bind", "modes=0x1cc"], "modes is 0x1cc; expected two fields of four bits"),
+        (
+            &["l:u32[100]", "--bind", "lds=l", "--dynamic-lds", "16"],
+            "lds is a buffer of 400 bytes, but a workgroup has 16 bytes of LDS; request more dynamic LDS",
+        ),
+        (&["--offset", "500"], "a launch with bindings has no global offset"),
+        (&["--bind", "semantic300=1"], "there is no location semantic300; the largest number is 255"),
+        (
+            &["--bind", "semantic3=128"],
+            "semantic3 is a value of 4 bytes; expected a register: a value of 4 bytes from 0 to 127",
+        ),
+    ] {
+        let text = refused("cayman_run_refused", program, &[&line[..], more].concat());
+        assert!(text.contains(wanted), "{text}");
     }
 }
 

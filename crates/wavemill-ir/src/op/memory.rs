@@ -58,6 +58,9 @@ pub enum SyncOp {
     /// If the counter is not 0, subtracts 1 and waits until a wave finds 0 there. The wave that does
     /// sets the counter to its datum, and all waves that wait continue with it.
     Barrier,
+    /// Waits until as many waves wait there as the datum says, this one among them. The counter does
+    /// not matter.
+    Gather,
     /// Adds 1 to the counter. Then waves that wait in [`SyncOp::Lower`] continue in the order of
     /// their arrival, and each subtracts 1, as long as the counter is not 0.
     Raise,
@@ -80,13 +83,13 @@ impl SyncOp {
     /// instruction: a wave that waits has not begun the instruction.
     #[must_use]
     pub const fn may_wait(self) -> bool {
-        matches!(self, SyncOp::Barrier | SyncOp::Lower | SyncOp::Turn)
+        matches!(self, SyncOp::Barrier | SyncOp::Gather | SyncOp::Lower | SyncOp::Turn)
     }
 
     /// Whether it has a datum.
     #[must_use]
     pub const fn has_datum(self) -> bool {
-        matches!(self, SyncOp::Init | SyncOp::Barrier | SyncOp::RaiseBy)
+        matches!(self, SyncOp::Init | SyncOp::Barrier | SyncOp::Gather | SyncOp::RaiseBy)
     }
 }
 

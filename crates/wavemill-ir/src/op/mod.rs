@@ -444,6 +444,7 @@ operations! {
         match op {
             SyncOp::Init => "sync.init",
             SyncOp::Barrier => "sync.barrier",
+            SyncOp::Gather => "sync.gather",
             SyncOp::Raise => "sync.raise",
             SyncOp::RaiseBy => "sync.raise_by",
             SyncOp::Lower => "sync.lower",

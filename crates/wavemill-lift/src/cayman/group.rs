@@ -12,7 +12,7 @@ use wavemill_ir::{
     Attrs, CmpPred, IntOp, IntType, LaneMask, LaneOp, Op as IrOp, Operand, Row as IrRow, ScalarOp as S, Uni,
     Width,
 };
-use wavemill_isa::cayman::{FieldId as F, Flag, Format, Op};
+use wavemill_isa::cayman::{FieldId as F, Flag, Format, Inst, Op};
 
 use super::alu::{Slot, interpolation};
 use super::clause::{InClause, plain_register, written_register};
@@ -79,7 +79,10 @@ impl Lifter<'_, '_> {
         // Operations that can fault come first, before anything is written.
         self.loaded.clear();
         let mut slots = Vec::with_capacity(4);
-        for inst in clause.group.slots.iter().flatten() {
+        let is_ignored = |inst: &&Inst| inst.row().has(Flag::Kill) && !self.family.kills;
+        let executed: Vec<&Inst> =
+            clause.group.slots.iter().flatten().filter(|inst| !is_ignored(inst)).collect();
+        for inst in executed {
             slots.push(self.slot(clause, inst)?);
         }
         let mut selected = Selected { lanes: Lanes::All, all: None };

@@ -61,6 +61,8 @@ pub struct Cayman {
     pub gprs: u16,
     /// Clause temporaries, the last ones of 128 registers. A wave needs rows for them.
     pub temporaries: u16,
+    /// Whether it is the program of pixels: others ignore KILL (HD 6900 ISA 8.2).
+    pub kills: bool,
     /// STACK_SIZE: entries of the control flow stack, of four subentries each (HD 6900 ISA 3.6.5).
     pub stack: u16,
 }

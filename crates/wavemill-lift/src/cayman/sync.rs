@@ -1,7 +1,7 @@
 //! GLOBAL_WAVE_SYNC: semaphores and barriers of all waves (HD 6900 ISA 3.8, 8.1, 9.1).
 //!
-//! Resources are those of GCN's global wave sync. The value of a barrier is the one that its counter
-//! is set to when the last wave has arrived.
+//! Resources are those of GCN's global wave sync. The value of a barrier is the number of waves that
+//! meet there.
 
 use wavemill_ir::{Attrs, Op as IrOp, Operand, ScalarOp as S, SyncOp};
 use wavemill_isa::cayman::{FieldId as F, Inst, Op};
@@ -21,7 +21,7 @@ fn operation(op: Op) -> Option<SyncOp> {
     Some(match op {
         Op::GlobalWaveSyncSemaV => SyncOp::Raise,
         Op::GlobalWaveSyncSemaP => SyncOp::Lower,
-        Op::GlobalWaveSyncBarrier => SyncOp::Barrier,
+        Op::GlobalWaveSyncBarrier => SyncOp::Gather,
         Op::GlobalWaveSyncInit => SyncOp::Init,
         _ => return None,
     })

@@ -46,7 +46,7 @@ fn kernels_of_llvm_lift() {
     assert_eq!(kernels.len(), 7);
     let (mut operations, mut slots) = (0, 0);
     for (code, stack) in kernels {
-        let family = Cayman { program: CODE, gprs: 124, temporaries: 4, stack };
+        let family = Cayman { program: CODE, gprs: 124, temporaries: 4, kills: true, stack };
         let mut fetch = |at: u64, into: &mut [u8; 16]| {
             let rest =
                 at.checked_sub(CODE).and_then(|offset| code.get(offset as usize..)).unwrap_or_default();

@@ -95,7 +95,8 @@ fn killed_pixels_are_not_exported() {
         halt
         test: x: kille_int _.x, r0.x, 2 ;;
         count: y: add_int r7.y, r7.y, 1 ;;
-        loads: vfetch r6.1___, r0.x, buf:1 fmt:32 int\n";
+        loads: vfetch r6.1___, r0.x, buf:1 fmt:32 int
+        vfetch r6._1__, r0.x, buf:1 fmt:32 int\n";
     // Lanes 6, 10, 14 and so on have 2 in T0.X, but only active ones are tested.
     let active = 0x0fff_ffff_0fff_ffff;
     let invalid = 0xff;
@@ -113,8 +114,10 @@ fn killed_pixels_are_not_exported() {
         let is_valid = is(active) && !is(invalid | killed);
         let counted = u32::from(is(active)) + u32::from(is_valid);
         assert_eq!(outcome.gpr(7, 1)[lane], counted, "lane {lane}");
-        let fetched = if is_valid { ONE } else { value(6, 0, lane as u32) };
-        assert_eq!(outcome.gpr(6, 0)[lane], fetched, "lane {lane}");
+        for channel in [0, 1] {
+            let fetched = if is_valid { ONE } else { value(6, channel, lane as u32) };
+            assert_eq!(outcome.gpr(6, channel.into())[lane], fetched, "lane {lane}");
+        }
     }
     let outcome = run(&source.replace("halt", "end"), set);
     let wanted =

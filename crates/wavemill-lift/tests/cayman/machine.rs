@@ -23,7 +23,8 @@ pub(crate) const MODE: u32 = 0xc;
 pub(crate) const GPRS: u16 = 16;
 
 /// The program, with a stack of 16 entries.
-pub(crate) const FAMILY: Cayman = Cayman { program: CODE, gprs: GPRS, temporaries: 0, stack: 16 };
+pub(crate) const FAMILY: Cayman =
+    Cayman { program: CODE, gprs: GPRS, temporaries: 0, kills: true, stack: 16 };
 
 /// The machine code of a program in Wavemill's own text.
 pub(crate) fn assembled(source: &str) -> Vec<u8> {

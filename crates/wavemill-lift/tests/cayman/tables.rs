@@ -106,11 +106,12 @@ fn global_wave_sync() {
     assert_eq!(run(&[&init[..], &take, &take, &give, &take].concat(), [0; 2]), Some(1));
     assert_eq!(run(&[&init[..], &take, &take, &take].concat(), [0; 2]), None, "it waits");
     assert_eq!(run(&word("sema_p", "resource:6"), [0; 2]), None, "another resource");
-    // A barrier of one wave, and what the counter becomes there.
+    // A barrier of one wave, which leaves the counter alone.
     let barrier = word("barrier", "resource:5 value:1");
-    assert_eq!(run(&barrier, [0; 2]), Some(1));
-    assert_eq!(run(&[&barrier[..], &take].concat(), [0; 2]), Some(1));
-    assert_eq!(run(&[&barrier[..], &barrier].concat(), [0; 2]), None, "it waits for another wave");
+    assert_eq!(run(&[&barrier[..], &barrier].concat(), [0; 2]), Some(1));
+    assert_eq!(run(&[&barrier[..], &take].concat(), [0; 2]), None, "the counter is 0");
+    assert_eq!(run(&[&init[..], &barrier, &take, &take].concat(), [0; 2]), Some(1));
+    assert_eq!(run(&word("barrier", "resource:5 value:2"), [0; 2]), None, "it waits for another wave");
     // Index registers: added to the resource, and in place of the value.
     let init = word("init", "value:0 val_index_mode:2 resource:3 rsrc_index_mode:1");
     let indexed = word("sema_p", "resource:1 rsrc_index_mode:1");

@@ -11,7 +11,8 @@ use wavemill_lift::cayman::{Cayman, Position, registers};
 use wavemill_lift::{Fetch, Lift};
 
 /// A program that declares nothing.
-const NO_PROGRAM: Cayman = Cayman { program: 0, gprs: registers::GPRS, temporaries: 0, stack: 0 };
+const NO_PROGRAM: Cayman =
+    Cayman { program: 0, gprs: registers::GPRS, temporaries: 0, kills: true, stack: 0 };
 
 /// The programs of a device. Each has its own registers and stack, and addresses of clauses count
 /// from its start.

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use wavemill_isa::cayman::{CLAUSE_TEMPORARIES, Content, decode_program};
+use wavemill_isa::cayman::{CLAUSE_TEMPORARIES, Content, FieldId, Format, Inst, Op, decode_program};
 use wavemill_lift::cayman::{Cayman, registers};
 use wavemill_object::TargetId;
-use wavemill_object::r600::{R600Config, R600Object};
+use wavemill_object::r600::{R600Config, R600Object, R600Stage};
 
 use super::{Module, ModuleInner, ObjectKernel};
 use crate::buffer::Buffer;
@@ -25,20 +25,50 @@ pub(crate) struct R600Kernel {
     pub entry: u64,
     /// Its registers.
     pub config: R600Config,
-    /// Its clause temporaries.
-    pub temporaries: u16,
+    /// What a launch must give it besides.
+    pub needs: ProgramNeeds,
 }
 
-/// How many clause temporaries a program needs: all, if it names one that is not among its registers.
-fn temporaries(code: &[u8], config: &R600Config) -> u16 {
-    let is_temporary = |register: u32| CLAUSE_TEMPORARIES.contains(&register) && register >= config.gprs;
-    let program = decode_program(code, 0);
-    let is_used = program.items.iter().any(|item| match &item.content {
-        Content::Control(inst) | Content::Fetch(inst) => inst.registers().any(is_temporary),
-        Content::Group(group) => group.slots.iter().flatten().any(|slot| slot.registers().any(is_temporary)),
-        Content::Raw => false,
-    });
-    if is_used { CLAUSE_TEMPORARIES.len() as u16 } else { 0 }
+/// What the words of a program need that the file does not say.
+#[derive(Debug, Default)]
+pub(crate) struct ProgramNeeds {
+    /// Clause temporaries: all, if a word names one that is not among the registers.
+    pub temporaries: u16,
+    /// Semantics of its fetches, in ascending order.
+    pub semantics: Vec<u16>,
+    /// Numbers of the constants of its jump tables, in ascending order.
+    pub jump_constants: Vec<u16>,
+}
+
+impl ProgramNeeds {
+    fn of(code: &[u8], config: &R600Config) -> ProgramNeeds {
+        let is_temporary = |register: u32| CLAUSE_TEMPORARIES.contains(&register) && register >= config.gprs;
+        let mut needs = ProgramNeeds::default();
+        let mut word = |inst: &Inst| {
+            if inst.registers().any(is_temporary) {
+                needs.temporaries = CLAUSE_TEMPORARIES.len() as u16;
+            }
+            if inst.format() == Format::VtxSemantic {
+                needs.semantics.push(inst.get(FieldId::SemanticId) as u16);
+            }
+            // Other selections are index registers.
+            if inst.op() == Op::Jumptable && inst.get(FieldId::JumptableSel) < 4 {
+                needs.jump_constants.push(inst.get(FieldId::CfConst) as u16);
+            }
+        };
+        for item in decode_program(code, 0).items {
+            match &item.content {
+                Content::Control(inst) | Content::Fetch(inst) => word(inst),
+                Content::Group(group) => group.slots.iter().flatten().for_each(&mut word),
+                Content::Raw => {}
+            }
+        }
+        for numbers in [&mut needs.semantics, &mut needs.jump_constants] {
+            numbers.sort_unstable();
+            numbers.dedup();
+        }
+        needs
+    }
 }
 
 /// Bytes that code is aligned to: those of the functions in the file.
@@ -77,16 +107,17 @@ pub(super) fn load(device: &Device, bytes: &[u8]) -> Result<Module> {
             start.saturating_add(part.range.start as u64)..start.saturating_add(part.range.end as u64);
         functions.push((range.start, range.end, part.name.clone()));
         let Some(config) = part.config else { continue };
-        let temporaries = temporaries(object.text.get(part.range.clone()).unwrap_or_default(), &config);
+        let needs = ProgramNeeds::of(object.text.get(part.range.clone()).unwrap_or_default(), &config);
         let program = Cayman {
             program: range.start,
             gprs: (config.gprs as u16).clamp(1, registers::GPRS),
-            temporaries,
+            temporaries: needs.temporaries,
+            kills: config.stage == R600Stage::Pixel,
             stack: config.stack as u16,
         };
         device.0.code.add_program(range, program);
         let entry = part.range.start as u64;
-        kernels.push(ObjectKernel::R600(R600Kernel { name: part.name, entry, config, temporaries }));
+        kernels.push(ObjectKernel::R600(R600Kernel { name: part.name, entry, config, needs }));
     }
     let functions = Arc::new(functions);
     device.0.code.add(Region {

@@ -8,6 +8,7 @@ use wavemill_lift::cayman::registers;
 use wavemill_machine::{Registers, WaveInit};
 
 use super::llvm::{self, DWORDS, Wave};
+use super::object;
 use crate::abi::{LaunchMemory, Plan, Start};
 use crate::argument::Arg;
 use crate::binding::{Binding, Location};
@@ -27,12 +28,18 @@ const WRITE: usize = 16;
 /// say, which leaves out the last dword.
 const SHARE: u32 = 0xffff;
 
+/// Entries of the table of semantics.
+const SEMANTICS: usize = 256;
+/// The bits of the number of a wave in the order of launch.
+const ORDER: u32 = 0x7ff;
+
 /// The tables of a launch.
 #[derive(Debug)]
 pub(super) struct Memory {
     resources: Buffer,
     samplers: Buffer,
     writes: Buffer,
+    semantics: Buffer,
     scratch: Buffer,
 }
 
@@ -48,6 +55,7 @@ impl Memory {
             resources: table("resources", registers::RESOURCES, RESOURCE)?,
             samplers: table("samplers", registers::SAMPLERS, SAMPLER)?,
             writes: table("buffers to write", registers::WRITES, WRITE)?,
+            semantics: table("semantics", SEMANTICS as u16, 1)?,
             scratch: llvm::scratch(kernel, plan)?,
         })
     }
@@ -67,13 +75,25 @@ fn wrong(kernel: &Kernel, binding: &Binding) -> Error {
         Location::Texture(_) => "an image",
         Location::Sampler(_) => "a sampler",
         Location::Register { .. } => "a buffer with a dword for each work-item, or a value of 4 bytes",
-        Location::Parameters | Location::Booleans | Location::Loop(_) | Location::Modes => {
-            "a value of 4 bytes"
-        }
+        Location::Semantic(_) => "a register: a value of 4 bytes from 0 to 127",
+        location if is_number(location) => "a value of 4 bytes",
         _ => "a buffer",
     };
     let problem = format!("{location} is {found}; expected {expected}");
     Error::Launch { kernel: kernel.name().to_owned(), problem }
+}
+
+/// Whether a location has a number and no memory.
+const fn is_number(location: &Location) -> bool {
+    matches!(
+        location,
+        Location::Parameters
+            | Location::Booleans
+            | Location::Loop(_)
+            | Location::Semantic(_)
+            | Location::JumpTable(_)
+            | Location::Modes
+    )
 }
 
 /// The largest number of a location, and its own number.
@@ -87,7 +107,8 @@ fn number(location: &Location) -> (u16, u16) {
         Location::Register { register, channel } => (registers::GPRS - 1, register.max(channel / 4 * 128)),
         Location::Stream { stream, buffer, .. } => (3, stream.max(buffer)),
         Location::Ring { number, .. } => (3, number),
-        Location::Loop(n) => (31, n),
+        Location::Loop(n) | Location::JumpTable(n) => (31, n),
+        Location::Semantic(n) => (255, n),
         // Other locations have no numbers, or the lifter knows them.
         _ => (0, 0),
     }
@@ -115,21 +136,40 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
             (Location::Texture(_), Arg::Image(image)) => image.belongs_to(&kernel.module.device),
             (Location::Sampler(_), Arg::Sampler(sampler)) => sampler.belongs_to(&kernel.module.device),
             (Location::Texture(_) | Location::Sampler(_), _) => false,
-            (
-                Location::Register { .. }
-                | Location::Parameters
-                | Location::Booleans
-                | Location::Loop(_)
-                | Location::Modes,
-                Arg::Value(bytes),
-            ) => value(bytes),
-            (Location::Parameters | Location::Booleans | Location::Loop(_) | Location::Modes, _) => false,
+            (Location::Semantic(_), Arg::Value(bytes)) => {
+                value(bytes) && dword(bytes) < registers::GPRS.into()
+            }
+            (Location::Register { .. }, Arg::Value(bytes)) => value(bytes),
+            (location, Arg::Value(bytes)) if is_number(location) => value(bytes),
+            (location, _) if is_number(location) => false,
             (_, Arg::Buffer(buffer)) => buffer.belongs_to(&kernel.module.device),
             _ => false,
         };
         if !fits {
             return Err(wrong(kernel, binding));
         }
+        if let Location::Register { register, .. } = binding.location
+            && u32::from(register) >= object(kernel)?.config.gprs
+        {
+            let gprs = object(kernel)?.config.gprs;
+            return Err(refuse(format!("{} is none of its {gprs} registers", binding.location)));
+        }
+        if let (Location::Modes, Arg::Value(bytes)) = (&binding.location, &binding.resource)
+            && dword(bytes) > 0xff
+        {
+            return Err(refuse(format!("modes is {:#x}; expected two fields of four bits", dword(bytes))));
+        }
+    }
+    let is_bound = |location: Location| bindings.iter().any(|other| key(&other.location) == key(&location));
+    let refuse = |problem| Err(Error::Launch { kernel: kernel.name().to_owned(), problem });
+    let needs = &object(kernel)?.needs;
+    if let Some(n) = needs.semantics.iter().find(|n| !is_bound(Location::Semantic(**n))) {
+        return refuse(format!(
+            "it fetches semantic {n}; bind the register that receives it, such as semantic{n}=1"
+        ));
+    }
+    if let Some(n) = needs.jump_constants.iter().find(|n| !is_bound(Location::JumpTable(**n))) {
+        return refuse(format!("a jump table depends on constant {n}; bind it, such as jumptable{n}=0"));
     }
     Ok(())
 }
@@ -152,6 +192,8 @@ fn key(location: &Location) -> (u8, u16) {
         Location::Booleans => (12, 0),
         Location::Loop(n) => (13, n),
         Location::Modes => (14, 0),
+        Location::Semantic(n) => (21, n),
+        Location::JumpTable(n) => (22, n),
         Location::Export(target) => match target {
             ExportTarget::Colour(n) => (15, n.into()),
             ExportTarget::Depth => (16, 0),
@@ -176,18 +218,25 @@ fn cells(buffer: &Buffer, format: u32) -> [u32; 4] {
 
 impl LaunchMemory for Memory {
     fn fill(self: Box<Self>, kernel: &Kernel, plan: &Plan, _: &ServiceAddresses) -> Result<Start> {
-        let Memory { resources, samplers, writes, scratch } = *self;
+        let Memory { resources, samplers, writes, semantics, scratch } = *self;
         let mut init = InitialState {
             wave: llvm::wave(plan, &scratch),
             cells: Vec::new(),
             rows: Vec::new(),
             lds: Vec::new(),
             loops: [0; LANES],
+            jump_tables: [0; LANES],
         };
+        let refuse = |problem| Err(Error::Launch { kernel: kernel.name().to_owned(), problem });
+        if plan.geometry.offset != [0; 3] {
+            return refuse("a launch with bindings has no global offset".to_owned());
+        }
+        let mut registers_of_semantics = [0; SEMANTICS];
         for (cell, table) in [
             (registers::RESOURCE_TABLE, &resources),
             (registers::SAMPLER_TABLE, &samplers),
             (registers::WRITE_TABLE, &writes),
+            (registers::SEMANTIC_TABLE, &semantics),
         ] {
             init.set_pair(cell, table.address());
         }
@@ -232,11 +281,10 @@ impl LaunchMemory for Memory {
                             let items: u64 = plan.geometry.global_size.iter().product();
                             if buffer.size() / 4 < items {
                                 let size = buffer.size();
-                                let problem = format!(
+                                return refuse(format!(
                                     "{location} is a buffer of {size} bytes; expected 4 bytes for each of \
                                      {items} work-items"
-                                );
-                                return Err(Error::Launch { kernel: kernel.name().to_owned(), problem });
+                                ));
                             }
                             Source::Items(buffer.to_vec::<u32>()?)
                         }
@@ -257,7 +305,15 @@ impl LaunchMemory for Memory {
                     let entry = registers::SCATTER_ENTRY;
                     write(&writes, usize::from(entry) * WRITE, &cells(buffer, *stride))?;
                 }
-                (Location::Lds, Arg::Buffer(buffer)) => init.lds = buffer.to_vec::<u8>()?,
+                (Location::Lds, Arg::Buffer(buffer)) => {
+                    let (size, lds) = (buffer.size(), plan.lds);
+                    if size > lds.into() {
+                        return refuse(format!(
+                            "lds is a buffer of {size} bytes, but a workgroup has {lds} bytes of LDS; request more dynamic LDS"
+                        ));
+                    }
+                    init.lds = buffer.to_vec::<u8>()?;
+                }
                 (Location::Parameters, Arg::Value(bytes)) => {
                     init.cells.push((registers::PARAMETERS, dword(bytes)));
                 }
@@ -267,17 +323,24 @@ impl LaunchMemory for Memory {
                 (Location::Loop(n), Arg::Value(bytes)) => {
                     init.loops[usize::from(*n) % LANES] = dword(bytes);
                 }
+                (Location::JumpTable(n), Arg::Value(bytes)) => {
+                    init.jump_tables[usize::from(*n) % LANES] = dword(bytes);
+                }
+                (Location::Semantic(n), Arg::Value(bytes)) => {
+                    registers_of_semantics[usize::from(*n) % SEMANTICS] = dword(bytes) as u8;
+                }
                 // `check` has refused these.
                 _ => {}
             }
         }
+        semantics.write_bytes(0, &registers_of_semantics)?;
         Ok(Start {
             init: Box::new(init),
             entry: kernel.entry(),
             context: llvm::modes(&plan.bindings),
             arguments: Segment { address: 0, bytes: 0 },
             absent_grid_sync: None,
-            _memory: vec![resources, samplers, writes, scratch],
+            _memory: vec![resources, samplers, writes, semantics, scratch],
         })
     }
 }
@@ -305,6 +368,7 @@ struct InitialState {
     rows: Vec<(Row, Source)>,
     lds: Vec<u8>,
     loops: [u32; LANES],
+    jump_tables: [u32; LANES],
 }
 
 impl InitialState {
@@ -328,7 +392,10 @@ impl WaveInit for InitialState {
             regs.set_uni(*cell, *value);
         }
         regs.set_row(registers::LOOP_CONSTANTS, &self.loops);
+        regs.set_row(registers::JUMPTABLE_CONSTANTS, &self.jump_tables);
         let first = self.wave.first_item(workgroup, wave) as usize;
+        // The order of launch. The counter of ordered counts is the first dword of the share.
+        regs.set_uni(registers::ORDERED_COUNT, self.wave.number(workgroup, wave) & ORDER);
         // A vertex has the element of its number in streams and rings.
         regs.set_row(registers::WRITE_INDEX, &std::array::from_fn(|lane| (first + lane) as u32));
         for (row, source) in &self.rows {

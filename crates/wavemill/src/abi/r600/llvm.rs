@@ -99,6 +99,7 @@ struct InitialState {
 pub(super) struct Wave {
     /// Waves of a workgroup.
     waves: u32,
+    workgroups: [u32; 3],
     workgroup_size: [u32; 3],
     global_size: [u64; 3],
     /// Guest address of the scratch memory of all resident waves, and bytes for each.
@@ -117,6 +118,7 @@ pub(super) fn modes(bindings: &[Binding]) -> u32 {
 pub(super) fn wave(plan: &Plan, scratch: &Buffer) -> Wave {
     Wave {
         waves: plan.waves,
+        workgroups: plan.workgroups,
         workgroup_size: plan.geometry.workgroup_size,
         global_size: plan.geometry.global_size,
         scratch: (scratch.address(), plan.scratch_per_wave),
@@ -136,6 +138,20 @@ impl Wave {
 
     pub(super) fn work_items(&self, workgroup: [u32; 3]) -> u32 {
         self.size(workgroup).iter().product()
+    }
+
+    /// The number of a wave in the order of launch.
+    pub(super) fn number(&self, workgroup: [u32; 3], wave: u32) -> u32 {
+        let waves = |size: [u32; 3]| u64::from(size.iter().product::<u32>().div_ceil(LANES as u32));
+        let last = self.workgroups.map(|n| n.saturating_sub(1));
+        let [nx, ny, _] = last.map(u64::from);
+        let [x, y, z] = workgroup.map(u64::from);
+        let [full, edge, own] = [[0; 3], last, workgroup].map(|workgroup| self.size(workgroup));
+        // Workgroups of a row, and of a layer.
+        let row = |height, depth| nx * waves([full[0], height, depth]) + waves([edge[0], height, depth]);
+        let layer = |depth| ny * row(full[1], depth) + row(edge[1], depth);
+        let before = z * layer(full[2]) + y * row(full[1], own[2]) + x * waves([full[0], own[1], own[2]]);
+        before as u32 + wave
     }
 
     /// The number of the first work-item of a wave ([`first_item`]).

@@ -77,7 +77,7 @@ impl Abi for R600 {
     fn registers(&self, kernel: &Kernel) -> Result<RegisterCounts> {
         let object = object(kernel)?;
         // Clause temporaries are the last of all registers.
-        let gprs = if object.temporaries > 0 { registers::GPRS } else { object.config.gprs as u16 };
+        let gprs = if object.needs.temporaries > 0 { registers::GPRS } else { object.config.gprs as u16 };
         let gprs = gprs.clamp(1, registers::GPRS);
         Ok(RegisterCounts {
             cells: registers::CELLS,
