@@ -271,7 +271,7 @@ g:  gds_atomic_ordered_alloc_ret r5.x___, r4.xxx bcast_first_req
         let out = format!("o:u32[{items},4]");
         let line = ["--global-size", grid, "--block", block, &out, "--bind", "param0=o"];
         let wanted: Vec<u32> =
-            waves.iter().enumerate().flat_map(|(n, size)| vec![3 * n as u32; *size as usize]).collect();
+            waves.iter().enumerate().flat_map(|(n, size)| vec![3 * n as u32; *size]).collect();
         assert_eq!(numbers("cayman_run_ordered", program, &line, "o[:,0]"), wanted, "{grid}");
     }
 }
