@@ -91,7 +91,8 @@ fn number(text: &str) -> Option<u32> {
         return u32::from_str_radix(&hex.replace('_', ""), 16).ok().filter(|_| digits.len() == text.len());
     }
     let integer = text.parse::<u32>().ok().or_else(|| Some(text.parse::<i32>().ok()? as u32));
-    integer.or_else(|| Some(text.parse::<f32>().ok()?.to_bits()))
+    let float = || text.parse::<f32>().ok().filter(|float| float.is_finite());
+    integer.or_else(|| float().map(f32::to_bits))
 }
 
 /// The words behind a resource.

@@ -348,6 +348,7 @@ c:  x: mov r5.x, 0x7 ;;
             &["l:u32[100]", "--bind", "lds=l", "--dynamic-lds", "16"],
             "lds is a buffer of 400 bytes, but a workgroup has 16 bytes of LDS; request more dynamic LDS",
         ),
+        (&["--bind", "r2.x=1e400"], "expected the name of an argument or a number, found `1e400`"),
         (&["--offset", "500"], "a launch with bindings has no global offset"),
         (&["--bind", "semantic300=1"], "there is no location semantic300; the largest number is 255"),
         (
