@@ -91,8 +91,8 @@ pub(crate) struct Options {
     state: PathBuf,
 }
 
-/// The survivors that have an explanation: file, function, expression, change, the line that contains it,
-/// which of the equal changes of the line it is if not the first, reason; separated by ` | `.
+/// The survivors that have an explanation: file, function, expression, change, which of the equal changes
+/// of its line it is if not the first (`#2`), the line, reason; separated by ` | `.
 const EXPLAINED: &str = include_str!("survivors.txt");
 
 /// A change of a file.
@@ -113,8 +113,8 @@ impl Mutant {
     fn key(&self) -> String {
         let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let Site { function, before, after, within: (line, number), .. } = &self.site;
-        let number = if *number == 1 { String::new() } else { format!(" | {number}") };
-        format!("{} | {function} | {} | {} | {line}{number}", self.file, one_line(before), one_line(after))
+        let number = if *number == 1 { String::new() } else { format!("#{number} | ") };
+        format!("{} | {function} | {} | {} | {number}{line}", self.file, one_line(before), one_line(after))
     }
 }
 
