@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use wavemill_isa::cayman::{CLAUSE_TEMPORARIES, Content, decode_program};
+use wavemill_isa::cayman::{CLAUSE_TEMPORARIES, Content, FieldId, Op, Program, decode_program};
 use wavemill_lift::cayman::{Cayman, registers};
 use wavemill_object::TargetId;
 use wavemill_object::r600::{R600Config, R600Object};
@@ -27,18 +27,44 @@ pub(crate) struct R600Kernel {
     pub config: R600Config,
     /// Its clause temporaries.
     pub temporaries: u16,
+    /// The samplers that it compares samples through, in the order of its code. Index registers may
+    /// lead to others.
+    pub compares: Vec<Compares>,
+}
+
+/// A fetch that compares samples with a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Compares {
+    /// Its operation.
+    pub op: Op,
+    /// The number of its sampler.
+    pub sampler: u16,
+    /// Whether an index register is added to the number.
+    pub is_indexed: bool,
 }
 
 /// How many clause temporaries a program needs: all, if it names one that is not among its registers.
-fn temporaries(code: &[u8], config: &R600Config) -> u16 {
+fn temporaries(program: &Program, config: &R600Config) -> u16 {
     let is_temporary = |register: u32| CLAUSE_TEMPORARIES.contains(&register) && register >= config.gprs;
-    let program = decode_program(code, 0);
     let is_used = program.items.iter().any(|item| match &item.content {
         Content::Control(inst) | Content::Fetch(inst) => inst.registers().any(is_temporary),
         Content::Group(group) => group.slots.iter().flatten().any(|slot| slot.registers().any(is_temporary)),
         Content::Raw => false,
     });
     if is_used { CLAUSE_TEMPORARIES.len() as u16 } else { 0 }
+}
+
+/// The fetches of a program that compare samples.
+fn compares(program: &Program) -> Vec<Compares> {
+    let of = |content: &Content| match content {
+        Content::Fetch(inst) if inst.op().compares_samples() => Some(Compares {
+            op: inst.op(),
+            sampler: inst.get(FieldId::SamplerId) as u16,
+            is_indexed: inst.get(FieldId::SamplerIndexMode) != 0,
+        }),
+        _ => None,
+    };
+    program.items.iter().filter_map(|item| of(&item.content)).collect()
 }
 
 /// Bytes that code is aligned to: those of the functions in the file.
@@ -77,7 +103,9 @@ pub(super) fn load(device: &Device, bytes: &[u8]) -> Result<Module> {
             start.saturating_add(part.range.start as u64)..start.saturating_add(part.range.end as u64);
         functions.push((range.start, range.end, part.name.clone()));
         let Some(config) = part.config else { continue };
-        let temporaries = temporaries(object.text.get(part.range.clone()).unwrap_or_default(), &config);
+        let decoded = decode_program(object.text.get(part.range.clone()).unwrap_or_default(), 0);
+        let temporaries = temporaries(&decoded, &config);
+        let compares = compares(&decoded);
         let program = Cayman {
             program: range.start,
             gprs: (config.gprs as u16).clamp(1, registers::GPRS),
@@ -86,7 +114,8 @@ pub(super) fn load(device: &Device, bytes: &[u8]) -> Result<Module> {
         };
         device.0.code.add_program(range, program);
         let entry = part.range.start as u64;
-        kernels.push(ObjectKernel::R600(R600Kernel { name: part.name, entry, config, temporaries }));
+        let kernel = R600Kernel { name: part.name, entry, config, temporaries, compares };
+        kernels.push(ObjectKernel::R600(kernel));
     }
     let functions = Arc::new(functions);
     device.0.code.add(Region {
