@@ -539,9 +539,8 @@ impl SamplerDesc {
             let [low, high] = [SamplerDesc::BIASES.start(), SamplerDesc::BIASES.end()].map(|n| part(*n));
             return Some(format!("its bias is {}; expected {low} to {high}", part(self.bias)));
         }
-        (self.border == BorderColour::Table).then(|| {
-            "its border colour is in the driver's table, and a launch has no such table".to_owned()
-        })
+        (self.border == BorderColour::Table)
+            .then(|| "its border colour is in the driver's table, and a launch has no such table".to_owned())
     }
 }
 

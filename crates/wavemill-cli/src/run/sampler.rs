@@ -79,11 +79,8 @@ const WORDS: [(&str, Choice); 14] = [
 ];
 
 /// The words with a number, which counts levels.
-const NUMBERS: [(&str, fn(i32) -> Choice); 3] = [
-    ("min_lod", Choice::LeastLevel),
-    ("max_lod", Choice::LargestLevel),
-    ("lod_bias", Choice::Bias),
-];
+const NUMBERS: [(&str, fn(i32) -> Choice); 3] =
+    [("min_lod", Choice::LeastLevel), ("max_lod", Choice::LargestLevel), ("lod_bias", Choice::Bias)];
 
 impl Choice {
     /// What it chooses, for messages. Two choices of the same are one too many.
@@ -184,10 +181,12 @@ fn unknown(part: &str) -> Failure {
         Some(name) => format!("; did you mean `{name}`?"),
         None => hint(key, plain().chain(NUMBERS.map(|(name, _)| name))),
     };
-    Failure::usage(format!(
-        "`{}` says nothing about a sampler; expected some of {}, x=MODE, y=MODE, z=MODE, {}, such as {FORM}{hint}",
-        part.shown(),
+    let message =
+        format!("`{}` says nothing about a sampler; expected words such as {FORM}{hint}", part.shown());
+    Failure::usage(message).help(format!(
+        "Words: {}. With values: {}, {}.",
         plain().collect::<Vec<_>>().join(", "),
+        AXES.map(|axis| format!("{axis}=MODE")).join(", "),
         NUMBERS.map(|(name, _)| format!("{name}=LEVELS")).join(", "),
     ))
 }

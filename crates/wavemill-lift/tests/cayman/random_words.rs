@@ -132,7 +132,10 @@ fn instructions_with_random_fields_lift() {
                 };
                 inst.with(field.id, value).unwrap_or(inst)
             });
-            let inst = if random.below(2) == 0 { completed(inst) } else { inst };
+            let is_completed = random.below(2) == 0;
+            // An access without components does nothing, whatever it is.
+            let whole = |inst: Inst| inst.with(FieldId::CompMask, 15).unwrap_or(inst);
+            let inst = if is_completed { whole(completed(inst)) } else { inst };
             let bytes = program(&inst);
             let other = Position { control: CODE, word: Some(random.below(3) as u8) }.number();
             for position in [own, CODE, other] {
@@ -141,7 +144,7 @@ fn instructions_with_random_fields_lift() {
                     block.terminator,
                     Terminator::Fault(FaultKind::Unsupported | FaultKind::IllegalInstruction)
                 );
-                meanings += usize::from(position == own && !is_refused);
+                meanings += usize::from(is_completed && position == own && !is_refused);
             }
         }
         let has_meaning = op.row().fidelity != Fidelity::Unsupported;

@@ -137,8 +137,22 @@ fn formats_are_converted() {
 fn dwords_are_converted_to_the_nearest() {
     let mut random = SplitMix64::new(17);
     let mut dwords = vec![
-        0, 1, 2, 3, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_ffff, 0x0100_0001, 0x0100_0003,
-        0xffff_ff7f, 0xffff_fd7f, 0x7fff_ffbf, 0x8000_0041, 0xffff_ff80, 0xffff_ff81,
+        0,
+        1,
+        2,
+        3,
+        0x7fff_ffff,
+        0x8000_0000,
+        0x8000_0001,
+        0xffff_ffff,
+        0x0100_0001,
+        0x0100_0003,
+        0xffff_ff7f,
+        0xffff_fd7f,
+        0x7fff_ffbf,
+        0x8000_0041,
+        0xffff_ff80,
+        0xffff_ff81,
     ];
     // Halfway between two numbers of 24 bits, and one beside it.
     while dwords.len() < 64 {

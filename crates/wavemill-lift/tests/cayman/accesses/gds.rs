@@ -94,7 +94,8 @@ fn accesses_follow_the_models_of_lds() {
 /// The share ends behind its last dword, at 64 KiB.
 #[test]
 fn the_last_dword_exists() {
-    let clause = [access(Op::GdsWrite, 3, 0, 0), access(Op::GdsAddRet, 5, 4, 0), access(Op::GdsReadRet, 3, 8, 0)];
+    let clause =
+        [access(Op::GdsWrite, 3, 0, 0), access(Op::GdsAddRet, 5, 4, 0), access(Op::GdsReadRet, 3, 8, 0)];
     let call = with(Inst::new(Op::Gds), &[(F::Addr, 2), (F::Count, clause.len() as u32 - 1)]);
     let mut program = bytes(&[call]);
     program.extend(HALT_WORD.to_le_bytes());
