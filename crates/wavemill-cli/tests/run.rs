@@ -5,6 +5,7 @@ mod cayman;
 mod exports;
 pub(crate) mod images;
 mod names;
+mod samplers;
 mod several;
 mod synchronization;
 

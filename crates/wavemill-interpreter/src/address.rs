@@ -125,6 +125,14 @@ pub(super) unsafe fn is_absent(op: *mut HostOp, i: usize) -> bool {
     unsafe { (*op).src[i] & ABSENT != 0 }
 }
 
+/// The bytes of the global data share that an operation may touch: all of them without an operand that
+/// says which.
+#[inline(always)]
+unsafe fn window(ctx: *mut Ctx, op: *mut HostOp) -> (u64, u64) {
+    // SAFETY: the contract of handlers.
+    unsafe { if is_absent(op, 1) { (0, GDS_BYTES.into()) } else { gds_window(scalar32(ctx, op, 1)) } }
+}
+
 /// Whether the 64 values rise by `stride` from lane to lane without wrapping.
 #[inline(always)]
 fn rises(lanes: &[u32; LANES], stride: u32) -> bool {
@@ -348,7 +356,7 @@ pub(super) unsafe fn lane_address<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostO
             // LDS addresses wrap at 32 bits: compilers add offsets to negative bases.
             space::LDS => u64::from((lo as u32).wrapping_add_signed((*op).imm)),
             space::GDS => {
-                let (base, _) = gds_window(scalar32(ctx, op, 1));
+                let (base, _) = window(ctx, op);
                 base + u64::from((lo as u32).wrapping_add_signed((*op).imm))
             }
             space::SCRATCH => {
@@ -432,7 +440,7 @@ unsafe fn resolve_lane<const SPACE: u8>(
     unsafe {
         let address = lane_address::<SPACE>(ctx, op, lane);
         if SPACE == space::GDS {
-            let window = gds_window(scalar32(ctx, op, 1));
+            let window = window(ctx, op);
             let ptr = in_gds(ctx, address, size, window).ok_or((address, FaultSpace::Gds))?;
             return Ok(LanePtr { ptr, step: 4, misaligned: ALIGNED, own: false });
         }

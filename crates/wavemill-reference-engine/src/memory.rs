@@ -3,7 +3,7 @@
 use wavemill_ir::{Inst, LANES, MemType, Space};
 use wavemill_machine::engine::Surroundings;
 use wavemill_machine::{
-    Access, FaultCause, FaultLane, FaultSpace, LDS_APERTURE, SCRATCH_APERTURE, gds_window,
+    Access, FaultCause, FaultLane, FaultSpace, GDS_BYTES, LDS_APERTURE, SCRATCH_APERTURE, gds_window,
 };
 
 use crate::host::Location;
@@ -64,13 +64,19 @@ pub(crate) fn stored(ty: MemType, cell: u32) -> u32 {
 }
 
 impl<'w> State<'w> {
+    /// The bytes of the global data share that an operation may touch: all of them without an operand
+    /// that says which.
+    fn window(&self, inst: &Inst) -> (u64, u64) {
+        if inst.src[1].is_none() { (0, GDS_BYTES.into()) } else { gds_window(self.cell(inst.src[1], 0)) }
+    }
+
     /// Address of each lane; for data shares and private memory, an offset.
     pub(crate) fn addresses(&self, inst: &Inst, space: Space) -> [u64; LANES] {
         let (low, imm) = (self.row(inst.src[0], 0), inst.attrs.imm);
         match space {
             Space::Lds => low.map(|low| low.wrapping_add_signed(imm).into()),
             Space::Gds => {
-                let (base, _) = gds_window(self.cell(inst.src[1], 0));
+                let (base, _) = self.window(inst);
                 low.map(|low| base + u64::from(low.wrapping_add_signed(imm)))
             }
             Space::Scratch => {
@@ -118,7 +124,7 @@ impl<'w> State<'w> {
         match space {
             Space::Lds => Ok(self.in_lds(address, size)),
             Space::Gds => {
-                let window = gds_window(self.cell(inst.src[1], 0));
+                let window = self.window(inst);
                 Location::gds(self.around, address, size, window).ok_or((address, FaultSpace::Gds))
             }
             Space::Scratch => {

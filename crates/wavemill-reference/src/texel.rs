@@ -98,7 +98,7 @@ fn linear(code: i64) -> u32 {
 
 /// A channel's bits as a component.
 fn component(number: &str, bits: i64, width: u32) -> u32 {
-    if width == 32 {
+    if width == 32 && number == "float" {
         return bits as u32;
     }
     let (unsigned, most) = limits(width);

@@ -36,6 +36,9 @@ pub enum Error {
     /// No image has the requested description.
     #[error("cannot create the image: {0}")]
     Image(String),
+    /// No sampler has the requested description.
+    #[error("cannot create the sampler: {0}")]
+    Sampler(String),
     /// Bytes that are not in the image.
     #[error("{size} bytes at byte {offset} are not in the image, which has {total} bytes")]
     ImageRange {

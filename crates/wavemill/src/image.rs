@@ -8,12 +8,13 @@ use std::sync::Arc;
 use wavemill_isa::gcn::{Format, Op};
 use wavemill_isa::{Family, Target};
 use wavemill_machine::image::{
-    self as machine, BorderColour, Compare, IDENTITY, Layout, Reduction, Resource, Select, Surface,
-    TexelBuffer,
+    self as machine, IDENTITY, Layout, Reduction, Resource, Select, Surface, TexelBuffer,
 };
 
 pub use wavemill_ir::{DataFormat, TexelFormat, TexelNumber};
-pub use wavemill_machine::image::{AddressMode, BlockOrder, Dimensions, MipFilter, Tiling};
+pub use wavemill_machine::image::{
+    AddressMode, BlockOrder, BorderColour, Compare, Dimensions, MipFilter, Tiling,
+};
 
 use crate::buffer::Buffer;
 use crate::guest::DeviceInner;
@@ -465,50 +466,119 @@ impl Image {
 }
 
 /// What samples outside an image and between texels are.
+///
+/// Levels of detail count in 1/256 of a level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SamplerDesc {
-    /// What coordinates outside the image mean.
-    pub address: AddressMode,
-    /// Whether neighbouring texels are blended.
-    pub linear: bool,
+    /// What coordinates outside the image mean, on each axis.
+    pub address: [AddressMode; 3],
+    /// Whether neighbouring texels are blended where an image is magnified.
+    pub magnifies_linear: bool,
+    /// Whether they are where it is minified.
+    pub minifies_linear: bool,
     /// Whether coordinates go from 0 to 1; otherwise, they count texels.
     pub normalised: bool,
     /// The mip levels that a sample uses.
     pub mip: MipFilter,
+    /// The comparison of samples that have a reference. `None` is as [`Compare::Never`], and a
+    /// program of Cayman that compares through such a sampler does not start.
+    pub compare: Option<Compare>,
+    /// The colour outside the image. A launch has no table of colours, so it is not
+    /// [`BorderColour::Table`].
+    pub border: BorderColour,
+    /// The smallest and the largest level of detail, 0 to [`LARGEST_LEVEL`](Self::LARGEST_LEVEL).
+    pub levels: (i32, i32),
+    /// Added to the level of detail: one of [`BIASES`](Self::BIASES).
+    pub bias: i32,
 }
 
 impl Default for SamplerDesc {
-    /// The nearest texel of the nearest level, coordinates that count texels, the texel at the edge.
+    /// The nearest texel of the nearest level, coordinates that count texels, the texel at the edge,
+    /// all levels, no comparison.
     fn default() -> Self {
-        SamplerDesc { address: AddressMode::Clamp, linear: false, normalised: false, mip: MipFilter::Point }
+        SamplerDesc {
+            address: [AddressMode::Clamp; 3],
+            magnifies_linear: false,
+            minifies_linear: false,
+            normalised: false,
+            mip: MipFilter::Point,
+            compare: None,
+            border: BorderColour::TransparentBlack,
+            levels: (0, SamplerDesc::LARGEST_LEVEL),
+            bias: 0,
+        }
+    }
+}
+
+impl SamplerDesc {
+    /// The largest limit of the level of detail: MIN_LOD and MAX_LOD have 12 bits, of which 8 are
+    /// behind the point.
+    pub const LARGEST_LEVEL: i32 = 4095;
+    /// What a sampler can add to the level of detail: LOD_BIAS has 14 bits, of which 8 are behind the
+    /// point.
+    pub const BIASES: std::ops::RangeInclusive<i32> = -8192..=8191;
+
+    /// Why no sampler has this description; `None` if one can be made.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        let part = |parts: i32| f64::from(parts) / 256.0;
+        let (least, most) = self.levels;
+        let limits = 0..=SamplerDesc::LARGEST_LEVEL;
+        if let Some(limit) = [least, most].into_iter().find(|limit| !limits.contains(limit)) {
+            let largest = part(SamplerDesc::LARGEST_LEVEL);
+            return Some(format!("a limit of its levels is {}; expected 0 to {largest}", part(limit)));
+        }
+        if least > most {
+            return Some(format!(
+                "its smallest level, {}, is above its largest level, {}",
+                part(least),
+                part(most)
+            ));
+        }
+        if !SamplerDesc::BIASES.contains(&self.bias) {
+            let [low, high] = [SamplerDesc::BIASES.start(), SamplerDesc::BIASES.end()].map(|n| part(*n));
+            return Some(format!("its bias is {}; expected {low} to {high}", part(self.bias)));
+        }
+        (self.border == BorderColour::Table)
+            .then(|| "its border colour is in the driver's table, and a launch has no such table".to_owned())
     }
 }
 
 /// A sampler of a device. Dropping the last clone frees it.
 #[derive(Clone, Debug)]
 pub struct Sampler {
+    compare: Option<Compare>,
     descriptor: Buffer,
 }
 
 impl Sampler {
     fn allocate(device: &Arc<DeviceInner>, desc: &SamplerDesc) -> Result<Sampler> {
+        if let Some(problem) = desc.problem() {
+            return Err(Error::Sampler(problem));
+        }
         let sampler = machine::Sampler {
-            address: [desc.address; 3],
-            compare: Compare::Never,
+            address: desc.address,
+            compare: desc.compare.unwrap_or(Compare::Never),
             unnormalised: !desc.normalised,
             truncates: false,
             faces_apart: false,
             reduction: Reduction::Blend,
-            levels: (0, 4095),
-            bias: 0,
-            bilinear: [desc.linear; 2],
+            levels: desc.levels,
+            bias: desc.bias,
+            bilinear: [desc.magnifies_linear, desc.minifies_linear],
             linear_depth: None,
             mip: desc.mip,
             rounds_first: false,
-            border: BorderColour::TransparentBlack,
+            border: desc.border,
         };
         let words = device.abi.sampler_descriptor(&sampler);
-        Ok(Sampler { descriptor: descriptor(device, "sampler", &words)? })
+        Ok(Sampler { compare: desc.compare, descriptor: descriptor(device, "sampler", &words)? })
+    }
+
+    /// The comparison of samples that have a reference, if it has one.
+    #[must_use]
+    pub fn compare(&self) -> Option<Compare> {
+        self.compare
     }
 
     /// Guest address of the descriptor, which kernels receive.
@@ -558,7 +628,7 @@ impl Device {
     /// A sampler.
     ///
     /// # Errors
-    /// [`Error::Memory`] if the host does not have the memory.
+    /// [`Error::Sampler`] if the description fits none, [`Error::Memory`] if the host does not have the memory.
     pub fn sampler(&self, desc: &SamplerDesc) -> Result<Sampler> {
         Sampler::allocate(&self.0, desc)
     }

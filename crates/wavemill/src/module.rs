@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use wavemill_isa::Family;
 use wavemill_object::r600::is_r600;
 use wavemill_object::{
     AddressSpace, Argument, CodeObject, Container, DebugInfo, Kernel as HsaKernel, KernelMetadata,
@@ -22,7 +23,7 @@ use crate::lines::Lines;
 use crate::printf_formats::Formats;
 use crate::{Error, Result};
 
-pub(crate) use r600::R600Kernel;
+pub(crate) use r600::{Compares, R600Kernel};
 pub use wavemill_object::Limits;
 
 /// Bytes of a code object to copy at once.
@@ -526,6 +527,31 @@ impl Kernel {
             false
         };
         within.is_empty() || within.iter().any(begins)
+    }
+
+    /// Whether code of its module has an instruction that compares samples with a reference, such
+    /// as `image_sample_c_lz`. The launch of a program of Cayman checks the samplers of such
+    /// instructions itself, so this is false there.
+    #[must_use]
+    pub fn compares_samples(&self) -> bool {
+        let device = &self.module.device;
+        let Some(region) = device.code.region(self.entry()) else { return false };
+        let map = device.memory.snapshot();
+        let compares = |(start, end, _): &(u64, u64, String)| {
+            let mut at = *start;
+            while at < *end {
+                let Some(inst) = device.code.gcn(&map, at) else {
+                    at += 4;
+                    continue;
+                };
+                if inst.row().image_address().is_some_and(|address| address.compare) {
+                    return true;
+                }
+                at += inst.size() as u64;
+            }
+            false
+        };
+        device.target.family() == Family::Gcn && region.functions.iter().any(compares)
     }
 
     /// Guest address of the kernel's descriptor; 0 if it has none.

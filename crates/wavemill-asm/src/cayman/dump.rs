@@ -4,6 +4,8 @@
 //! dword in decimal digits, the dwords in hexadecimal digits, and a text. Only the numbers count.
 //! Clauses are listed behind the control flow word that calls them, so numbers do not ascend.
 
+use wavemill_isa::cayman::Stage;
+
 use crate::diagnostic::Diagnostic;
 
 /// A shader of a dump.
@@ -15,6 +17,8 @@ pub struct DumpedShader {
     pub gprs: Option<u32>,
     /// Entries of the stack, if the header gives them.
     pub stack: Option<u32>,
+    /// Its stage, if a line in front of the header names it.
+    pub stage: Option<Stage>,
 }
 
 /// The most dwords of a shader.
@@ -39,6 +43,23 @@ fn header(line: &str) -> Option<(usize, Option<u32>, Option<u32>)> {
     Some((before(&["dw"])? as usize, before(&["gprs"]), before(&["nstack", "stack"])))
 }
 
+/// The stage of the next shader: `shader: MESA_SHADER_FRAGMENT`, or `===== SHADER #3 ===== PS/CAYMAN
+/// =====`. Compute shaders have none.
+fn stage(line: &str) -> Option<Option<Stage>> {
+    if let Some(name) = line.trim().strip_prefix("shader: MESA_SHADER_") {
+        return Some(match name {
+            "FRAGMENT" => Some(Stage::Ps),
+            "VERTEX" => Some(Stage::Vs),
+            "GEOMETRY" => Some(Stage::Gs),
+            "TESS_CTRL" => Some(Stage::Hs),
+            _ => None,
+        });
+    }
+    let (name, _) = line.strip_prefix("=====")?.split_once('/')?;
+    let name = name.rsplit(' ').next()?.to_lowercase();
+    Some(Stage::from_name(&name))
+}
+
 /// The number and the dwords of a line of words.
 fn dwords(line: &str) -> Option<(usize, Vec<u32>)> {
     let mut words = line.split_whitespace();
@@ -58,13 +79,17 @@ fn dwords(line: &str) -> Option<(usize, Vec<u32>)> {
 /// shader.
 pub fn read_dump(text: &str) -> Result<Vec<DumpedShader>, (usize, Diagnostic)> {
     let mut shaders: Vec<DumpedShader> = Vec::new();
+    let mut next_stage = None;
     for (index, line) in text.lines().enumerate() {
+        if let Some(stage) = stage(line) {
+            next_stage = stage;
+        }
         let fail = |message: String| Err((index + 1, *Diagnostic::new(0..line.len(), message)));
         if let Some((size, gprs, stack)) = header(line) {
             if size > MOST_DWORDS {
                 return fail(format!("expected a shader of at most {MOST_DWORDS} dwords, found {size}"));
             }
-            shaders.push(DumpedShader { bytes: vec![0; 4 * size], gprs, stack });
+            shaders.push(DumpedShader { bytes: vec![0; 4 * size], gprs, stack, stage: next_stage.take() });
             continue;
         }
         let Some((number, values)) = dwords(line) else { continue };

@@ -1,6 +1,7 @@
 //! Dumps of Mesa's driver.
 
 use wavemill_asm::cayman::{Listing, disassemble, is_dump, read_dump};
+use wavemill_isa::cayman::Stage;
 use wavemill_oracle::Failed;
 
 /// In the format of `r600_bytecode_disasm`: clauses follow the word that calls them, dwords have
@@ -44,7 +45,14 @@ pub(crate) fn are_read() -> Result<(), Failed> {
     let other = "===== SHADER #3 ===== CS/CAYMAN =====\n===== 2 dw ===== 1 gprs ===== 0 stack =====\n0000  00000000 88000000  CF_END\n";
     let shaders = read_dump(other).map_err(|(line, error)| format!("line {line}: {error}"))?;
     assert_eq!(shaders[0].bytes, [0, 0, 0, 0, 0, 0, 0, 0x88]);
-    assert_eq!((shaders[0].gprs, shaders[0].stack), (Some(1), Some(0)));
+    assert_eq!((shaders[0].gprs, shaders[0].stack, shaders[0].stage), (Some(1), Some(0), None));
+    let stages = |text: &str| -> Result<Vec<Option<Stage>>, String> {
+        let shaders = read_dump(text).map_err(|(line, error)| format!("line {line}: {error}"))?;
+        Ok(shaders.iter().map(|shader| shader.stage).collect())
+    };
+    assert_eq!(stages(&other.replace("CS/", "PS/"))?, [Some(Stage::Ps)]);
+    let fragment = format!("shader: MESA_SHADER_VERTEX\n{DUMP}shader: MESA_SHADER_FRAGMENT\n{DUMP}{DUMP}");
+    assert_eq!(stages(&fragment)?, [Some(Stage::Vs), Some(Stage::Ps), None]);
     for (text, line) in [
         ("0000 00000000 88000000 CF_END\n", 1),
         ("bytecode 2 dw -- 1 gprs -- 0 nstack\n0002 00000000 88000000 CF_END\n", 2),

@@ -1,6 +1,7 @@
 //! Disassembles programs: object files of LLVM, dumps of Mesa, machine code alone.
 
 use wavemill_asm::cayman::{Code, Listing, is_dump, print_program, read_dump};
+use wavemill_isa::cayman::Stage;
 use wavemill_object::r600::{R600Object, is_r600};
 
 use super::stage_of;
@@ -70,6 +71,8 @@ pub(super) fn dump(bytes: &[u8]) -> Result<Option<Vec<Code>>, Failure> {
                 Code {
                     name: Some(format!("shader{index}")),
                     stack: shader.stack,
+                    // Only pixels are killed, so a program that kills is one of pixels.
+                    stage: shader.stage.or(code.kills.then_some(Stage::Ps)),
                     gprs: shader.gprs.unwrap_or(code.gprs),
                     ..code
                 }
@@ -84,8 +87,9 @@ fn code(bytes: Vec<u8>) -> Code {
     // Its registers are those that its words name.
     let assembled =
         wavemill_asm::cayman::assemble(text.as_bytes(), &wavemill_asm::cayman::Options::default());
-    let gprs = assembled.programs.first().map_or(0, |program| program.gprs);
-    Code { bytes, gprs, ..Code::default() }
+    let (gprs, kills) =
+        assembled.programs.first().map_or((0, false), |program| (program.gprs, program.kills));
+    Code { bytes, gprs, kills, ..Code::default() }
 }
 
 fn of_object(bytes: &[u8]) -> Result<Vec<Code>, Failure> {

@@ -1,12 +1,10 @@
-//! Images and samplers as arguments: `src:image2d[rgba8,640x480]=@photo.png`,
-//! `s:sampler[linear,clamp,normalized]`.
+//! Images as arguments: `src:image2d[rgba8,640x480]=@photo.png`.
 
 use std::io::Cursor;
 use std::path::Path;
 
 use wavemill::image::{
-    AddressMode, BlockOrder, DataFormat, Dimensions, ImageDesc, ImageFormat, MipFilter, SamplerDesc,
-    TexelNumber, Tiling,
+    BlockOrder, DataFormat, Dimensions, ImageDesc, ImageFormat, SamplerDesc, TexelNumber, Tiling,
 };
 use wavemill::module::ParameterKind;
 use wavemill::{Arg, Buffer, Error, Image};
@@ -16,6 +14,7 @@ use super::elements::Elements;
 use super::fill::{self, Fill};
 use super::parameters::Known;
 use super::plan::{Contents, Single};
+use super::sampler;
 use super::spec::{ArgSpec, Init};
 use super::view::Shape;
 use crate::failure::Failure;
@@ -113,26 +112,9 @@ pub(super) fn first_texels(name: &str, type_name: Option<&str>) -> String {
     format!("{name}[{before}:4]")
 }
 
-/// Name of the address mode of a sampler, if OpenCL defines it for normalized coordinates only.
-pub(super) fn undefined_mode(desc: &SamplerDesc) -> Option<&'static str> {
-    let repeats = matches!(desc.address, AddressMode::Wrap | AddressMode::Mirror);
-    let (name, _) = MODES.iter().find(|(_, mode)| *mode == desc.address)?;
-    (repeats && !desc.normalised).then_some(*name)
-}
-
-/// Names of address modes in arguments: OpenCL's.
-const MODES: [(&str, AddressMode); 4] = [
-    ("clamp_to_edge", AddressMode::Clamp),
-    ("clamp", AddressMode::Border),
-    ("repeat", AddressMode::Wrap),
-    ("mirrored_repeat", AddressMode::Mirror),
-];
-
 /// The form of an image, for messages.
 const IMAGE_FORM: &str =
     "image2d[rgba8,640x480]: a format, a size, and optionally a swizzle mode, mips=LEVELS, samples=COUNT";
-/// The form of a sampler, for messages.
-const SAMPLER_FORM: &str = "sampler[linear,clamp_to_edge,normalized]";
 
 /// `640x480` as a size; `None` if it is not the form of one.
 fn size(text: &str) -> Option<Vec<u32>> {
@@ -147,7 +129,7 @@ impl Special {
     /// What is between the brackets describes none.
     pub(crate) fn parse(ty: &str, inside: Option<&str>) -> Result<Option<Special>, Failure> {
         if ty == "sampler" {
-            return sampler(inside).map(|desc| Some(Special::Sampler(desc)));
+            return sampler::parse(inside).map(|desc| Some(Special::Sampler(desc)));
         }
         match TYPES.iter().find(|one| one.name == ty) {
             Some(ty) => image(ty, inside).map(|spec| Some(Special::Image(spec))),
@@ -190,58 +172,9 @@ fn no_type(ty: &str) -> Failure {
     ))
 }
 
-fn parts(inside: Option<&str>) -> impl Iterator<Item = &str> {
+/// The parts between the brackets of a type.
+pub(super) fn parts(inside: Option<&str>) -> impl Iterator<Item = &str> {
     inside.unwrap_or_default().split(',').map(str::trim).filter(|part| !part.is_empty())
-}
-
-/// The words about a sampler besides the address modes, by what they choose.
-const FILTERS: [(&str, &str); 6] = [
-    ("linear", "filter"),
-    ("nearest", "filter"),
-    ("normalized", "kind of coordinates"),
-    ("unnormalized", "kind of coordinates"),
-    ("mip_nearest", "filter of mip levels"),
-    ("mip_linear", "filter of mip levels"),
-];
-
-fn sampler(inside: Option<&str>) -> Result<SamplerDesc, Failure> {
-    let mut desc = SamplerDesc::default();
-    let mut chosen: Vec<&str> = Vec::new();
-    for part in parts(inside) {
-        let what = match MODES.iter().find(|(name, _)| *name == part) {
-            Some((_, mode)) => {
-                desc.address = *mode;
-                "mode of addresses"
-            }
-            None => {
-                match part {
-                    "linear" | "nearest" => desc.linear = part == "linear",
-                    "normalized" | "unnormalized" => desc.normalised = part == "normalized",
-                    "mip_nearest" => desc.mip = MipFilter::Point,
-                    "mip_linear" => desc.mip = MipFilter::Linear,
-                    _ => {}
-                }
-                let filter = FILTERS.iter().find(|(name, _)| *name == part);
-                filter.map(|(_, what)| *what).ok_or_else(|| unknown_word(part))?
-            }
-        };
-        if chosen.contains(&what) {
-            return Err(Failure::usage(format!("`{}`: the sampler already has a {what}", part.shown())));
-        }
-        chosen.push(what);
-    }
-    Ok(desc)
-}
-
-fn unknown_word(part: &str) -> Failure {
-    let words: Vec<&str> = FILTERS.iter().map(|(name, _)| *name).chain(MODES.map(|(name, _)| name)).collect();
-    let hint = closest(part, words.iter().copied())
-        .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-    Failure::usage(format!(
-        "`{}` says nothing about a sampler; expected some of {}, such as {SAMPLER_FORM}{hint}",
-        part.shown(),
-        words.join(", ")
-    ))
 }
 
 fn image(ty: &'static Type, inside: Option<&str>) -> Result<ImageSpec, Failure> {
@@ -730,7 +663,7 @@ mod tests {
         let Ok(Some(Special::Sampler(desc))) = parse("s:sampler[linear,repeat,normalized]") else {
             panic!("a sampler");
         };
-        assert!(desc.linear && desc.normalised && desc.address == AddressMode::Wrap);
+        assert!(desc.magnifies_linear && desc.minifies_linear && desc.normalised);
         assert!(matches!(parse("v:image3d[r32f,4x4x4]"), Ok(Some(Special::Image(_)))));
         let spec = ArgSpec::parse("tex:image2d=file:photo.png", Path::new("base")).unwrap();
         assert_eq!(spec.init, Init::Fill(Fill::File("base/photo.png".into())));
@@ -751,6 +684,5 @@ mod tests {
             let message = parse(text).unwrap_err();
             assert!(message.contains(part), "{message}");
         }
-        assert!(parse("x:sampler[lineal]").unwrap_err().contains("did you mean `linear`?"));
     }
 }

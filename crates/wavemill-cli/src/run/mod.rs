@@ -28,6 +28,7 @@ mod plan;
 mod prepare;
 mod progress;
 mod results;
+mod sampler;
 mod session;
 mod several;
 mod shared_file;

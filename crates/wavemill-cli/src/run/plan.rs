@@ -9,6 +9,7 @@ use super::elements::Elements;
 use super::fill::{self, Fill};
 use super::image::{self, Special};
 use super::parameters::Known;
+use super::sampler;
 use super::spec::{ArgSpec, Init};
 use super::view::Shape;
 use crate::failure::Failure;
@@ -151,7 +152,8 @@ pub(super) fn plan_one(parameter: &Known, argument: &ArgSpec) -> Result<Single, 
         }
         (ParameterKind::Sampler, _) => {
             return Err(Failure::usage(format!(
-                "parameter `{name}` is a sampler; expected {name}:sampler[linear,clamp_to_edge,normalized]",
+                "parameter `{name}` is a sampler; expected {name}:{}",
+                sampler::FORM,
                 name = parameter.name
             )));
         }

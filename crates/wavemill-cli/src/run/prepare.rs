@@ -17,7 +17,7 @@ use super::results::Checks;
 use super::session::{Handler, Prepared, Session, raw_offset};
 use super::spec::ArgSpec;
 use super::watch::Watch;
-use super::{bind, gds, image, init, offsets, signature};
+use super::{bind, gds, image, init, offsets, sampler, signature};
 use crate::compile::Language;
 use crate::failure::Failure;
 use crate::input::Shown as _;
@@ -74,7 +74,7 @@ pub(super) fn prepare(
         let planned = buffers.plan(&parameters, &places).map_err(named)?;
         check_raw_arguments(kernel, &planned, watch.is_some()).map_err(named)?;
         if watch.is_some() {
-            note_samplers(&parameters, &planned);
+            note_samplers(kernel, &parameters, &planned);
         }
         let handler = trap_handler(entry, launch, &mut buffers).map_err(named)?;
         let gds = launch.options.launch.gds();
@@ -125,19 +125,34 @@ fn warn_of_clang_args(job: &Job) {
     }
 }
 
-/// Notes samplers that OpenCL leaves undefined. Kernels in assembly may use them, so they are no
-/// error.
-fn note_samplers(parameters: &[Known], planned: &[Planned]) {
-    for (parameter, argument) in parameters.iter().zip(planned) {
-        if let Planned::Sampler(desc) = argument
-            && let Some(mode) = image::undefined_mode(desc)
-        {
+/// Notes samplers that OpenCL leaves undefined, and samplers that compare nothing. Kernels in
+/// assembly may use them, or make their own, so they are no error.
+fn note_samplers(kernel: &Kernel, parameters: &[Known], planned: &[Planned]) {
+    let samplers = || {
+        parameters.iter().zip(planned).filter_map(|(parameter, argument)| match argument {
+            Planned::Sampler(desc) => Some((parameter, desc)),
+            _ => None,
+        })
+    };
+    for (parameter, desc) in samplers() {
+        if let Some(mode) = sampler::undefined_mode(desc) {
             let note = format!(
                 "sampler `{}` has `{mode}` without `normalized`, which OpenCL leaves undefined",
                 parameter.name.shown()
             );
             message::say(Kind::Note, &note);
         }
+    }
+    // The launch itself refuses programs of Cayman, whose instructions name their samplers.
+    let Some((parameter, _)) = samplers().next() else { return };
+    if samplers().all(|(_, desc)| desc.compare.is_none()) && kernel.compares_samples() {
+        let note = format!(
+            "`{}` compares samples with a reference, but sampler `{name}` has no comparison, so the result is 0; add \
+             one, such as {name}:sampler[compare_less_equal]",
+            Printable(&wavemill_object::readable(kernel.name())),
+            name = parameter.name.shown()
+        );
+        message::say(Kind::Note, &note);
     }
 }
 

@@ -177,8 +177,8 @@ fn sphere_is_lit_and_textured() {
     assert!((20..60).contains(&inside), "{inside}");
 }
 
-/// Gathers of the four texels around a point, in the order of OpenGL. Comparisons are not made:
-/// samplers of arguments compare with nothing, which is false.
+/// Gathers of the four texels around a point, in the order of OpenGL. The comparison of `depths` never
+/// holds, so its gather is 0.
 #[test]
 fn gathers_have_four_texels() {
     let mut run = Run::new("gather");
@@ -194,7 +194,8 @@ fn gathers_have_four_texels() {
     let texels = picture(&mut run, "picture", "image2d[rgba8,16x16]", 7, [16, 16, 1], "tex18");
     let layers = picture(&mut run, "layers", "image2d_array[rgba8ui,8x8x3]", 8, [8, 8, 3], "tex20");
     run.add("depths:image2d[depth32f,16x16]").bind("depths", &["tex19"]);
-    run.add("nearest:sampler[nearest,clamp_to_edge,normalized]").bind("nearest", &["smp0", "smp1", "smp2"]);
+    run.add("nearest:sampler[nearest,clamp_to_edge,normalized]").bind("nearest", &["smp0", "smp2"]);
+    run.add("shadow:sampler[nearest,clamp_to_edge,normalized,compare_never]").bind("shadow", &["smp1"]);
     let shift = [2i32, -4];
     run.dwords("shift", &[shift[0] as u32, shift[1] as u32, 0, 0], &["cb0"]);
     run.dwords("colour", &[0; 256], &["pix0"]).out("colour").add("--grid 1 --block 64");

@@ -318,7 +318,7 @@ operations! {
     /// beyond the last granule of LDS read as 0. Private memory ends at the size that each lane
     /// has. In the global data share, `src1`\[31:16\] is the base and `src1`\[15:0\] the number of
     /// bytes from there that may be accessed; offsets from the base wrap at 32 bits, and other bytes
-    /// are a fault. If all active lanes have one address, it is read once.
+    /// are a fault. Without `src1`, all of it may be accessed. If all active lanes have one address, it is read once.
     Load(space: Space, ty: MemType) = line(
         "load",
         &[Value::Address(space), Value::Base(space)],

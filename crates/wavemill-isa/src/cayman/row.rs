@@ -103,6 +103,21 @@ impl Op {
         matches!(self, Op::InterpXy | Op::InterpZw | Op::InterpX | Op::InterpZ)
     }
 
+    /// Whether it compares texels with a reference, by the comparison of its sampler (HD 6900 ISA 8.3).
+    pub const fn compares_samples(self) -> bool {
+        matches!(
+            self,
+            Op::TexSampleC
+                | Op::TexSampleCL
+                | Op::TexSampleCLb
+                | Op::TexSampleCLz
+                | Op::TexSampleCG
+                | Op::TexSampleCGLb
+                | Op::TexGather4C
+                | Op::TexGather4CO
+        )
+    }
+
     /// The instruction with this mnemonic or alias.
     pub fn from_name(name: &str) -> Option<Op> {
         let row = ROWS.iter().find(|row| row.name == name || row.aliases.contains(&name))?;

@@ -101,6 +101,8 @@ pub(super) struct Share {
 
 impl Share {
     pub(super) const LDS: Share = Share { space: Space::Lds, base: Operand::None };
+    /// All of it.
+    pub(super) const GDS: Share = Share { space: Space::Gds, base: Operand::None };
 }
 
 impl Lifter<'_, '_> {

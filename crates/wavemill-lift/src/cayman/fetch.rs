@@ -36,6 +36,8 @@ const WIDTHS_3_3_2: [u32; 3] = [2, 3, 3];
 pub(super) enum Element {
     /// They are in memory as they are in the register.
     Bits(MemType),
+    /// Dwords, as many, with a number format that is converted.
+    Dwords(u8, TexelNumber),
     /// They are converted.
     Texel(TexelAccess),
     /// Three elements of one component each, one behind the other: their format.
@@ -51,6 +53,7 @@ impl Element {
                 MemType::Dwords(count) => count as u16,
                 _ => 1,
             },
+            Element::Dwords(count, _) => count as u16,
             Element::Texel(access) => access.count as u16,
             Element::Three(_) | Element::Packed(_) => 3,
         }
@@ -147,11 +150,8 @@ pub(super) fn element(inst: &Inst) -> Result<(Element, u64), Refused> {
     }
     Ok(match (data, number) {
         (DataFormat::D32 | DataFormat::D32_32 | DataFormat::D32_32_32 | DataFormat::D32_32_32_32, _) => {
-            // Texels do not convert dwords.
-            if !is_copied {
-                return Err(UNSUPPORTED);
-            }
-            (Element::Bits(MemType::Dwords(count)), one)
+            let copied = Element::Bits(MemType::Dwords(count));
+            (if is_copied { copied } else { Element::Dwords(count, number) }, one)
         }
         (DataFormat::D8, TexelNumber::Uint) => (Element::Bits(MemType::U8), one),
         (DataFormat::D8, TexelNumber::Sint) => (Element::Bits(MemType::I8), one),
@@ -269,7 +269,7 @@ impl Lifter<'_, '_> {
     ) -> Result<(), Refused> {
         let (element, one) = element(inst)?;
         let swap = swapped_bytes(inst)?;
-        if swap.is_some() && !matches!(element, Element::Bits(MemType::Dwords(_))) {
+        if swap.is_some() && !matches!(element, Element::Bits(MemType::Dwords(_)) | Element::Dwords(..)) {
             return Err(UNSUPPORTED);
         }
         let count = element.components();
@@ -284,6 +284,10 @@ impl Lifter<'_, '_> {
         let sources = [offset, buffer.into()];
         match element {
             Element::Bits(ty) => self.push(IrOp::BufferLoad(ty, RAW), loaded, &sources, Attrs::default()),
+            Element::Dwords(count, _) => {
+                let load = IrOp::BufferLoad(MemType::Dwords(count), RAW);
+                self.push(load, loaded, &sources, Attrs::default());
+            }
             Element::Texel(access) => {
                 let address = if access.format.is_none() { TYPED } else { RAW };
                 self.push(IrOp::BufferLoadTexel(access, address), loaded, &sources, Attrs::default());
@@ -312,6 +316,9 @@ impl Lifter<'_, '_> {
                 let sources = [dword.into(), dword.into(), Operand::Const(selectors)];
                 self.push(IrOp::Int(IntOp::Perm), dword, &sources, Attrs::default());
             }
+        }
+        if let Element::Dwords(_, number) = element {
+            (0..count).for_each(|n| self.convert_dword(loaded.plus(n), number));
         }
         if in_place {
             return Ok(());
@@ -370,6 +377,30 @@ impl Lifter<'_, '_> {
         let product = IrOp::Float(FloatOp::Mul, FloatType::F64);
         self.push(product, wide, &[wide.into(), factor], attrs);
         self.push(IrOp::Cvt(CvtOp::F32F64), to, &[wide.into()], attrs);
+    }
+
+    /// Converts a component of 32 bits to the nearest f32 (HD 6900 ISA 9.3, NUM_FORMAT_ALL).
+    pub(super) fn convert_dword(&mut self, row: IrRow, number: TexelNumber) {
+        let attrs = Attrs { fp: FpEnv::DEFAULT, ..Attrs::default() };
+        // The largest number, 1.0, is one less than a power of two.
+        let (widen, power) = match number {
+            TexelNumber::Uscaled => return self.push(IrOp::Cvt(CvtOp::F32U32), row, &[row.into()], attrs),
+            TexelNumber::Sscaled => return self.push(IrOp::Cvt(CvtOp::F32I32), row, &[row.into()], attrs),
+            TexelNumber::Unorm => (CvtOp::F64U32, 32),
+            TexelNumber::Snorm => (CvtOp::F64I32, 31),
+            _ => return,
+        };
+        // n / (2^p - 1) is n / 2^p and a little more: less than the next number that an f32 could be
+        // rounded at, and not nothing, so a number in the middle is rounded away from zero. A part
+        // of 2^-p-1 is as little. The quotient as an f64 would be rounded to such a middle for some
+        // numbers. The smallest signed number becomes -1, as the next one does.
+        let little_more = 1.0 + f64::exp2(f64::from(-power - 1));
+        let factor = Operand::Const((little_more * f64::exp2(f64::from(-power))).to_bits());
+        let wide = self.b.row_temp(2);
+        self.push(IrOp::Cvt(widen), wide, &[row.into()], attrs);
+        let product = IrOp::Float(FloatOp::Mul, FloatType::F64);
+        self.push(product, wide, &[wide.into(), factor], attrs);
+        self.push(IrOp::Cvt(CvtOp::F32F64), row, &[wide.into()], attrs);
     }
 
     /// SEMANTIC: a fetch to the register that the table of semantics names.

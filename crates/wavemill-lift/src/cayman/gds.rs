@@ -1,7 +1,7 @@
 //! Accesses to the global data share (HD 6900 ISA 8.5, 9.6).
 //!
-//! A cell says which part of the share the wave may access. Sources and results are channels of
-//! registers.
+//! A wave may access all of the share. Append and consume counters are its first dwords. Sources and
+//! results are channels of registers.
 
 use wavemill_ir::{
     Attrs, CounterOp, IntOp, LaneOp, Op as IrOp, Operand, Row as IrRow, ScalarOp as S, Space, SyncOp, Uni,
@@ -32,16 +32,14 @@ impl Lifter<'_, '_> {
             *source = self.selected(register, inst.get(field))?;
         }
         let returns = inst.row().result.is_some();
-        let mut share = Share { space: Space::Gds, base: registers::GLOBAL_SHARE.into() };
         // Without a result, the bit is ignored (HD 6900 ISA 9.6).
         if returns && inst.bit(F::AllocConsume) {
-            share.base = registers::COUNTERS.into();
             sources[0] = self.counter(inst)?;
         }
         let first = inst.bit(F::BcastFirstReq).then(|| self.first_lane());
         let values = self.b.row_temp(2);
         let results = [values, values.plus(1)];
-        self.share_access(share, access, sources, inst.get(F::GdsOffset), results, returns);
+        self.share_access(Share::GDS, access, sources, inst.get(F::GdsOffset), results, returns);
         if let Some(lanes) = first {
             if returns {
                 self.broadcast(values, access.results() as u16);

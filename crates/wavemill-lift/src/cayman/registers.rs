@@ -13,7 +13,7 @@
 //! | [`WRITE_TABLE`], and [`WRITE_INDEX`] | the guest address of a table; a row |
 //! | [`SEMANTIC_TABLE`] | the guest address of a table |
 //! | [`PARAMETERS`] | a cell |
-//! | [`GLOBAL_SHARE`], [`COUNTERS`], [`ORDERED_COUNT`] | cells: parts of the global data share |
+//! | [`ORDERED_COUNT`] | a cell: a counter in the global data share |
 //! | [`PRIVATE_MEMORY`] | a guest address in two cells |
 //! | [`FETCH_PROGRAM`] | a guest address in two cells |
 //! | [`BOOLEANS`], [`LOOP_CONSTANTS`], [`JUMPTABLE_CONSTANTS`] | constants of control flow |
@@ -45,13 +45,10 @@ const FIRST_UNIT: u16 = FIRST_STRIDE + BUFFERS;
 /// The buffer for old values of random access targets: four cells as of [`buffer`]. It may have no
 /// bytes.
 pub const RETURN_BUFFER: Uni = Uni(FIRST_UNIT + TARGETS);
-/// The part of the global data share that the wave may access: bits 31:16 are its first byte, bits
-/// 15:0 its number of bytes.
-pub const GLOBAL_SHARE: Uni = RETURN_BUFFER.plus(4);
 /// Guest address of the table of texture resources: entries of eight dwords, each an image resource
 /// of Vega (Vega ISA 8.2.5). A fetch from a buffer above number 15 takes its buffer from the entry:
 /// dwords as the cells of [`buffer`], then the [stride].
-pub const RESOURCE_TABLE: Uni = GLOBAL_SHARE.plus(1);
+pub const RESOURCE_TABLE: Uni = RETURN_BUFFER.plus(4);
 /// Guest address of the table of samplers: entries of four dwords, each a sampler of Vega (Vega ISA
 /// 8.2.6).
 pub const SAMPLER_TABLE: Uni = RESOURCE_TABLE.plus(2);
@@ -69,12 +66,9 @@ pub const FETCH_PROGRAM: Uni = SEMANTIC_TABLE.plus(2);
 /// 15 + n is set if quad n begins a new primitive; quad 0 always does. Each parameter has 12 dwords
 /// for each primitive of the wave: X, Y, Z and W of P0, then of P10, then of P20 (HD 6900 ISA 7.3.3).
 pub const PARAMETERS: Uni = FETCH_PROGRAM.plus(2);
-/// The part of the global data share with append and consume counters, as [`GLOBAL_SHARE`]: a dword
-/// for each.
-pub const COUNTERS: Uni = PARAMETERS.plus(1);
 /// The ordered count: bits 31:16 are the byte of its counter in the global data share, bits 10:0 the
 /// number of the wave in the order of launch.
-pub const ORDERED_COUNT: Uni = COUNTERS.plus(1);
+pub const ORDERED_COUNT: Uni = PARAMETERS.plus(1);
 /// Guest address of the private memory of the wave, which scratch memory is, in two cells. A launch
 /// must also say that these cells have it.
 pub const PRIVATE_MEMORY: Uni = ORDERED_COUNT.plus(1);
@@ -248,15 +242,13 @@ pub const fn queue(queue: u16, entry: u16) -> Row {
 pub struct RegisterNames;
 
 /// Names of the cells behind resources, in order, and whether a name stands for two cells.
-const CELL_NAMES: [(Uni, &str, bool); 32] = [
-    (GLOBAL_SHARE, "global_share", false),
+const CELL_NAMES: [(Uni, &str, bool); 30] = [
     (RESOURCE_TABLE, "resource_table", true),
     (SAMPLER_TABLE, "sampler_table", true),
     (WRITE_TABLE, "write_table", true),
     (SEMANTIC_TABLE, "semantic_table", true),
     (FETCH_PROGRAM, "fetch_program", true),
     (PARAMETERS, "parameters", false),
-    (COUNTERS, "counters", false),
     (ORDERED_COUNT, "ordered_count", false),
     (PRIVATE_MEMORY, "private_memory", true),
     (INVALID, "invalid", true),
@@ -326,7 +318,7 @@ impl Names for RegisterNames {
             }
             n if n < FIRST_UNIT => format!("buffer{}_stride", n - FIRST_STRIDE),
             n if n < RETURN_BUFFER.0 => format!("rat{}_unit", n - FIRST_UNIT),
-            n if n < GLOBAL_SHARE.0 => {
+            n if n < RESOURCE_TABLE.0 => {
                 format!("return_{}", RESOURCE_NAMES[usize::from(n - RETURN_BUFFER.0)])
             }
             n if n >= CELLS => return None,

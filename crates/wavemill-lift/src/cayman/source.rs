@@ -195,10 +195,26 @@ impl Lifter<'_, '_> {
         Ok(base)
     }
 
+    /// NEW_PRIM_MASK: a bit for each quad. That of the first one is always set.
+    fn primitive_mask(&mut self) -> Uni {
+        let mask = self.b.uni_temp(1);
+        self.scalar32(S::BfeU, mask, &[PARAMETERS.into(), Operand::Const(15 | 16 << 16)]);
+        self.scalar32(S::Or, mask, &[mask.into(), Operand::Const(1)]);
+        mask
+    }
+
     /// A value of the wave or of the machine that has a code of its own (HD 6900 ISA 9.2,
     /// SRC0_SEL).
     fn value_of_wave(&mut self, select: u16) -> Result<Operand, Refused> {
         Ok(match select {
+            // LDS_BASE_ADDR: addresses count from the part of the workgroup, so it begins at 0.
+            217 => Operand::Const(0),
+            // LDS_SIZE: the bytes of that part.
+            218 => {
+                let bytes = self.b.uni_temp(1);
+                self.push(IrOp::ReadStatus(Status::LdsEnd), bytes, &[], Attrs::default());
+                bytes.into()
+            }
             225 => CLAUSE_GLOBAL.into(),
             // TIME_HI, TIME_LO.
             227 | 228 => {
@@ -219,16 +235,26 @@ impl Lifter<'_, '_> {
             235 => registers::WAVE_IN_GROUP.into(),
             236 => registers::WAVES_OF_GROUP.into(),
             238 => LOOP_INDEX.into(),
-            // PARAM_BASE_ADDR, and NEW_PRIM_MASK, whose bit 0 is always set.
+            // PARAM_BASE_ADDR.
             240 => {
                 let first = self.b.uni_temp(1);
                 self.scalar32(S::And, first, &[PARAMETERS.into(), Operand::Const(0xffff)]);
                 first.into()
             }
-            241 => {
-                let mask = self.b.uni_temp(1);
-                self.scalar32(S::BfeU, mask, &[PARAMETERS.into(), Operand::Const(15 | 16 << 16)]);
-                self.scalar32(S::Or, mask, &[mask.into(), Operand::Const(1)]);
+            241 => self.primitive_mask().into(),
+            // PRIM_MASK_HI, PRIM_MASK_LO: a bit for each lane, four for each quad.
+            242 | 243 => {
+                let mask = self.primitive_mask();
+                let quads = Operand::Const(if select == 242 { 8 } else { 0 } | 8 << 16);
+                self.scalar32(S::BfeU, mask, &[mask.into(), quads]);
+                let spread = self.b.uni_temp(1);
+                // Bit n goes to bit 4 n, in steps, and then to all four.
+                for (distance, kept) in [(12, 0x000f_000f), (6, 0x0303_0303), (3, 0x1111_1111)] {
+                    self.scalar32(S::Shl, spread, &[mask.into(), Operand::Const(distance)]);
+                    self.scalar32(S::Or, mask, &[mask.into(), spread.into()]);
+                    self.scalar32(S::And, mask, &[mask.into(), Operand::Const(kept)]);
+                }
+                self.scalar32(S::Mul, mask, &[mask.into(), Operand::Const(0xf)]);
                 mask.into()
             }
             // The low and the high dword of 1.0, then of 0.5.

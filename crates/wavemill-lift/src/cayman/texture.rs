@@ -48,27 +48,19 @@ struct Sample {
 impl Sample {
     const fn of(op: Op) -> Option<Sample> {
         const GRADIENTS: ImageLevel = ImageLevel::Gradients { coarse: false };
-        let (level, compare, gather) = match op {
-            Op::TexSample => (ImageLevel::Quad, false, None),
-            Op::TexSampleL => (ImageLevel::Given, false, None),
-            Op::TexSampleLb => (ImageLevel::Bias, false, None),
-            Op::TexSampleLz => (ImageLevel::Zero, false, None),
-            Op::TexSampleG => (GRADIENTS, false, None),
-            Op::TexSampleGLb => (ImageLevel::BiasedGradients, false, None),
-            Op::TexSampleC => (ImageLevel::Quad, true, None),
-            Op::TexSampleCL => (ImageLevel::Given, true, None),
-            Op::TexSampleCLb => (ImageLevel::Bias, true, None),
-            Op::TexSampleCLz => (ImageLevel::Zero, true, None),
-            Op::TexSampleCG => (GRADIENTS, true, None),
-            Op::TexSampleCGLb => (ImageLevel::BiasedGradients, true, None),
+        let (level, gather) = match op {
+            Op::TexSample | Op::TexSampleC => (ImageLevel::Quad, None),
+            Op::TexSampleL | Op::TexSampleCL => (ImageLevel::Given, None),
+            Op::TexSampleLb | Op::TexSampleCLb => (ImageLevel::Bias, None),
+            Op::TexSampleLz | Op::TexSampleCLz => (ImageLevel::Zero, None),
+            Op::TexSampleG | Op::TexSampleCG => (GRADIENTS, None),
+            Op::TexSampleGLb | Op::TexSampleCGLb => (ImageLevel::BiasedGradients, None),
             // There is no other form of a gather, and OpenGL and Direct3D gather from the first level.
-            Op::TexGather4 => (ImageLevel::Zero, false, Some(Offsets::Instruction)),
-            Op::TexGather4O => (ImageLevel::Zero, false, Some(Offsets::Set)),
-            Op::TexGather4C => (ImageLevel::Zero, true, Some(Offsets::Instruction)),
-            Op::TexGather4CO => (ImageLevel::Zero, true, Some(Offsets::Set)),
+            Op::TexGather4 | Op::TexGather4C => (ImageLevel::Zero, Some(Offsets::Instruction)),
+            Op::TexGather4O | Op::TexGather4CO => (ImageLevel::Zero, Some(Offsets::Set)),
             _ => return None,
         };
-        Some(Sample { level, compare, gather })
+        Some(Sample { level, compare: op.compares_samples(), gather })
     }
 
     /// Whether W is the level or the bias.

@@ -266,8 +266,11 @@ impl Lifter<'_, '_> {
             return Ok(());
         }
         // Other elements need a conversion that buffers have.
-        let (Element::Bits(MemType::Dwords(components)), one) = super::fetch::element(inst)? else {
-            return Err(UNSUPPORTED);
+        let (element, one) = super::fetch::element(inst)?;
+        let (components, number) = match element {
+            Element::Bits(MemType::Dwords(components)) => (components, None),
+            Element::Dwords(components, number) => (components, Some(number)),
+            _ => return Err(UNSUPPORTED),
         };
         all_zero(inst, &[F::EndianSwap, F::LdsReq])?;
         let last = inst.get(F::ArraySize);
@@ -301,6 +304,9 @@ impl Lifter<'_, '_> {
                 if checked.is_some() {
                     self.copy_mask(ACTIVE, kept);
                 }
+            }
+            if let Some(number) = number {
+                (0..components).for_each(|row| self.convert_dword(loaded.plus(row.into()), number));
             }
             self.write_selected(register.plus(n as u16), selected, |element| match element {
                 element if element < u32::from(components) => loaded.plus(element as u16).into(),

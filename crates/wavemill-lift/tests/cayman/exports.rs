@@ -179,7 +179,8 @@ fn parameters_are_interpolated() {
         z: interp_z r3.z, r0.y, param1.x\nw: interp_z _.w, r0.x, param1.x ;;
         x: interp_load_p0 r4.x, param0.x\ny: interp_load_p10 r4.y, param1.y
         z: interp_load_p20 r4.z, param2.z\nw: interp_load_p20 r4.w, -param0.w mul:2 ;;
-        x: mov r5.x, param_base_addr\ny: mov r5.y, new_prim_mask ;;\n";
+        x: mov r5.x, param_base_addr\ny: mov r5.y, new_prim_mask
+        z: mov r5.z, prim_mask_hi\nw: mov r5.w, prim_mask_lo ;;\n";
     let outcome = interpolate(&groups, &lds, primitives, &i, &j);
     for lane in 0..64 {
         let part = |number, part, channel| parameter(&lds, primitives, number, part, channel, lane);
@@ -204,5 +205,11 @@ fn parameters_are_interpolated() {
             );
         }
     }
-    assert_eq!((outcome.value(5, 0), outcome.value(5, 1)), (BASE, 1 | 1 << 3 | 1 << 9));
+    let quads = [0, 3, 9];
+    let mask = quads.iter().fold(0, |mask, quad| mask | 1 << quad);
+    assert_eq!((outcome.value(5, 0), outcome.value(5, 1)), (BASE, mask));
+    // The expansion to 64 bits has those of all lanes of a quad.
+    let lanes = quads.iter().fold(0u64, |mask, quad| mask | 0xf << (4 * quad));
+    let wanted = ((lanes >> 32) as u32, lanes as u32);
+    assert_eq!((outcome.value(5, 2), outcome.value(5, 3)), wanted);
 }

@@ -50,7 +50,7 @@ fn state_of_control_flow() {
     let invalid = registers::INVALID;
     assert_eq!(state(&[(invalid, 5), (invalid.plus(1), 1)]), [("invalid", 1 << 32 | 5)]);
     assert_eq!(state(&[(named("aL"), 9)]), [("aL", 9)]);
-    assert_eq!(state(&[(registers::COUNTERS, 3), (registers::PRIVATE_MEMORY, 4)]), []);
+    assert_eq!(state(&[(registers::ORDERED_COUNT, 3), (registers::PRIVATE_MEMORY, 4)]), []);
 }
 
 #[test]

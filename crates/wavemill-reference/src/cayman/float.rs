@@ -53,8 +53,11 @@ fn muladd([a, b, c]: Sources, env: Env) -> u64 {
     add(F32, [product([a, b], env), c.into()], env)
 }
 
+/// MULADD_M2, MULADD_M4 and MULADD_D2: the factor is an output modifier in the opcode (HD 6900 ISA
+/// 4.9.1), so it takes a result, not a source.
 fn scaled(s: Sources, factor: f32, env: Env) -> Outcome {
-    mul(F32, [muladd(s, env), factor.to_bits().into()], env).into()
+    let of_output = Env { keeps_inputs: true, ..env };
+    mul(F32, [muladd(s, env), factor.to_bits().into()], of_output).into()
 }
 
 fn integral([a, ..]: Sources, round: Round, env: Env) -> u64 {

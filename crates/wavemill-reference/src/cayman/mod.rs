@@ -156,13 +156,14 @@ pub fn environment(mode: u32) -> Env {
     Env { round, keeps_inputs: mode & 4 != 0, keeps_outputs: mode & 8 != 0, ..Env::DEFAULT }
 }
 
-/// A result after OMOD, which multiplies it, and CLAMP (HD 6900 ISA 4.9.1). CLAMP of a NaN is not
-/// defined: here 0.
+/// A result after OMOD, which multiplies it, and CLAMP (HD 6900 ISA 4.9.1). OMOD takes a result, not
+/// a source: a denormal that the mode of results keeps is multiplied. CLAMP of a NaN is not defined:
+/// here 0.
 #[must_use]
 pub fn output(f: Format, result: u64, omod: u32, clamps: bool, env: Env) -> u64 {
     let scaled = match omod {
         0 => result,
-        code => mul(f, [result, factor(f, code)], env),
+        code => mul(f, [result, factor(f, code)], Env { keeps_inputs: true, ..env }),
     };
     if clamps { clamp(f, scaled, env) } else { scaled }
 }

@@ -38,6 +38,20 @@ pub(crate) struct ProgramNeeds {
     pub semantics: Vec<u16>,
     /// Numbers of the constants of its jump tables, in ascending order.
     pub jump_constants: Vec<u16>,
+    /// The samplers that it compares samples through, in the order of its code. Index registers may
+    /// lead to others.
+    pub compares: Vec<Compares>,
+}
+
+/// A fetch that compares samples with a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Compares {
+    /// Its operation.
+    pub op: Op,
+    /// The number of its sampler.
+    pub sampler: u16,
+    /// Whether an index register is added to the number.
+    pub is_indexed: bool,
 }
 
 impl ProgramNeeds {
@@ -54,6 +68,13 @@ impl ProgramNeeds {
             // Other selections are index registers.
             if inst.op() == Op::Jumptable && inst.get(FieldId::JumptableSel) < 4 {
                 needs.jump_constants.push(inst.get(FieldId::CfConst) as u16);
+            }
+            if inst.op().compares_samples() {
+                needs.compares.push(Compares {
+                    op: inst.op(),
+                    sampler: inst.get(FieldId::SamplerId) as u16,
+                    is_indexed: inst.get(FieldId::SamplerIndexMode) != 0,
+                });
             }
         };
         for item in decode_program(code, 0).items {

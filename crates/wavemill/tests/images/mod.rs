@@ -110,8 +110,15 @@ impl Loaded {
             Address::Repeat => AddressMode::Wrap,
             Address::MirroredRepeat => AddressMode::Mirror,
         };
-        let (linear, normalised) = (sampler.linear, sampler.normalised);
-        Arg::from(&self.device.sampler(&SamplerDesc { address, linear, normalised, mip }).unwrap())
+        let desc = SamplerDesc {
+            address: [address; 3],
+            magnifies_linear: sampler.linear,
+            minifies_linear: sampler.linear,
+            normalised: sampler.normalised,
+            mip,
+            ..SamplerDesc::default()
+        };
+        Arg::from(&self.device.sampler(&desc).unwrap())
     }
 }
 

@@ -126,7 +126,7 @@ impl Lifter<'_, '_> {
         let mask = mask.map_or(Operand::None, Operand::from);
         self.b.push(op, [result.into(), mask], sources, attrs);
         if !output.is_plain() && !clamps {
-            self.scale(result, result.into(), SrcMods::default(), output);
+            self.scale(result, result.into(), output);
         }
     }
 
@@ -236,7 +236,7 @@ impl Lifter<'_, '_> {
                 if output.is_plain() {
                     self.copy(result, Operand::Const(MAX));
                 } else {
-                    self.scale(result, Operand::Const(MAX), SrcMods::default(), output);
+                    self.scale(result, Operand::Const(MAX), output);
                 }
                 Some(mask)
             }

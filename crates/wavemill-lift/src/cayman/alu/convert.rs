@@ -49,7 +49,7 @@ impl Lifter<'_, '_> {
                 let attrs = Attrs { clamp: output.clamp && output.factor == 1.0, ..attrs(PLAIN, halves) };
                 self.push(IrOp::Cvt(CvtOp::F32F16), result, &[first], attrs);
                 if output.factor != 1.0 {
-                    self.scale(result, result.into(), PLAIN[0], output);
+                    self.scale(result, result.into(), output);
                 }
             }
             // NaNs saturate by their sign.

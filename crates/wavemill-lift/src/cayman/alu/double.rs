@@ -9,7 +9,7 @@ use wavemill_ir::{
 use wavemill_isa::cayman::Op;
 
 use super::Slot;
-use super::operation::{F32, Output, PLAIN, SIGN, sign_change};
+use super::operation::{F32, Output, PLAIN, SIGN, output_mode, sign_change};
 use crate::cayman::lifter::{Lifter, Refused, UNSUPPORTED};
 
 const F64: FloatType = FloatType::F64;
@@ -102,7 +102,7 @@ impl Lifter<'_, '_> {
         self.push(op, result, sources, Attrs { src, clamp, fp, ..Attrs::default() });
         if output.factor != 1.0 {
             let factor = Operand::Const(f64::from(output.factor).to_bits());
-            let attrs = Attrs { clamp: output.clamp, fp, ..Attrs::default() };
+            let attrs = Attrs { clamp: output.clamp, fp: output_mode(fp), ..Attrs::default() };
             self.push(IrOp::Float(FloatOp::Mul, F64), result, &[result.into(), factor], attrs);
         }
         result

@@ -48,7 +48,7 @@ impl Lifter<'_, '_> {
         let [first, second, third] = slot.sources;
         match op {
             Op::Mov if output.is_plain() => self.copy_bits(slot, result),
-            Op::Mov => self.scale(result, first, slot.modifiers[0], output),
+            Op::Mov => self.scaled_copy(slot, result, output),
             Op::Fract => {
                 let floor = self.b.row_temp(1);
                 let attrs = Attrs { src: slot.modifiers, fp: self.fp, ..Attrs::default() };

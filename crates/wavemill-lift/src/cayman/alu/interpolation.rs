@@ -65,7 +65,7 @@ impl Lifter<'_, '_> {
         }
         let output = Output::of(&slot.inst);
         if !output.is_plain() {
-            self.scale(result, result.into(), SrcMods::default(), output);
+            self.scale(result, result.into(), output);
         }
         Ok(true)
     }

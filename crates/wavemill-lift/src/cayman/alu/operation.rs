@@ -1,6 +1,6 @@
 //! The operation of a slot: its family computes the result, and output modifiers finish it.
 
-use wavemill_ir::{Attrs, FloatOp, FloatType, IntOp, Op as IrOp, Operand, Row as IrRow, SrcMods, Uni};
+use wavemill_ir::{Attrs, FloatOp, FloatType, FpEnv, IntOp, Op as IrOp, Operand, Row as IrRow, SrcMods, Uni};
 use wavemill_isa::cayman::{FieldId as F, Inst, Op};
 
 use super::{Slot, compare, convert, float, integer, transcendental};
@@ -103,16 +103,28 @@ impl Lifter<'_, '_> {
         let attrs = Attrs { src, clamp: output.clamp && clamps, fp: self.fp, ..Attrs::default() };
         self.push(op, result, sources, attrs);
         if !output.is_plain() && !clamps {
-            self.scale(result, result.into(), SrcMods::default(), output);
+            self.scale(result, result.into(), output);
         }
     }
 
-    /// `result` = the source times the factor, clamped if the slot says so. The IR's own output
-    /// modifier depends on the mode of denormals, as the one of GCN does.
-    pub(super) fn scale(&mut self, result: IrRow, source: Operand, modifiers: SrcMods, output: Output) {
+    /// `result` = a result times the factor, clamped if the slot says so. The factor is a part of the
+    /// output (HD 6900 ISA 4.9.1), so a denormal is not flushed as a source on its way. The IR's own
+    /// output modifier depends on the mode of denormals, as the one of GCN does.
+    pub(super) fn scale(&mut self, result: IrRow, source: Operand, output: Output) {
+        let attrs = Attrs { fp: output_mode(self.fp), ..Attrs::default() };
+        self.product(result, source, output, attrs);
+    }
+
+    /// MOV with output modifiers: a product, whose source is one of the instruction.
+    pub(super) fn scaled_copy(&mut self, slot: &Slot, result: IrRow, output: Output) {
+        let src = [slot.modifiers[0], SrcMods::default(), SrcMods::default()];
+        let attrs = Attrs { src, fp: self.fp, ..Attrs::default() };
+        self.product(result, slot.sources[0], output, attrs);
+    }
+
+    fn product(&mut self, result: IrRow, source: Operand, output: Output, attrs: Attrs) {
         let sources = [source, constant(output.factor)];
-        let src = [modifiers, SrcMods::default(), SrcMods::default()];
-        let attrs = Attrs { src, clamp: output.clamp, fp: self.fp, ..Attrs::default() };
+        let attrs = Attrs { clamp: output.clamp, ..attrs };
         self.push(IrOp::Float(FloatOp::Mul, F32), result, &sources, attrs);
     }
 
@@ -141,6 +153,12 @@ impl Lifter<'_, '_> {
             }
         }
     }
+}
+
+/// The mode of an output modifier: its own source is a result, which the mode of results has been
+/// applied to.
+pub(super) fn output_mode(mode: FpEnv) -> FpEnv {
+    FpEnv { denorm_in: true, ..mode }
 }
 
 /// The operation with a constant that changes the sign of an f32 as modifiers say; `None` if it

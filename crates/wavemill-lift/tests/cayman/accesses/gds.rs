@@ -9,9 +9,8 @@ use super::super::machine::{HALT_WORD, Machine, set_gpr};
 use super::lds::{MODELS, Memory, Model, apply};
 use super::{bytes, bytes_of, dword, with};
 
-/// Bytes of the share that the wave may access. They begin at [`BASE`].
-const SIZE: usize = 0x9000;
-const BASE: u32 = 0x400;
+/// Bytes of the share.
+const SIZE: usize = 0x1_0000;
 /// Dwords that are filled and compared.
 const DWORDS: usize = 128;
 
@@ -72,7 +71,6 @@ fn accesses_follow_the_models_of_lds() {
                     set_gpr(registers, register, 0, |lane| 4 * (lane + first));
                     set_gpr(registers, register, 1, |lane| filled[(lane + first) as usize]);
                 }
-                registers.set_uni(registers::GLOBAL_SHARE, BASE << 16 | SIZE as u32);
             });
             let mut memory = Memory(bytes_of(&filled));
             memory.0.resize(SIZE, 0);
@@ -93,8 +91,31 @@ fn accesses_follow_the_models_of_lds() {
     }
 }
 
-/// Runs a clause of accesses with T0 and T1 from lanes, and then reads eight dwords of the share, from
-/// [`BASE`] on, to T8.
+/// The share ends behind its last dword, at 64 KiB.
+#[test]
+fn the_last_dword_exists() {
+    let clause =
+        [access(Op::GdsWrite, 3, 0, 0), access(Op::GdsAddRet, 5, 4, 0), access(Op::GdsReadRet, 3, 8, 0)];
+    let call = with(Inst::new(Op::Gds), &[(F::Addr, 2), (F::Count, clause.len() as u32 - 1)]);
+    let mut program = bytes(&[call]);
+    program.extend(HALT_WORD.to_le_bytes());
+    program.extend(bytes(&clause));
+    let outcome = Machine::default().run_code(&program, |registers, _| {
+        // The last 64 dwords.
+        set_gpr(registers, 3, 0, |lane| 0x1_0000 - 256 + 4 * lane);
+        set_gpr(registers, 3, 1, |lane| 1000 + lane);
+        set_gpr(registers, 5, 0, |_| 0xfffc);
+        set_gpr(registers, 5, 1, |_| 1);
+    });
+    for lane in 0..64u32 {
+        assert_eq!(outcome.gpr(4, 0)[lane as usize], 1063 + lane, "lane {lane}");
+        let wanted = if lane == 63 { 1063 + 64 } else { 1000 + lane };
+        assert_eq!(outcome.gpr(8, 0)[lane as usize], wanted, "lane {lane}");
+    }
+}
+
+/// Runs a clause of accesses with T0 and T1 from lanes, and then reads the first eight dwords of the
+/// share to T8.
 fn counted(words: &[Inst], active: u64, index: u32) -> super::super::machine::Outcome {
     // MOVA_DST 2 is CF_IDX0.
     let mova = with(Inst::new(Op::MovaInt), &[(F::Src0Sel, 1), (F::MovaDst, 2), (F::Last, 1)]);
@@ -120,9 +141,7 @@ fn counted(words: &[Inst], active: u64, index: u32) -> super::super::machine::Ou
         set_gpr(registers, 2, 1, |_| 100);
         registers.set_uni(super::super::names::named("aL"), 1);
         (0..4).for_each(|channel| set_gpr(registers, 4, channel, |_| 7));
-        registers.set_uni(registers::GLOBAL_SHARE, BASE << 16 | 0x1000);
-        registers.set_uni(registers::COUNTERS, (BASE + 4) << 16 | 0x40);
-        registers.set_uni(registers::ORDERED_COUNT, (BASE + 12) << 16);
+        registers.set_uni(registers::ORDERED_COUNT, 12 << 16);
         super::super::machine::set_active(registers, active);
     })
 }
@@ -140,9 +159,8 @@ fn counters() {
             assert_eq!(outcome.gpr(4, 0)[lane], total, "lane {lane}");
             total += 3 + lane as u32;
         }
-        // The first counter is the second dword.
         for lane in 0..8 {
-            let wanted = if lane == counter + 1 { total } else { 100 };
+            let wanted = if lane == counter { total } else { 100 };
             assert_eq!(outcome.gpr(8, 0)[lane], wanted, "dword {lane}");
         }
     }

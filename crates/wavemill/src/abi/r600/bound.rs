@@ -14,7 +14,7 @@ use crate::argument::Arg;
 use crate::binding::{Binding, Location};
 use crate::buffer::Buffer;
 use crate::image::ImageFormat;
-use crate::module::Kernel;
+use crate::module::{Compares, Kernel};
 use crate::report::Segment;
 use crate::services::ServiceAddresses;
 use crate::{Error, Result};
@@ -23,10 +23,6 @@ use crate::{Error, Result};
 const RESOURCE: usize = 32;
 const SAMPLER: usize = 16;
 const WRITE: usize = 16;
-
-/// The part of the global data share that programs may access: as much as the number of bytes can
-/// say, which leaves out the last dword.
-const SHARE: u32 = 0xffff;
 
 /// Entries of the table of semantics.
 const SEMANTICS: usize = 256;
@@ -171,7 +167,33 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
     if let Some(n) = needs.jump_constants.iter().find(|n| !is_bound(Location::JumpTable(**n))) {
         return refuse(format!("a jump table depends on constant {n}; bind it, such as jumptable{n}=0"));
     }
-    Ok(())
+    check_comparisons(kernel, bindings)
+}
+
+/// Checks that samplers that compare have a comparison.
+fn check_comparisons(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
+    let compares = &object(kernel)?.needs.compares;
+    // An index register may lead to any of them: one that compares is enough.
+    let without = |wanted: &Compares| {
+        let samplers = || {
+            bindings.iter().filter_map(|binding| match (&binding.location, &binding.resource) {
+                (Location::Sampler(n), Arg::Sampler(sampler)) => Some((*n, sampler.compare())),
+                _ => None,
+            })
+        };
+        let fits = |n: u16| if wanted.is_indexed { n >= wanted.sampler } else { n == wanted.sampler };
+        let mut those = samplers().filter(|(n, _)| fits(*n));
+        let (first, _) = those.clone().next()?;
+        those.all(|(_, compare)| compare.is_none()).then_some(first)
+    };
+    let missing = compares.iter().find_map(|wanted| Some((wanted, without(wanted)?)));
+    let Some((wanted, number)) = missing else { return Ok(()) };
+    let op = wavemill_asm::cayman::mnemonic(wanted.op);
+    let problem = format!(
+        "smp{number} is a sampler without a comparison, and `{op}` compares through it; add a comparison, such \
+         as sampler[compare_less_equal]"
+    );
+    Err(Error::Launch { kernel: kernel.name().to_owned(), problem })
 }
 
 /// What tells locations apart: strides and formats do not.
@@ -240,23 +262,13 @@ impl LaunchMemory for Memory {
         ] {
             init.set_pair(cell, table.address());
         }
-        for cell in [registers::GLOBAL_SHARE, registers::COUNTERS] {
-            init.cells.push((cell, SHARE));
-        }
         for Binding { location, resource } in &plan.bindings {
             match (location, resource) {
                 (Location::Constants(n), Arg::Buffer(buffer)) => {
                     init.set_pair(registers::bank(*n), buffer.address());
                 }
                 (Location::Buffer { number, stride }, Arg::Buffer(buffer)) => {
-                    let words = cells(buffer, DWORDS);
-                    if *number < registers::BUFFERS {
-                        init.set_all(registers::buffer(*number), words);
-                        init.cells.push((registers::stride(*number), *stride));
-                    } else {
-                        let entry: Vec<u32> = words.into_iter().chain([*stride]).collect();
-                        write(&resources, usize::from(*number) * RESOURCE, &entry)?;
-                    }
+                    init.set_buffer(&resources, *number, cells(buffer, DWORDS), *stride)?;
                 }
                 (Location::Target { number, unit, format }, Arg::Buffer(buffer)) => {
                     let format = format.map_or(DWORDS, ImageFormat::buffer_word);
@@ -265,6 +277,11 @@ impl LaunchMemory for Memory {
                 }
                 (Location::Returns, Arg::Buffer(buffer)) => {
                     init.set_all(registers::RETURN_BUFFER, cells(buffer, DWORDS));
+                }
+                (Location::Texture(n), Arg::Image(image)) if image.desc().is_buffer => {
+                    let format = image.desc().format;
+                    let texels = cells(image.memory(), format.buffer_word());
+                    init.set_buffer(&resources, *n, texels, format.texel.data.bytes())?;
                 }
                 (Location::Texture(n), Arg::Image(image)) => {
                     let words = image.words()?;
@@ -378,6 +395,17 @@ impl InitialState {
 
     fn set_all(&mut self, first: Uni, words: [u32; 4]) {
         self.cells.extend((0..).zip(words).map(|(n, word)| (first.plus(n), word)));
+    }
+
+    /// A buffer of fetches: cells, or an entry of the table of resources.
+    fn set_buffer(&mut self, resources: &Buffer, number: u16, words: [u32; 4], stride: u32) -> Result<()> {
+        if number < registers::BUFFERS {
+            self.set_all(registers::buffer(number), words);
+            self.cells.push((registers::stride(number), stride));
+            return Ok(());
+        }
+        let entry: Vec<u32> = words.into_iter().chain([stride]).collect();
+        write(resources, usize::from(number) * RESOURCE, &entry)
     }
 }
 
