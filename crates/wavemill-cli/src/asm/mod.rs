@@ -329,7 +329,7 @@ fn linked(
         Some(UnresolvedSymbols::IgnoreAll) => Undefined::Keep,
         Some(UnresolvedSymbols::ReportAll) | None => Undefined::Refuse,
     };
-    link_with(module, &LinkOptions { undefined }).map_err(|error| match error {
+    link_with(module, &LinkOptions { undefined, ..LinkOptions::default() }).map_err(|error| match error {
         LinkError::Problems(problems) => {
             let reports = assembled.link_reports(&problems);
             let told = render::reports(name, render::Level::Error, &reports);

@@ -282,11 +282,17 @@ pub struct Place {
     pub name: String,
     /// Bytes from its start.
     pub offset: u64,
+    /// The function or variable that contains it, if known.
+    pub within: Option<String>,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}+{:#x}", self.name, self.offset)
+        write!(f, "{}+{:#x}", self.name, self.offset)?;
+        match &self.within {
+            Some(name) => write!(f, " in `{name}`"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -431,6 +437,6 @@ impl Module {
     /// The location at an offset of a section.
     pub(super) fn place(&self, section: SectionId, offset: u64) -> Place {
         let name = self.sections.get(section.0).map_or(String::new(), |section| section.name.clone());
-        Place { section, name, offset }
+        Place { section, name, offset, within: None }
     }
 }

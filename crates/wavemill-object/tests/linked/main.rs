@@ -15,7 +15,7 @@ mod messages;
 mod read;
 
 const LLD: Tool = Tool::Program("ld.lld-22");
-const KEEP: LinkOptions = LinkOptions { undefined: Undefined::Keep };
+const KEEP: LinkOptions = LinkOptions { undefined: Undefined::Keep, symbolic: false, max_size: u64::MAX };
 
 fn main() -> ExitCode {
     let mut suite = Suite::from_args();
