@@ -17,7 +17,7 @@ pub use compressed::{CompressedHeader, Compression};
 
 use budget::Budget;
 pub(crate) use bundle::PLAIN_MAGIC;
-pub(crate) use compressed::MAGIC as COMPRESSED_MAGIC;
+pub(crate) use compressed::{MAGIC as COMPRESSED_MAGIC, contents};
 
 use crate::Limits;
 use crate::elf::{CodeObject, may_define};

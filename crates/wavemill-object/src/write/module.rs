@@ -107,6 +107,14 @@ impl Contents {
             Contents::Zeros(size) => *size,
         }
     }
+
+    /// Size in the file in bytes.
+    pub fn size_in_file(&self) -> u64 {
+        match self {
+            Contents::Bytes(bytes) => bytes.len() as u64,
+            Contents::Zeros(_) => 0,
+        }
+    }
 }
 
 /// The flags of a section (`sh_flags`).

@@ -210,6 +210,11 @@ fn too_large(name: &str) -> LinkError {
     WriteError::TooLarge { what: format!("the code object, at section {name}") }.into()
 }
 
+fn over_limit(name: &str, limit: u64) -> LinkError {
+    WriteError::TooLarge { what: format!("the code object, which exceeds {limit} bytes at section {name}") }
+        .into()
+}
+
 /// Assigns every section its address and offset; returns the offset after the last one.
 fn addresses(
     outputs: &mut [Output],
@@ -253,7 +258,7 @@ fn addresses(
                 output.size = address.checked_next_multiple_of(PAGE).ok_or_else(failed)? - address;
             }
             if offset > max_size {
-                return Err(failed());
+                return Err(over_limit(&output.name, max_size));
             }
         }
     }
@@ -262,8 +267,10 @@ fn addresses(
         if !output.is_loaded() {
             let failed = || too_large(&output.name);
             output.offset = offset.checked_next_multiple_of(output.align).ok_or_else(failed)?;
-            offset =
-                output.offset.checked_add(output.size).filter(|&end| end <= max_size).ok_or_else(failed)?;
+            offset = output.offset.checked_add(output.size).ok_or_else(failed)?;
+            if offset > max_size {
+                return Err(over_limit(&output.name, max_size));
+            }
         }
     }
     Ok(offset)

@@ -51,7 +51,7 @@ pub enum LinkError {
     #[error(transparent)]
     Write(#[from] WriteError),
     /// All symbols and relocations that prevent linking.
-    #[error("the module cannot be linked:{}", Listing(.0))]
+    #[error("the module cannot be linked:{}", Listed(.0))]
     Problems(Vec<LinkProblem>),
 }
 
@@ -200,9 +200,9 @@ const MOST_PROBLEMS: usize = 100;
 const MOST_PLACES: usize = 10;
 
 /// Prints problems, on separate lines if there are several.
-struct Listing<'a>(&'a [LinkProblem]);
+pub(crate) struct Listed<'a>(pub(crate) &'a [LinkProblem]);
 
-impl fmt::Display for Listing<'_> {
+impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             [only] => write!(f, " {only}"),
