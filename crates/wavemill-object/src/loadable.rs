@@ -12,7 +12,7 @@ use crate::unlink::read_relocatable;
 use crate::write::{LinkOptions, Undefined, link_with};
 
 /// Size that any file may be linked to, however small it is, in bytes.
-const ALWAYS: u64 = 16 << 20;
+const ALWAYS: u64 = 1 << 20;
 
 /// Size of a linked file in proportion to the sections of the relocatable file. The linker adds
 /// tables and padding.
@@ -33,11 +33,12 @@ pub fn is_relocatable(data: &[u8]) -> bool {
 /// # Errors
 /// [`Error::Unlinkable`] if the file needs symbols of other files, or cannot be linked for another
 /// reason; the errors of [`read_relocatable`].
-pub fn loadable<'a>(data: &'a [u8], limits: &Limits) -> Result<Cow<'a, [u8]>> {
-    if !is_relocatable(data) {
-        return Ok(Cow::Borrowed(data));
+pub fn loadable<'a>(data: impl Into<Cow<'a, [u8]>>, limits: &Limits) -> Result<Cow<'a, [u8]>> {
+    let data = data.into();
+    if !is_relocatable(&data) {
+        return Ok(data);
     }
-    let module = read_relocatable(data, limits)?;
+    let module = read_relocatable(&data, limits)?;
     let size: u64 = module.sections.iter().map(|section| section.contents.size_in_file()).sum();
     let max_size = size.saturating_mul(EXPANSION).saturating_add(ALWAYS);
     // Nothing else is loaded with it, so nothing can replace its definitions.

@@ -93,8 +93,8 @@ impl<'a> CodeObject<'a> {
         if segments.is_empty() {
             return Err(Error::Unsupported {
                 what: "code object",
-                detail: "it has no loadable segment, so it has not been linked; \
-                         link it with `ld.lld -shared` first"
+                detail: "it has no loadable segment, so it is not linked; \
+                         link it with `ld.lld -shared` or `loadable` first"
                     .to_owned(),
             });
         }

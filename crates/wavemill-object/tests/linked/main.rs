@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use object::{Object as _, ObjectSection as _, SectionFlags};
 use wavemill_object::write::{LinkError, LinkOptions, Undefined, link_with, write_relocatable};
 use wavemill_object::{CodeObject, Limits, loadable, read_relocatable};
 use wavemill_oracle::{Failed, Suite, Tool, clang, kernels, listed, run, same_linked, same_relocatable};
@@ -25,6 +26,14 @@ fn main() -> ExitCode {
         suite.oracle_test(name, &tools, move || assembly(&entry));
     }
     suite.oracle_test("what the linker refuses", &tools, refused);
+    suite.oracle_test("compressed debug information", &[Tool::Clang, LLD], compressed);
+    for object in listed(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures"), "o") {
+        let name = format!("fixture: {}", object.file_stem().unwrap_or_default().to_string_lossy());
+        suite.oracle_test(name, &[LLD], move || {
+            assert!(same_loadable(&Folder::new()?.0, &object)?, "the linker accepts it");
+            Ok(())
+        });
+    }
     suite.oracle_test("target ids and versions", &tools, headers);
     for (at, kernel) in listed(&kernels(), "cl").into_iter().enumerate() {
         let name = kernel.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -155,6 +164,27 @@ fn compiled(source: &Path, target: &str, level: &str) -> Result<(), Failed> {
     run(clang(source, target, &format!("-c -fno-ident {level}{debug}"))?.arg("-o").arg(&object))?;
     check(&folder.0, &object)?;
     assert!(same_loadable(&folder.0, &object)?, "a compiled kernel needs no other file");
+    Ok(())
+}
+
+/// The linker decompresses debug information.
+fn compressed() -> Result<(), Failed> {
+    let folder = Folder::new()?;
+    let object = folder.0.join("compressed.o");
+    for method in ["zlib", "zstd"] {
+        let source = kernels().join("softmax.cl");
+        run(clang(&source, "gfx942", &format!("-c -fno-ident -g -gz={method}"))?.arg("-o").arg(&object))?;
+        let file = std::fs::read(&object)?;
+        let file = object::File::parse(&*file)?;
+        let flags = |section: object::Section<'_, '_>| section.flags();
+        assert!(
+            file.sections().any(
+                |section| matches!(flags(section), SectionFlags::Elf { sh_flags } if sh_flags & 0x800 != 0)
+            ),
+            "clang compresses with {method}"
+        );
+        assert!(same_loadable(&folder.0, &object)?, "{method}");
+    }
     Ok(())
 }
 
