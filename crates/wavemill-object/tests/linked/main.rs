@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use object::elf::SHF_COMPRESSED;
 use object::{Object as _, ObjectSection as _, SectionFlags};
 use wavemill_object::write::{LinkError, LinkOptions, Undefined, link_with, write_relocatable};
 use wavemill_object::{CodeObject, Limits, loadable, read_relocatable};
@@ -176,13 +177,11 @@ fn compressed() -> Result<(), Failed> {
         run(clang(&source, "gfx942", &format!("-c -fno-ident -g -gz={method}"))?.arg("-o").arg(&object))?;
         let file = std::fs::read(&object)?;
         let file = object::File::parse(&*file)?;
-        let flags = |section: object::Section<'_, '_>| section.flags();
-        assert!(
-            file.sections().any(
-                |section| matches!(flags(section), SectionFlags::Elf { sh_flags } if sh_flags & 0x800 != 0)
-            ),
-            "clang compresses with {method}"
-        );
+        let compressed = |section: object::Section<'_, '_>| {
+            let SectionFlags::Elf { sh_flags, .. } = section.flags() else { return false };
+            sh_flags.0 & SHF_COMPRESSED.0 != 0
+        };
+        assert!(file.sections().any(compressed), "clang compresses with {method}");
         assert!(same_loadable(&folder.0, &object)?, "{method}");
     }
     Ok(())
