@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::write::{LinkError, LinkProblem, Listed, WriteError};
+use crate::write::{LinkError, Listed, WriteError};
 
 /// Result of reading GPU code.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -139,24 +139,20 @@ struct Reasons<'a>(&'a LinkError);
 
 impl fmt::Display for Reasons<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (problems, advice) = match self.0 {
+        let problems = match self.0 {
             LinkError::Write(error @ WriteError::Version { .. }) => {
                 return write!(f, " {error}; link it with `ld.lld -shared` first");
             }
             LinkError::Write(error) => return write!(f, " {error}"),
-            LinkError::Problems(problems) => {
-                let undefined = |problem: &LinkProblem| matches!(problem, LinkProblem::Undefined { .. });
-                let defined_elsewhere = problems.iter().any(undefined);
-                let advice = "link it with the files that define these symbols: \
-                              `ld.lld -shared -o LINKED.co FILE.o OTHER.o`";
-                (problems, Some(advice).filter(|_| defined_elsewhere))
-            }
+            LinkError::Problems(problems) => problems,
         };
         Listed(problems).fmt(f)?;
-        match advice {
-            None => Ok(()),
-            Some(advice) => write!(f, "{}{advice}", if problems.len() == 1 { "; " } else { "\n" }),
+        if self.0.needs_symbols() {
+            f.write_str(if problems.len() == 1 { "; " } else { "\n" })?;
+            f.write_str("link it with the files that define these symbols: ")?;
+            f.write_str("`ld.lld -shared -o LINKED.co FILE.o OTHER.o`")?;
         }
+        Ok(())
     }
 }
 

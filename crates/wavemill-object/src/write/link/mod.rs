@@ -55,6 +55,15 @@ pub enum LinkError {
     Problems(Vec<LinkProblem>),
 }
 
+impl LinkError {
+    /// Whether a reason is a symbol that the module does not define: other files may.
+    #[must_use]
+    pub fn needs_symbols(&self) -> bool {
+        let undefined = |problem: &LinkProblem| matches!(problem, LinkProblem::Undefined { .. });
+        matches!(self, LinkError::Problems(problems) if problems.iter().any(undefined))
+    }
+}
+
 /// A single reason why a module cannot be linked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
