@@ -287,11 +287,11 @@ pub struct Place {
     /// The section.
     pub section: SectionId,
     /// Its name.
-    pub name: String,
+    pub name: Box<str>,
     /// Bytes from its start.
     pub offset: u64,
     /// The function or variable that contains it, if known.
-    pub within: Option<String>,
+    pub within: Option<Box<str>>,
 }
 
 impl fmt::Display for Place {
@@ -444,7 +444,7 @@ impl Module {
 
     /// The location at an offset of a section.
     pub(super) fn place(&self, section: SectionId, offset: u64) -> Place {
-        let name = self.sections.get(section.0).map_or(String::new(), |section| section.name.clone());
+        let name = self.sections.get(section.0).map_or("", |section| section.name.as_str()).into();
         Place { section, name, offset, within: None }
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn dynamic_entries(outputs: &[Output], scan: &Scan) -> Vec<(DynamicTa
     let find = |role| outputs.iter().position(|output| output.role == role);
     let mut out = Vec::new();
     if scan.symbolic {
-        out.push((elf::DT_FLAGS, Number(elf::DF_SYMBOLIC.0.into())));
+        out.push((elf::DT_FLAGS, Number(elf::DF_SYMBOLIC.0)));
     }
     if let Some(table) = find(Role::RelaDyn) {
         out.push((elf::DT_RELA, Address(table)));

@@ -93,7 +93,7 @@ impl Problems {
             };
             let Some(left) = self.room.checked_sub(name.len()) else { return };
             self.room = left;
-            place.within = Some((*name).to_owned());
+            place.within = Some((*name).into());
         }
     }
 }
