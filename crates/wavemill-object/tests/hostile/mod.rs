@@ -114,9 +114,12 @@ fn names_without_an_end() {
 fn every_byte_changed() {
     for name in ["gfx906-v2.co", "gfx90a-v4.co", "gfx950-llc.o", "compressed-v3.bundle"] {
         let mut data = fixture(name);
-        // Section headers are at the end of relocatable files.
-        let end = if is_relocatable(&data) { data.len() } else { data.len().min(4096) };
-        for at in 0..end {
+        // The tables of relocatable files are at the end.
+        let places: Vec<usize> = match is_relocatable(&data) {
+            true => (0..64).chain(data.len() - 2048..data.len()).collect(),
+            false => (0..data.len().min(4096)).collect(),
+        };
+        for at in places {
             let old = data[at];
             for new in [0, 0xff, 0x80, old ^ 1] {
                 data[at] = new;
