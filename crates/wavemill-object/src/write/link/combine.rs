@@ -238,8 +238,8 @@ impl Output {
     }
 }
 
-/// Most bytes of a merged section for each byte of its entries, in powers of two. Compilers align
-/// entries to their size, and some texts to 16 bytes.
+/// Most bytes of a merged section for each byte of its entries. Compilers align entries to their
+/// size, and some texts to 16 bytes.
 const MAX_PADDING: u64 = 64;
 
 /// The bytes of a section whose entries are to be merged.
