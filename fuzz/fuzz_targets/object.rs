@@ -1,15 +1,17 @@
-//! Arbitrary files are read or rejected: containers, code objects, images, reports.
+//! Arbitrary files are read, linked or rejected: containers, code objects, images, reports.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use wavemill_fuzz::files::change_number;
 use wavemill_object::report::{FileReport, Filter};
-use wavemill_object::{CodeObject, Container, Limits};
+use wavemill_object::{CodeObject, Container, Limits, loadable};
 use wavemill_oracle::SplitMix64;
 
 fuzz_target!(|data: &[u8]| {
     let limits = Limits { max_decompressed: 1 << 24, max_image: 1 << 24, ..Limits::default() };
-    if let Ok(object) = CodeObject::parse(data) {
+    if let Ok(linked) = loadable(data, &limits)
+        && let Ok(object) = CodeObject::parse(&linked)
+    {
         if let Ok(mut image) = object.image(&limits) {
             let _ = image.relocate(0x10_0000_0000, object.relocations(), |_| None);
         }

@@ -20,7 +20,8 @@ use crate::{input, kernel_code, names};
 /// Options of `wavemill info`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct InfoArgs {
-    /// Code object, offload bundle, or host program or library with GPU code in it; `-` for the standard input
+    /// Code object, relocatable file, offload bundle, or host program or library with GPU code in it; `-` for the standard
+    /// input
     file: PathBuf,
     /// Only kernels whose name, mangled or demangled, contains this text in any spelling
     #[arg(long, value_name = "TEXT")]

@@ -12,6 +12,7 @@ use wavemill_asm::InstructionSet;
 use wavemill_isa::Target;
 use wavemill_object::Limits;
 use wavemill_object::printable::{Echo, Printable};
+use wavemill_object::write::{LinkError, LinkProblem};
 
 use crate::amount;
 use crate::cayman;
@@ -42,8 +43,37 @@ pub(crate) fn how_to_raise(limit: Option<(&'static str, u64)>) -> Option<String>
     Some(format!("If the file is valid, raise the limit with `--max-decompressed {size}`."))
 }
 
+/// Most reasons that a message lists why a file cannot be linked.
+const REASONS: usize = 100;
+
+/// A relocatable file that cannot be linked.
+fn unlinkable(error: &LinkError, problems: &[LinkProblem]) -> Failure {
+    const WHAT: &str = "the relocatable file cannot be linked";
+    let reasons = problems.iter().map(|problem| Printable(&problem.to_string()).to_string());
+    let (message, mut help) = match problems.len() {
+        1 => (format!("{WHAT}: {}", reasons.collect::<String>()), Vec::new()),
+        count => (format!("{WHAT}, for {count} reasons"), reasons.take(REASONS).collect()),
+    };
+    if let Some(more) = problems.len().checked_sub(REASONS + 1) {
+        help.push(format!("and {} more", more + 1));
+    }
+    if error.needs_symbols() {
+        let command = "ld.lld -shared -o LINKED.co FILE.o OTHER.o";
+        help.push(format!("Link it with the files that define the symbols: `{command}`."));
+    }
+    match help.is_empty() {
+        true => Failure::input(message),
+        false => Failure::input(message).help(help.join("\n")),
+    }
+}
+
 /// A file with code objects that cannot be read.
 pub(crate) fn unreadable(error: &wavemill_object::Error) -> Failure {
+    if let wavemill_object::Error::Unlinkable(error) = error
+        && let LinkError::Problems(problems) = &**error
+    {
+        return unlinkable(error, problems);
+    }
     let failure = Failure::input(Printable(&error.to_string()).to_string());
     match how_to_raise(error.over_limit()) {
         Some(help) => failure.help(help),

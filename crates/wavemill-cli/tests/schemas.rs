@@ -454,6 +454,8 @@ fn files(cases: &mut Cases) {
         "gfx942-v5.co",
         "gfx950-v6.co",
         "gfx9-4-generic-v6.co",
+        "gfx942-relocatable.o",
+        "gfx950-llc.o",
         "plain.bundle",
         "compressed-v2.bundle",
         "compressed-v3.bundle",

@@ -13,6 +13,7 @@ mod lost_files;
 mod mesa;
 mod messages;
 mod observe;
+mod relocatable;
 mod run;
 mod schemas;
 mod services;

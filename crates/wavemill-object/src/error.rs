@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::write::{LinkError, Listed, WriteError};
+
 /// Result of reading GPU code.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -96,6 +98,9 @@ pub enum Error {
         /// The symbols of the kernels.
         kernels: Vec<String>,
     },
+    /// A relocatable file that cannot be linked on its own.
+    #[error("the relocatable file cannot be linked:{}", Reasons(.0))]
+    Unlinkable(Box<LinkError>),
     /// A part of the file could not be read.
     #[error("in {place}: {source}")]
     Within {
@@ -126,6 +131,28 @@ impl Error {
     /// Adds the location in the file.
     pub(crate) fn within(self, place: impl Into<String>) -> Self {
         Error::Within { place: place.into(), source: Box::new(self) }
+    }
+}
+
+/// Prints why a relocatable file cannot be linked, and a remedy.
+struct Reasons<'a>(&'a LinkError);
+
+impl fmt::Display for Reasons<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let problems = match self.0 {
+            LinkError::Write(error @ WriteError::Version { .. }) => {
+                return write!(f, " {error}; link it with `ld.lld -shared` first");
+            }
+            LinkError::Write(error) => return write!(f, " {error}"),
+            LinkError::Problems(problems) => problems,
+        };
+        Listed(problems).fmt(f)?;
+        if self.0.needs_symbols() {
+            f.write_str(if problems.len() == 1 { "; " } else { "\n" })?;
+            f.write_str("link it with the files that define these symbols: ")?;
+            f.write_str("`ld.lld -shared -o LINKED.co FILE.o OTHER.o`")?;
+        }
+        Ok(())
     }
 }
 

@@ -13,6 +13,7 @@
 //!   turns a descriptor into directives; [`assemble_metadata`] and [`disassemble_metadata`] do the
 //!   same for metadata.
 //! - [`unlink`] goes back from a file to the [`Module`](write::Module) that it was made from.
+//! - [`loadable`] links a relocatable file, so that [`CodeObject`] reads it.
 //! - [`write`](mod@write) writes relocatable files and loadable code objects.
 //! - [`r600`] reads and writes the 32-bit object files of the R600 family.
 //! - [`report`] describes a file for people.
@@ -45,6 +46,7 @@ mod descriptor;
 mod elf;
 mod error;
 mod limits;
+mod loadable;
 mod metadata;
 pub mod name;
 pub mod printable;
@@ -69,13 +71,14 @@ pub use elf::{
 };
 pub use error::{Error, Result};
 pub use limits::Limits;
+pub use loadable::{is_relocatable, loadable};
 pub use metadata::{
     Access, AddressSpace, Argument, KernelMetadata, Metadata, MetadataError, Value, ValueKind,
     assemble_metadata, disassemble_metadata,
 };
 pub use name::is_called;
 pub use target::{Feature, Fit, Generation, PROCESSORS, Processor, ProcessorInfo, TargetId};
-pub use unlink::{GotEntry, LeftOut, Unlinked, unlink};
+pub use unlink::{GotEntry, LeftOut, Unlinked, read_relocatable, unlink};
 
 /// The examples of the README.
 #[cfg(doctest)]

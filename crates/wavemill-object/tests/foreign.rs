@@ -23,11 +23,10 @@ fn wrong_files() {
         data[at..at + bytes.len()].copy_from_slice(bytes);
         data
     };
-    let files: [(&str, Vec<u8>); 19] = [
+    let files: [(&str, Vec<u8>); 18] = [
         ("empty", Vec::new()),
         ("x86-64 library", host.clone()),
         ("x86-64 library, first bytes", host[..18].to_vec()),
-        ("not linked", fixture("gfx906-unlinked.o")),
         ("32-bit ELF", patched(4, &[1])),
         ("big-endian ELF", patched(5, &[2])),
         ("graphics driver", patched(7, &[65])),

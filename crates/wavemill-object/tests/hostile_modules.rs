@@ -225,7 +225,7 @@ fn exercise(module: &Module) -> (bool, bool) {
     };
     let mut linked = false;
     for undefined in [Undefined::Refuse, Undefined::Keep] {
-        match link_with(module, &LinkOptions { undefined }) {
+        match link_with(module, &LinkOptions { undefined, ..LinkOptions::default() }) {
             Ok(bytes) => {
                 if let Err(error) = CodeObject::parse(&bytes) {
                     // Notes of random bytes are not valid notes.

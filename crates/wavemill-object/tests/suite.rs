@@ -6,6 +6,7 @@ mod foreign;
 mod hostile;
 mod hostile_modules;
 mod lookup;
+mod relocatable;
 mod report;
 mod shipped;
 mod support;

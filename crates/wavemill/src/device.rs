@@ -7,7 +7,9 @@ use wavemill_asm::InstructionSet;
 use wavemill_isa::{Family, Target};
 use wavemill_machine::{GuestMemory, MemoryObserver};
 use wavemill_object::r600::{R600Object, is_r600};
-use wavemill_object::{CodeObject, Container, Feature, Limits, Processor, container::ContainerKind};
+use wavemill_object::{
+    CodeObject, Container, Feature, Limits, Processor, container::ContainerKind, loadable,
+};
 
 use crate::abi;
 use crate::buffer::{Buffer, Plain, to_bytes};
@@ -240,7 +242,7 @@ impl Device {
         }
         let container = Container::parse(file)?;
         if let ContainerKind::CodeObject = container.kind() {
-            return Ok(vec![CodeObject::parse(file)?.target().clone()]);
+            return Ok(vec![CodeObject::parse(&loadable(file, limits)?)?.target().clone()]);
         }
         let mut targets: Vec<TargetId> = Vec::new();
         let mut seen = HashSet::new();

@@ -1,4 +1,5 @@
-//! Finding a kernel in a file: a code object, an offload bundle, or a host program or library with GPU code in it.
+//! Finding a kernel in a file: a code object, a relocatable file, an offload bundle, or a host program or library with
+//! GPU code in it.
 //!
 //! ```no_run
 //! use wavemill::find::Finder;
@@ -19,7 +20,7 @@ use std::borrow::Cow;
 use wavemill_object::container::ContainerKind;
 use wavemill_object::name::{Match, Search, near_names};
 use wavemill_object::r600::{R600Object, is_r600};
-use wavemill_object::{CodeObject, Container, Limits, TargetId};
+use wavemill_object::{CodeObject, Container, Limits, TargetId, loadable};
 
 use crate::device::{Device, TargetChoice};
 
@@ -46,7 +47,7 @@ pub struct FoundKernel<'a> {
     pub bundle: usize,
     /// Name of the kernel's symbol, for [`Module::kernel`](crate::Module::kernel).
     pub kernel: String,
-    /// The code object, for [`Module::load`](crate::Module::load).
+    /// The code object, for [`Module::load`](crate::Module::load); linked, if the file is relocatable.
     pub object: Cow<'a, [u8]>,
 }
 
@@ -95,7 +96,8 @@ impl<'a> Finder<'a> {
     }
 
     fn find_in_object(&self) -> Result<FoundKernel<'a>, FindError> {
-        let object = CodeObject::parse(self.file)?;
+        let bytes = loadable(self.file, &self.limits)?;
+        let object = CodeObject::parse(&bytes)?;
         let code = object.target();
         let target = self.target.as_ref().map_or(code, TargetChoice::target).clone();
         if code.fit(&target).is_none() {
@@ -109,7 +111,7 @@ impl<'a> Finder<'a> {
                 self.choose(contents)?.1
             }
         };
-        Ok(FoundKernel { target, bundle: 0, kernel, object: Cow::Borrowed(self.file) })
+        Ok(FoundKernel { target, bundle: 0, kernel, object: bytes })
     }
 
     /// Finds a program in an object file of the R600 family.
@@ -162,11 +164,11 @@ impl<'a> Finder<'a> {
         // One at a time, as they may be large: most often one of the first is the last one read.
         let mut all = Contents::default();
         for (index, (_, bytes)) in container.read_all(&selected, limits).enumerate() {
-            let bytes = bytes?;
+            let bytes = loadable(bytes?, limits)?;
             all.add(&CodeObject::parse(&bytes)?, index);
         }
         let (index, kernel) = self.choose(all)?;
-        let object = container.read(&selected[index], limits)?;
+        let object = loadable(container.read(&selected[index], limits)?, limits)?;
         Ok(FoundKernel { target, bundle: selected[index].bundle, kernel, object })
     }
 

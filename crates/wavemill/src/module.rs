@@ -12,6 +12,7 @@ use wavemill_object::{
     AddressSpace, Argument, CodeObject, Container, DebugInfo, Kernel as HsaKernel, KernelMetadata,
     SymbolPlace, TargetId, ValueKind,
     container::ContainerKind,
+    loadable,
     name::{Match, Search, near_names},
 };
 
@@ -138,10 +139,12 @@ fn no_kernel<'a>(name: &str, kernels: impl ExactSizeIterator<Item = &'a str> + C
 
 impl Module {
     /// Loads the code object in a file that fits the device: the file itself, or an entry of an
-    /// offload bundle or of a host program.
+    /// offload bundle or of a host program. A relocatable file (`-c`, `llc -filetype=obj`) is linked
+    /// on its own ([`loadable`]).
     ///
     /// # Errors
-    /// [`Error::Object`] if the file is not usable or nothing in it fits, [`Error::TargetMismatch`]
+    /// [`Error::Object`] if the file is not usable, needs symbols of other files, or nothing in it
+    /// fits, [`Error::TargetMismatch`]
     /// if the code object is for another target, [`Error::Memory`] if there is not enough memory.
     pub fn load(device: &Device, file: &[u8]) -> Result<Module> {
         Module::load_within(device, file, &Limits::default())
@@ -184,6 +187,7 @@ impl Module {
                 let selected = container.select(device.target(), limits)?;
                 for (_, object) in container.read_all(&selected, limits) {
                     let object = object?;
+                    let object = loadable(object, limits)?;
                     names.extend(CodeObject::parse(&object)?.kernels().iter().map(|k| k.name.clone()));
                 }
                 // Instances of the same function come first.
@@ -198,6 +202,7 @@ impl Module {
         if is_r600(bytes) {
             return r600::load(device, bytes);
         }
+        let bytes = &*loadable(bytes, limits)?;
         let object = CodeObject::parse(bytes)?;
         if object.target().fit(device.target()).is_none() {
             return Err(Error::TargetMismatch {

@@ -9,6 +9,7 @@ mod images;
 mod known_gaps;
 mod matrix;
 mod refusals;
+mod relocatable;
 mod serialised;
 mod services;
 mod traps;

@@ -90,5 +90,5 @@ fn again(source: &str) -> Result<Unlinked, Box<dyn Error>> {
             reports.iter().take(3).map(|report| format!("{} [{}]", report.diagnostic, report.text.trim()));
         lines.collect::<Vec<_>>().join("; ")
     })?;
-    Ok(unlink(&link_with(&module, &LinkOptions { undefined: Undefined::Keep })?)?)
+    Ok(unlink(&link_with(&module, &LinkOptions { undefined: Undefined::Keep, ..LinkOptions::default() })?)?)
 }

@@ -11,9 +11,7 @@ use std::path::{Path, PathBuf};
 use wavemill_object::container::ContainerKind;
 
 use wavemill_asm::{Assembled, Event, IncludedFile, Options, assemble_with, integer};
-use wavemill_object::write::{
-    LinkError, LinkOptions, LinkProblem, Module, Undefined, link_with, write_relocatable,
-};
+use wavemill_object::write::{LinkError, LinkOptions, Module, Undefined, link_with, write_relocatable};
 use wavemill_object::{CodeObjectVersion, TargetId};
 
 use crate::cayman;
@@ -329,14 +327,13 @@ fn linked(
         Some(UnresolvedSymbols::IgnoreAll) => Undefined::Keep,
         Some(UnresolvedSymbols::ReportAll) | None => Undefined::Refuse,
     };
-    link_with(module, &LinkOptions { undefined }).map_err(|error| match error {
-        LinkError::Problems(problems) => {
-            let reports = assembled.link_reports(&problems);
+    link_with(module, &LinkOptions { undefined, ..LinkOptions::default() }).map_err(|error| match error {
+        LinkError::Problems(ref problems) => {
+            let reports = assembled.link_reports(problems);
             let told = render::reports(name, render::Level::Error, &reports);
-            let missing = problems.iter().any(|problem| matches!(problem, LinkProblem::Undefined { .. }));
             let mut help =
                 "`--filetype obj` writes a relocatable file, which a linker can link with others.".to_owned();
-            if missing && undefined == Undefined::Refuse {
+            if error.needs_symbols() && undefined == Undefined::Refuse {
                 help += " `--unresolved-symbols ignore-all` leaves such symbols to the loader.";
             }
             errors(name, told).help(help)

@@ -8,6 +8,7 @@ mod sections;
 mod source;
 mod stream;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ use wavemill_asm::{InstructionSet, SourceOptions};
 use wavemill_object::container::{ContainerKind, EntryId};
 use wavemill_object::name::{Match, Search, near_names};
 use wavemill_object::r600::is_r600;
-use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, may_define, unlink};
+use wavemill_object::{CodeObject, Container, Error, Limits, TargetId, loadable, may_define, unlink};
 
 use crate::cayman;
 use crate::compile;
@@ -98,6 +99,11 @@ enum ListingFormat {
     Objdump,
 }
 
+/// The code object for a listing with addresses: a relocatable file is linked.
+fn linked<'a>(object: &'a [u8], limits: &Limits) -> Result<Cow<'a, [u8]>, Failure> {
+    loadable(object, limits).map_err(|error| input::unreadable(&error))
+}
+
 /// The instruction set of a code object, and the object.
 fn target_of(object: &[u8]) -> Result<(InstructionSet, CodeObject<'_>), Failure> {
     let object = CodeObject::parse(object).map_err(|error| input::unreadable(&error))?;
@@ -176,12 +182,14 @@ pub(crate) fn dis(args: &DisArgs) -> Result<(), Failure> {
                 out.flush()?;
             }
             ListingFormat::Listing => {
-                found |= listing::write_object(&mut out, &name, object, symbol.as_deref())?;
+                let object = linked(object, &limits)?;
+                found |= listing::write_object(&mut out, &name, &object, symbol.as_deref())?;
                 // The rest of the file may take longer than the requested code.
                 out.flush()?;
             }
             ListingFormat::Objdump => {
-                objdump::write_object(&mut out, &name, object, args.symbolize_operands)?;
+                let object = linked(object, &limits)?;
+                objdump::write_object(&mut out, &name, &object, args.symbolize_operands)?;
             }
         }
         Ok(())

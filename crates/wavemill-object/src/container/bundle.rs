@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::compressed::{self, CompressedHeader};
 use crate::Limits;
 use crate::bytes;
-use crate::elf::CodeObject;
+use crate::elf::version_and_target;
 use crate::error::{Error, Result};
 use crate::printable::Printable;
 use crate::target::TargetId;
@@ -287,7 +287,7 @@ impl<'a> Bundle<'a> {
 
     /// The entry that stands for a bare code object.
     fn bare_entry(&self) -> Result<Entry> {
-        let target = CodeObject::parse(self.data)?.target().clone();
+        let (_, target) = version_and_target(self.data)?;
         let text = target.to_string();
         let id = EntryId { text, kind: OffloadKind::Bare, target: Some(target) };
         Ok(Entry { id, offset: 0, size: self.size() })

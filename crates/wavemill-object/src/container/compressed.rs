@@ -115,9 +115,21 @@ pub(super) fn decompress(
     }
     let start = header.size();
     let source = bytes::slice(data, start, (data.len() as u64).saturating_sub(start), WHAT)?;
-    let damaged = |detail: String| Error::malformed(WHAT, start, detail);
-    let failed =
-        |source: io::Error| damaged(format!("{} data cannot be decompressed: {source}", header.method));
+    contents(WHAT, header.method, source, start, size, part)
+}
+
+/// Decompresses a part of the `size` bytes that `source` decompresses to. `what` has the compressed
+/// data at offset `start`, for messages.
+pub(crate) fn contents(
+    what: &'static str,
+    method: Compression,
+    source: &[u8],
+    start: u64,
+    size: u64,
+    part: Range<u64>,
+) -> Result<Vec<u8>> {
+    let damaged = |detail: String| Error::malformed(what, start, detail);
+    let failed = |source: io::Error| damaged(format!("{method} data cannot be decompressed: {source}"));
     let other_size = |relation: &str| {
         damaged(format!("it decompresses to {relation} bytes than the {size} in its header"))
     };
@@ -125,7 +137,7 @@ pub(super) fn decompress(
     // The contents must be exactly as long as the header says: one byte more shows a mismatch.
     let whole = part.end == size;
     let wanted = part.end.saturating_add(whole.into());
-    let mut reader: Box<dyn Read> = match header.method {
+    let mut reader: Box<dyn Read> = match method {
         Compression::Zlib => Box::new(flate2::read::ZlibDecoder::new(source).take(wanted)),
         Compression::Zstd => {
             Box::new(Zstd::new(source, wanted).map_err(|source| damaged(format!("zstd: {source}")))?)

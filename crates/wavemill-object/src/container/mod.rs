@@ -17,11 +17,12 @@ pub use compressed::{CompressedHeader, Compression};
 
 use budget::Budget;
 pub(crate) use bundle::PLAIN_MAGIC;
-pub(crate) use compressed::MAGIC as COMPRESSED_MAGIC;
+pub(crate) use compressed::{MAGIC as COMPRESSED_MAGIC, contents};
 
 use crate::Limits;
 use crate::elf::{CodeObject, may_define};
 use crate::error::{Error, Result};
+use crate::loadable;
 use crate::name::{Match, Search};
 use crate::sniff;
 use crate::target::TargetId;
@@ -63,7 +64,7 @@ pub struct Found<'a> {
     pub selected: Selected,
     /// Its name in the code object.
     pub kernel: String,
-    /// The code object.
+    /// The code object; linked, if the container has a relocatable file.
     pub bytes: Cow<'a, [u8]>,
 }
 
@@ -150,6 +151,7 @@ impl<'a> Container<'a> {
                 continue;
             }
             let mut found = false;
+            let bytes = loadable(bytes, limits)?;
             for kernel in CodeObject::parse(&bytes)?.kernels() {
                 search.add(&kernel.name, || {
                     found = true;
@@ -167,7 +169,10 @@ impl<'a> Container<'a> {
             Match::None => Ok(None),
             Match::One((selected, kernel)) => {
                 let held = held.filter(|(bundle, _)| *bundle == selected.bundle);
-                let bytes = held.map_or_else(|| self.read(&selected, limits), |(_, bytes)| Ok(bytes))?;
+                let bytes = match held {
+                    Some((_, bytes)) => bytes,
+                    None => loadable(self.read(&selected, limits)?, limits)?,
+                };
                 Ok(Some(Found { selected, kernel, bytes }))
             }
             Match::Several(all) => {

@@ -74,6 +74,7 @@ pub struct CodeObject<'a> {
 
 impl<'a> CodeObject<'a> {
     /// Reads a linked code object: a 64-bit ELF file for the AMD HSA platform.
+    /// [`loadable`](crate::loadable) links a relocatable file.
     ///
     /// # Errors
     /// [`Error::Foreign`] for any other file, [`Error::Unsupported`] for an AMD GPU object of
@@ -93,7 +94,7 @@ impl<'a> CodeObject<'a> {
         if segments.is_empty() {
             return Err(Error::Unsupported {
                 what: "code object",
-                detail: "it has no loadable segment, so it has not been linked; \
+                detail: "it has no loadable segment, so it is not linked; \
                          link it with `ld.lld -shared` first"
                     .to_owned(),
             });

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::metadata::Argument;
 use crate::name::Wanted;
 use crate::target::TargetId;
-use crate::{Limits, ValueKind, demangle};
+use crate::{Limits, ValueKind, demangle, is_relocatable, loadable};
 
 /// Selects the part of a file to report.
 #[derive(Debug, Clone, Default)]
@@ -115,6 +115,8 @@ pub struct ObjectReport {
     pub generic_version: Option<u8>,
     /// `e_flags` of the ELF header.
     pub flags: u32,
+    /// Whether the file is relocatable. Addresses are those that linking gives.
+    pub relocatable: bool,
     /// Kernels.
     pub kernels: Vec<KernelReport>,
     /// Number of kernels before filtering.
@@ -255,12 +257,13 @@ impl FileReport {
         let container = Container::parse(data)?;
         if *container.kind() == ContainerKind::CodeObject {
             // The file is a single code object: return its error.
-            CodeObject::parse(data)?;
+            CodeObject::parse(&loadable(data, limits)?)?;
         }
         if let Some(target) = &filter.target {
             container.select(target, limits)?;
         }
         let description = match container.kind() {
+            ContainerKind::CodeObject if is_relocatable(data) => "a relocatable file".to_owned(),
             ContainerKind::CodeObject => "a code object".to_owned(),
             ContainerKind::Bundle => match container.bundles().len() {
                 1 => "an offload bundle".to_owned(),
@@ -270,14 +273,14 @@ impl FileReport {
         };
         let bundles = container
             .open_all(limits)
-            .map(|(bundle, opened)| BundleReport::new(bundle, &opened, filter))
+            .map(|(bundle, opened)| BundleReport::new(bundle, &opened, filter, limits))
             .collect();
         Ok(FileReport { description, bundles })
     }
 }
 
 impl BundleReport {
-    fn new(bundle: &Bundle<'_>, opened: &Result<OpenBundle<'_>>, filter: &Filter) -> Self {
+    fn new(bundle: &Bundle<'_>, opened: &Result<OpenBundle<'_>>, filter: &Filter, limits: &Limits) -> Self {
         let (compression, uncompressed_size) = match bundle.format() {
             BundleFormat::CodeObject => (None, None),
             BundleFormat::Plain => (Some("none".to_owned()), None),
@@ -286,7 +289,7 @@ impl BundleReport {
             }
         };
         let (entries, error) = match opened {
-            Ok(open) => (EntryReport::all(open, filter), None),
+            Ok(open) => (EntryReport::all(open, filter, limits), None),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         BundleReport {
@@ -306,7 +309,7 @@ impl BundleReport {
 impl EntryReport {
     /// Reports the entries of a bundle. Reports each code object once, even if several entries
     /// share it.
-    fn all(bundle: &OpenBundle<'_>, filter: &Filter) -> Vec<Self> {
+    fn all(bundle: &OpenBundle<'_>, filter: &Filter, limits: &Limits) -> Vec<Self> {
         let mut reports: Vec<Self> = Vec::new();
         let mut rows: HashMap<(&str, u64, u64), usize> = HashMap::new();
         let mut places: HashMap<(u64, u64), usize> = HashMap::new();
@@ -319,7 +322,7 @@ impl EntryReport {
             let place = (entry.offset, entry.size);
             let report = match places.get(&place) {
                 Some(&first) => EntryReport::without_code(entry, Some(first)),
-                None => EntryReport::new(bundle, entry, filter),
+                None => EntryReport::new(bundle, entry, filter, limits),
             };
             if report.object.is_some() || report.error.is_some() {
                 places.insert(place, reports.len());
@@ -334,13 +337,15 @@ impl EntryReport {
         EntryReport { id, size: entry.size, repeated: 0, object: None, same_as, error: None }
     }
 
-    fn new(bundle: &OpenBundle<'_>, entry: &Entry, filter: &Filter) -> Self {
+    fn new(bundle: &OpenBundle<'_>, entry: &Entry, filter: &Filter, limits: &Limits) -> Self {
         let wanted =
             |target: &TargetId| filter.target.as_ref().is_none_or(|device| target.fit(device).is_some());
         let has_code = entry.size != 0 && entry.id.target.as_ref().is_some_and(wanted);
         let object = has_code.then(|| {
-            let object = CodeObject::parse(bundle.read(entry)?)?;
-            Ok::<_, Error>(ObjectReport::new(&object, filter))
+            let bytes = bundle.read(entry)?;
+            let linked = loadable(bytes, limits)?;
+            let report = ObjectReport::new(&CodeObject::parse(&linked)?, filter);
+            Ok::<_, Error>(ObjectReport { relocatable: is_relocatable(bytes), ..report })
         });
         let (object, error) = match object {
             None => (None, None),
@@ -440,6 +445,7 @@ impl ObjectReport {
             version: object.version().to_string(),
             generic_version: object.generic_version(),
             flags: object.flags(),
+            relocatable: false,
             kernels,
             kernel_count: object.kernels().len(),
             function_count: object.functions().filter(|symbol| !entries.contains(&symbol.address)).count(),

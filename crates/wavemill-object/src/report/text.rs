@@ -96,7 +96,8 @@ impl Display for EntryReport {
 
 impl Display for ObjectReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "\n{}: code object {}, e_flags {:#x}", self.target, self.version, self.flags)?;
+        let kind = if self.relocatable { "relocatable file, code object" } else { "code object" };
+        write!(f, "\n{}: {kind} {}, e_flags {:#x}", self.target, self.version, self.flags)?;
         if let Some(version) = self.generic_version {
             write!(f, ", version {version} of the generic processor")?;
         }
@@ -112,6 +113,9 @@ impl Display for ObjectReport {
             Count(self.globals.len(), "global"),
             Count(self.relocation_count, "relocation"),
         )?;
+        if self.relocatable {
+            writeln!(f, "  addresses are those after linking")?;
+        }
         for problem in &self.problems {
             writeln!(f, "  problem: {}", Printable(problem))?;
         }

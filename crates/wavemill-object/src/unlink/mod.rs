@@ -1,12 +1,15 @@
 //! Turns an ELF file back into the module that it was made from.
 
+mod compressed;
 mod differences;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use object::elf::{self, SHN_LORESERVE};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, SymbolTable};
 
+use crate::Limits;
 use crate::elf::{
     Binding, CodeObjectVersion, Header, LE, NameBudget, RelocationKind, SHN_ABS, SHN_AMDGPU_LDS, SHN_COMMON,
     STT_AMDGPU_HSA_KERNEL, elf_error, name, version_and_target,
@@ -17,6 +20,7 @@ use crate::write::{
     Contents, Definition, Group, GroupId, Module, Relocation, Section, SectionFlags, SectionId, SectionType,
     Symbol, SymbolId, SymbolType, Visibility,
 };
+use compressed::Decompression;
 
 /// An ELF file, decoded.
 #[derive(Debug, Clone)]
@@ -84,11 +88,30 @@ pub struct LeftOut {
 /// [`Error::Foreign`] for other files, [`Error::Unsupported`] for those of other platforms and for tables that no
 /// compiler for AMD GPUs writes, [`Error::Truncated`] and [`Error::Malformed`] for damaged ones.
 pub fn unlink(data: &[u8]) -> Result<Unlinked> {
+    read(data, None)
+}
+
+/// Decodes a relocatable file for a linker: all sections, debug information included, all symbols
+/// and relocations. Compressed sections are decompressed.
+///
+/// # Errors
+/// [`Error::Unsupported`] for a linked file and for relocation tables that no compiler for AMD GPUs
+/// writes, [`Error::OverLimit`] for compressed sections beyond the limits; otherwise as [`unlink`].
+pub fn read_relocatable(data: &[u8], limits: &Limits) -> Result<Module> {
+    Ok(read(data, Some(limits))?.module)
+}
+
+/// Decodes a file. With limits, it is read for a linker, and nothing is left out.
+fn read(data: &[u8], for_linker: Option<&Limits>) -> Result<Unlinked> {
     let (version, target) = version_and_target(data)?;
     let header = Header::parse(data).map_err(elf_error("ELF header", 0))?;
     let at = header.e_shoff(LE);
     let table = header.sections(LE, data).map_err(elf_error("section headers", at))?;
     let linked = header.e_type(LE) != elf::ET_REL;
+    if linked && for_linker.is_some() {
+        let detail = "it should be relocatable, but it is linked already".to_owned();
+        return Err(Error::Unsupported { what: "file", detail });
+    }
     let mut module = Module::new(target, version);
     if header.e_flags(LE).0 >> 24 != 0 && module.generic_version != 0 {
         module.generic_version = (header.e_flags(LE).0 >> 24) as u8;
@@ -102,7 +125,16 @@ pub fn unlink(data: &[u8]) -> Result<Unlinked> {
         left_out: Vec::new(),
     };
     let budget = Budget { bytes: data.len() as u64 };
-    let mut reader = Reader { data, at, table, unlinked, places: Vec::new(), symbols: Vec::new(), budget };
+    let mut reader = Reader {
+        data,
+        at,
+        table,
+        unlinked,
+        places: Vec::new(),
+        symbols: Vec::new(),
+        budget,
+        for_linker: for_linker.map(|limits| Decompression::new(limits, data)),
+    };
     reader.sections()?;
     reader.all_symbols()?;
     match linked {
@@ -126,6 +158,8 @@ struct Reader<'a> {
     /// The symbol of the module for each symbol of the file.
     symbols: Vec<Option<SymbolId>>,
     budget: Budget,
+    /// What compressed sections may need, if the file is read for a linker.
+    for_linker: Option<Decompression>,
 }
 
 /// A limit on the bytes to copy: overlapping parts could be read again and again.
@@ -149,33 +183,59 @@ fn is_made_by_linkers(kind: elf::SectionType, name: &str) -> bool {
         || matches!(name, ".got" | ".relro_padding")
 }
 
+/// Whether a section has relocations in a form that is not read.
+fn is_other_relocation_table(kind: elf::SectionType) -> bool {
+    /// Compact relocations (`llvm-mc --crel`).
+    const SHT_CREL: elf::SectionType = elf::SectionType(0x4000_0014);
+    [elf::SHT_REL, elf::SHT_RELR, SHT_CREL].contains(&kind)
+}
+
 /// Whether a section is a table about other sections.
 fn is_table(kind: elf::SectionType) -> bool {
-    [elf::SHT_NULL, elf::SHT_SYMTAB, elf::SHT_STRTAB, elf::SHT_RELA, elf::SHT_GROUP].contains(&kind)
+    use elf::*;
+    [SHT_NULL, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_GROUP, SHT_SYMTAB_SHNDX].contains(&kind)
 }
 
 impl<'a> Reader<'a> {
     fn sections(&mut self) -> Result<()> {
+        let mut names = NameBudget::new(self.data);
         for header in self.table.iter() {
             let kind = header.sh_type(LE);
             let name = name(self.table.section_name(LE, header).unwrap_or_default(), "name of a section")?;
-            let flags = SectionFlags(header.sh_flags(LE).0);
+            names.spend(self.at, &name)?;
+            let mut flags = SectionFlags(header.sh_flags(LE).0);
             let size = header.sh_size(LE);
             self.places.push(None);
             if is_table(kind) || self.unlinked.linked && is_made_by_linkers(kind, &name) {
                 continue;
             }
-            if !flags.has(SectionFlags::ALLOC) {
+            if self.for_linker.is_some() && is_other_relocation_table(kind) {
+                let number = kind.0;
+                let detail = format!(
+                    "section {name} has type {number:#x}; relocations should have addends (SHT_RELA)"
+                );
+                return Err(Error::Unsupported { what: "relocation table", detail });
+            }
+            if !flags.has(SectionFlags::ALLOC) && self.for_linker.is_none() {
                 if size != 0 {
                     self.unlinked.left_out.push(LeftOut { name: name.into_owned(), size });
                 }
                 continue;
             }
+            let mut align = header.sh_addralign(LE).max(1);
             let (kind, contents) = match kind {
                 elf::SHT_NOBITS => (SectionType::Program, Contents::Zeros(size)),
                 _ => {
                     self.budget.spend_bytes("sections", self.at, size)?;
-                    let bytes = header.data(LE, self.data).map_err(elf_error("section", self.at))?;
+                    let mut bytes =
+                        Cow::Borrowed(header.data(LE, self.data).map_err(elf_error("section", self.at))?);
+                    if let Some(decompression) = &mut self.for_linker
+                        && flags.0 & elf::SHF_COMPRESSED.0 != 0
+                    {
+                        let offset = header.sh_offset(LE);
+                        (bytes, align) = decompression.section(&bytes, offset)?;
+                        flags.0 &= !elf::SHF_COMPRESSED.0;
+                    }
                     let kind = match kind {
                         elf::SHT_PROGBITS => SectionType::Program,
                         elf::SHT_NOTE => SectionType::Note,
@@ -184,10 +244,9 @@ impl<'a> Reader<'a> {
                         elf::SHT_PREINIT_ARRAY => SectionType::PreinitArray,
                         other => SectionType::Other(other.0),
                     };
-                    (kind, Contents::Bytes(bytes.to_vec()))
+                    (kind, Contents::Bytes(bytes.into_owned()))
                 }
             };
-            let align = header.sh_addralign(LE).max(1);
             if !align.is_power_of_two() {
                 let detail = format!("{name} is aligned to {align} bytes, which is not a power of two");
                 return Err(Error::malformed("section header", self.at, detail));
@@ -198,13 +257,13 @@ impl<'a> Reader<'a> {
                 false => 0,
             } | elf::SHF_GROUP.0;
             let flags = SectionFlags(flags.0 & !dropped);
-            let merged = flags.has(SectionFlags::MERGE);
+            let has_entries = flags.has(SectionFlags::MERGE) || self.for_linker.is_some();
             let id = self.unlinked.module.add_section(Section {
                 name: name.into_owned(),
                 kind,
                 flags,
                 align,
-                entry_size: if merged { header.sh_entsize(LE) } else { 0 },
+                entry_size: if has_entries { header.sh_entsize(LE) } else { 0 },
                 contents,
                 relocations: Vec::new(),
                 group: None,
@@ -256,7 +315,8 @@ impl<'a> Reader<'a> {
                 _ => SymbolType::None,
             };
             let empty = name.is_empty() && kind != SymbolType::Section;
-            let definition = definition.filter(|_| !empty && kind != SymbolType::File);
+            let is_file = kind == SymbolType::File && self.for_linker.is_none();
+            let definition = definition.filter(|_| !empty && !is_file);
             let binding = match entry.st_bind() {
                 elf::STB_LOCAL => Binding::Local,
                 elf::STB_WEAK => Binding::Weak,
@@ -295,19 +355,27 @@ impl<'a> Reader<'a> {
     /// The relocations of a file that has not been linked.
     fn relocations(&mut self) -> Result<()> {
         for header in self.table.iter().filter(|header| header.sh_type(LE) == elf::SHT_RELA) {
-            let section = self.places.get(header.sh_info(LE) as usize).copied().flatten();
+            let (at, index) = (header.sh_offset(LE), header.sh_info(LE));
+            let section = self.places.get(index as usize).copied().ok_or_else(|| {
+                let count = self.places.len();
+                let detail = format!("they are for section {index}, but the file has {count} sections");
+                Error::malformed("relocations", at, detail)
+            })?;
             let Some(section) = section else { continue };
-            let at = header.sh_offset(LE);
             self.budget.spend_bytes("relocations", at, header.sh_size(LE))?;
             let entries = header.rela(LE, self.data).map_err(elf_error("relocations", at))?;
             for entry in entries.map_or(&[][..], |(entries, _)| entries) {
                 let index = entry.r_sym(LE, false);
                 let symbol = self.symbols.get(index as usize).copied().flatten().ok_or_else(|| {
-                    Error::malformed(
-                        "relocations",
-                        at,
-                        format!("one refers to the symbol {index}, which has no address"),
-                    )
+                    let name = self.unlinked.module.sections.get(section.0).map_or("", |s| s.name.as_str());
+                    let (place, count) = (entry.r_offset.get(LE), self.symbols.len());
+                    let reason = match self.symbols.get(index as usize) {
+                        None => format!("but the file has {count} symbols"),
+                        Some(_) => "which has no address".to_owned(),
+                    };
+                    let detail =
+                        format!("the one at {name}+{place:#x} refers to the symbol {index}, {reason}");
+                    Error::malformed("relocations", at, detail)
                 })?;
                 let relocation = Relocation {
                     offset: entry.r_offset.get(LE),

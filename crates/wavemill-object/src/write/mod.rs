@@ -46,6 +46,7 @@ mod relocatable;
 mod strings;
 
 pub use check::{MAX_ALIGN, WriteError};
+pub(crate) use link::Listed;
 pub use link::{LinkError, LinkOptions, LinkProblem, Undefined, link, link_with};
 pub use module::{
     Contents, Definition, Group, GroupId, Module, Place, Relocation, Section, SectionFlags, SectionId,

@@ -107,6 +107,14 @@ impl Contents {
             Contents::Zeros(size) => *size,
         }
     }
+
+    /// Size in the file in bytes.
+    pub fn size_in_file(&self) -> u64 {
+        match self {
+            Contents::Bytes(bytes) => bytes.len() as u64,
+            Contents::Zeros(_) => 0,
+        }
+    }
 }
 
 /// The flags of a section (`sh_flags`).
@@ -279,14 +287,20 @@ pub struct Place {
     /// The section.
     pub section: SectionId,
     /// Its name.
-    pub name: String,
+    pub name: Box<str>,
     /// Bytes from its start.
     pub offset: u64,
+    /// The function or variable that contains it, if known.
+    pub within: Option<Box<str>>,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}+{:#x}", self.name, self.offset)
+        write!(f, "{}+{:#x}", self.name, self.offset)?;
+        match &self.within {
+            Some(name) => write!(f, " in `{name}`"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -430,7 +444,7 @@ impl Module {
 
     /// The location at an offset of a section.
     pub(super) fn place(&self, section: SectionId, offset: u64) -> Place {
-        let name = self.sections.get(section.0).map_or(String::new(), |section| section.name.clone());
-        Place { section, name, offset }
+        let name = self.sections.get(section.0).map_or("", |section| section.name.as_str()).into();
+        Place { section, name, offset, within: None }
     }
 }

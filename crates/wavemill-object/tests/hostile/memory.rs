@@ -7,11 +7,18 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use wavemill_object::report::{FileReport, Filter};
-use wavemill_object::{CodeObject, Container, Limits, disassemble_metadata, unlink};
+use wavemill_object::write::{
+    Contents, Module, Relocation, Section, SectionFlags, SectionId, Symbol, SymbolId, write_relocatable,
+};
+use wavemill_object::{
+    Binding, CodeObject, CodeObjectVersion, Container, Limits, RelocationKind, disassemble_metadata,
+    loadable, unlink,
+};
 
 use crate::support::fixture;
 use crate::support::hostile::{
-    ID, bundle, compressed, kernel_with_arguments, list, map, set, text, with_note, word, zlib, zstd,
+    ID, bundle, compressed, kernel_with_arguments, list, map, section_headers, set, text, with_note, word,
+    zlib, zstd,
 };
 
 /// Memory for reading and reporting a file, as a multiple of its size.
@@ -65,9 +72,10 @@ fn peak(work: impl FnOnce()) -> usize {
 fn check(name: &str, data: &[u8]) {
     let limits = Limits::default();
     let mut printed = 0;
-    let all: [(&str, &mut dyn FnMut()); 4] = [
+    let all: [(&str, &mut dyn FnMut()); 5] = [
         ("parse", &mut || drop(CodeObject::parse(data))),
         ("unlink", &mut || drop(unlink(data))),
+        ("loadable", &mut || drop(loadable(data, &limits).map_err(|error| error.to_string()))),
         ("select", &mut || {
             let target = "gfx942".parse().expect("a target");
             if let Ok(container) = Container::parse(data) {
@@ -413,4 +421,105 @@ fn alignments_and_sizes_that_are_absurd() {
         assert_eq!(error.over_limit().map(|(parameter, _)| parameter), Some("max_image"));
     });
     assert!(taken < 1 << 20, "{taken}");
+}
+
+/// A module with code that refers to its symbols, by symbol.
+fn module(symbols: Vec<Symbol>, kind: RelocationKind, count: u64) -> Module {
+    let mut module = Module::new("gfx942".parse().expect("a target"), CodeObjectVersion::V5);
+    let flags = SectionFlags::ALLOC | SectionFlags::EXECUTE;
+    let mut text = Section::new(".text", flags, 4, vec![0; 64]);
+    let names = symbols.len() as u64;
+    text.relocations = (0..count)
+        .map(|at| Relocation { offset: at % 8 * 8, kind, symbol: SymbolId((at % names) as usize), addend: 4 })
+        .collect();
+    module.add_section(text);
+    module.symbols = symbols;
+    module
+}
+
+/// Relocatable files: what they make the linker do is bounded.
+#[test]
+fn relocatable_files() {
+    let checked = |name: &str, module: &Module| {
+        check(name, &write_relocatable(module).expect("a module that can be written"));
+    };
+    let long = "n".repeat(60_000);
+    let own = || Symbol { binding: Binding::Global, ..Symbol::in_section(long.clone(), SectionId(0), 0) };
+    let count = 50_000;
+    let undefined = vec![Symbol::undefined(long.clone())];
+    checked("uses of a symbol with a long name", &module(undefined, RelocationKind::Rel32Lo, count));
+    checked("problems with a long name", &module(vec![own()], RelocationKind::Abs32, count));
+    let names = (0..count).map(|at| Symbol::undefined(format!("u{at}"))).collect();
+    checked("many undefined symbols", &module(names, RelocationKind::Rel32Lo, count));
+    checked("entries of the global offset table", &{
+        let name =
+            |at| Symbol { binding: Binding::Global, ..Symbol::in_section(format!("s{at}"), SectionId(0), 0) };
+        module((0..count).map(name).collect(), RelocationKind::GotPcRel, count)
+    });
+
+    let empty = || module(vec![own()], RelocationKind::Rel32, 1);
+    let with = |name: &str, sections: &mut dyn Iterator<Item = Section>| {
+        let mut module = empty();
+        module.sections.extend(sections);
+        checked(name, &module);
+    };
+    let section = |align, size| Section::new(".data", SectionFlags::ALLOC, align, vec![1; size]);
+    with("sections with large alignments", &mut (0..300).map(|_| section(16 << 20, 4)));
+    with("sections that are pages apart", &mut (0..4000).map(|_| section(4096, 1)));
+    let mergeable = |align, size| Section {
+        flags: SectionFlags::ALLOC | SectionFlags::MERGE,
+        entry_size: 4,
+        contents: Contents::Bytes((0..size).flat_map(u32::to_le_bytes).collect()),
+        ..section(align, 0)
+    };
+    for align in [4, 256, 4096, 1 << 20] {
+        with("entries with an alignment", &mut (0..8).map(|_| mergeable(align, 4000)));
+    }
+    let zeros = |size| Section {
+        contents: Contents::Zeros(size),
+        ..Section::new(".bss", SectionFlags::ALLOC | SectionFlags::WRITE, 4, Vec::new())
+    };
+    with("zeros", &mut (0..100).map(|_| zeros(1 << 50)));
+    with("zeros without an end", &mut (0..4).map(|_| zeros(u64::MAX / 2)));
+    let debug = |size| Section {
+        contents: Contents::Zeros(size),
+        ..Section::new(".debug_zeros", SectionFlags::default(), 1, Vec::new())
+    };
+    with("zeros that are not loaded", &mut std::iter::once(debug(1 << 40)));
+
+    // Every section has the same long name.
+    let mut named = empty();
+    named.sections.extend((0..5000).map(|_| section(4, 4)));
+    named.sections[0].name = long;
+    let mut data = write_relocatable(&named).expect("a module that can be written");
+    let headers = section_headers(&data);
+    let name = word(&data, headers.iter().find(|header| header.name.len() > 50_000).expect("it").header);
+    for header in headers.iter().filter(|header| header.name == ".data") {
+        let kind = word(&data, header.header) >> 32;
+        set(&mut data, header.header, (name & 0xffff_ffff) | kind << 32);
+    }
+    check("a name of many sections", &data);
+}
+
+/// Compressed debug information is measured before it is decompressed.
+#[test]
+fn sections_that_unfold() {
+    const COMPRESSED: u64 = 0x800;
+    let limits = Limits::default();
+    let size = 256_usize << 20;
+    for (method, contents) in [(1_u32, zlib(&[], size)), (2, zstd(&[], size >> 17))] {
+        for declared in [size as u64, 1 << 40, 1 << 20] {
+            let mut module = module(vec![Symbol::in_section("s", SectionId(0), 0)], RelocationKind::Rel32, 1);
+            let header = [method.to_le_bytes(), [0; 4]].concat();
+            let bytes = [&header[..], &declared.to_le_bytes(), &1_u64.to_le_bytes(), &contents].concat();
+            module.add_section(Section::new(".debug_str", SectionFlags(COMPRESSED), 8, bytes));
+            let data = write_relocatable(&module).expect("a module that can be written");
+            let taken = peak(|| {
+                let error = loadable(&data, &limits).map(drop).unwrap_err();
+                let expected = (declared > 1 << 20).then_some(("max_decompressed", declared));
+                assert_eq!(error.over_limit(), expected, "{error}");
+            });
+            assert!(taken <= MOST * data.len() + BASE, "{taken} bytes for {}", data.len());
+        }
+    }
 }

@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 use wavemill_object::container::ContainerKind;
 use wavemill_object::report::{FileReport, Filter};
-use wavemill_object::{CodeObject, Container, Limits, may_define};
+use wavemill_object::{CodeObject, Container, Limits, is_relocatable, loadable, may_define};
 
 mod memory;
 
-use crate::support::{CODE_OBJECTS, fixture, random_cases};
+use crate::support::{CODE_OBJECTS, RELOCATABLE, fixture, random_cases};
 
 /// Small limits, so that a test with unbounded expansion fails.
 const LIMITS: Limits = Limits {
@@ -19,7 +19,9 @@ const LIMITS: Limits = Limits {
 
 /// Uses every function of the crate on a file.
 fn exercise(data: &[u8]) -> bool {
-    if let Ok(object) = CodeObject::parse(data) {
+    if let Ok(linked) = loadable(data, &LIMITS)
+        && let Ok(object) = CodeObject::parse(&linked)
+    {
         if let Ok(mut image) = object.image(&LIMITS) {
             let _ = image.relocate(0x7000_0000_0000, object.relocations(), |_| Some(0x1234));
         }
@@ -49,7 +51,8 @@ fn exercise(data: &[u8]) -> bool {
 /// Every file, truncated at every length.
 #[test]
 fn truncation_at_every_length() {
-    for name in ["gfx906-v2.co", "gfx942-v5.co", "plain.bundle", "compressed-v2.bundle", "host-library.so"] {
+    let objects = ["gfx906-v2.co", "gfx942-v5.co", "gfx942-relocatable.o"];
+    for name in objects.into_iter().chain(["plain.bundle", "compressed-v2.bundle", "host-library.so"]) {
         let data = fixture(name);
         // The headers matter most; a stride is enough for the rest.
         let lengths = (0..data.len().min(1500)).chain((1500..data.len()).step_by(37));
@@ -109,9 +112,14 @@ fn names_without_an_end() {
 /// Every byte of the headers and of the metadata, set to edge values.
 #[test]
 fn every_byte_changed() {
-    for name in ["gfx906-v2.co", "gfx90a-v4.co", "compressed-v3.bundle"] {
+    for name in ["gfx906-v2.co", "gfx90a-v4.co", "gfx950-llc.o", "compressed-v3.bundle"] {
         let mut data = fixture(name);
-        for at in 0..data.len().min(4096) {
+        // The tables of relocatable files are at the end.
+        let places: Vec<usize> = match is_relocatable(&data) {
+            true => (0..64).chain(data.len() - 2048..data.len()).collect(),
+            false => (0..data.len().min(4096)).collect(),
+        };
+        for at in places {
             let old = data[at];
             for new in [0, 0xff, 0x80, old ^ 1] {
                 data[at] = new;
@@ -124,7 +132,7 @@ fn every_byte_changed() {
 
 fn any_fixture() -> impl Strategy<Value = Vec<u8>> {
     let more = ["plain.bundle", "compressed-v2.bundle", "compressed-v3.bundle", "host-library.so"];
-    let names: Vec<_> = CODE_OBJECTS.into_iter().chain(more).collect();
+    let names: Vec<_> = CODE_OBJECTS.into_iter().chain(RELOCATABLE).chain(more).collect();
     proptest::sample::select(names).prop_map(fixture)
 }
 
@@ -143,9 +151,13 @@ proptest! {
         ),
     ) {
         for (index, value, width) in changes {
-            // The first bytes matter more than the rest.
-            let span = if value & 2 == 0 { data.len().min(600) } else { data.len() };
-            let at = index.index(span - 8);
+            // The first bytes matter more than the rest, and so do the last ones of relocatable files.
+            let (start, end) = match (value & 2 == 0, is_relocatable(&data)) {
+                (true, false) => (0, data.len().min(600)),
+                (true, true) => (data.len().saturating_sub(3000), data.len()),
+                (false, _) => (0, data.len()),
+            };
+            let at = start + index.index(end - start - 8);
             data[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
         }
         prop_assert!(exercise(&data));

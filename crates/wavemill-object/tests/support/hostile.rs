@@ -141,3 +141,27 @@ pub(crate) fn zlib(table: &[u8], zeros: usize) -> Vec<u8> {
     (0..zeros >> 20).for_each(|_| encoder.write_all(&piece).expect("memory"));
     encoder.finish().expect("memory")
 }
+
+/// A section header of an ELF file.
+pub(crate) struct SectionHeader {
+    /// Name of the section.
+    pub(crate) name: String,
+    /// Offset of the header in the file.
+    pub(crate) header: usize,
+    /// Offset of the contents in the file.
+    pub(crate) offset: usize,
+}
+
+/// The section headers of a well-formed ELF file.
+pub(crate) fn section_headers(data: &[u8]) -> Vec<SectionHeader> {
+    let half = |at: usize| usize::from(u16::from_le_bytes([data[at], data[at + 1]]));
+    let (table, count, names) = (word(data, 40), half(60), half(62));
+    let strings = word(data, table + 64 * names + 24);
+    let header = |index: usize| {
+        let header = table + 64 * index;
+        let start = strings + (word(data, header) & 0xffff_ffff);
+        let name: Vec<u8> = data[start..].iter().copied().take_while(|&byte| byte != 0).collect();
+        SectionHeader { name: String::from_utf8(name).unwrap(), header, offset: word(data, header + 24) }
+    };
+    (0..count).map(header).collect()
+}

@@ -30,6 +30,10 @@ pub(crate) const CODE_OBJECTS: [&str; 9] = [
     "gfx9-4-generic-v6.co",
 ];
 
+/// The relocatable files among the fixtures.
+pub(crate) const RELOCATABLE: [&str; 4] =
+    ["gfx906-unlinked.o", "gfx942-relocatable.o", "gfx90a-relocatable.o", "gfx950-llc.o"];
+
 /// The number of random cases, with the same cases in every run, so that a test that passes keeps
 /// passing. `WAVEMILL_FUZZ_FACTOR` multiplies the number and draws new cases in every run.
 pub(crate) fn random_cases(usual: u32) -> Config {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use object::elf;
 
 use super::merge::{self, Piece};
+use super::problems::Problems;
 use super::{LinkError, LinkProblem};
 use crate::write::WriteError;
 use crate::write::check::MAX_FILE;
@@ -120,7 +121,7 @@ pub(super) fn combine(module: &Module) -> Result<Combined, LinkError> {
         commons: HashMap::new(),
     };
     let mut names: HashMap<String, usize> = HashMap::new();
-    let mut problems = Vec::new();
+    let mut problems = Problems::new();
     // Common symbols come first, as if in a file before the module.
     for (index, symbol) in module.symbols.iter().enumerate() {
         if let Definition::Common { align } = symbol.definition {
@@ -159,9 +160,7 @@ pub(super) fn combine(module: &Module) -> Result<Combined, LinkError> {
         let size = END_OF_FRAMES.len() as u64;
         combined.outputs[index].chunks.push(Chunk { offset: 0, align: 1, size, source });
     }
-    if !problems.is_empty() {
-        return Err(LinkError::Problems(problems));
-    }
+    problems.finish(module)?;
     for index in 0..combined.outputs.len() {
         merge_entries(module, &mut combined, index);
         place(&mut combined, index)?;
@@ -239,6 +238,10 @@ impl Output {
     }
 }
 
+/// Most bytes of a merged section for each byte of its entries. Compilers align entries to their
+/// size, and some texts to 16 bytes.
+const MAX_PADDING: u64 = 64;
+
 /// The bytes of a section whose entries are to be merged.
 fn mergeable(module: &Module, section: SectionId) -> Option<(&[u8], SectionFlags, usize)> {
     let section = module.sections.get(section.0)?;
@@ -250,7 +253,7 @@ fn mergeable(module: &Module, section: SectionId) -> Option<(&[u8], SectionFlags
         && unit != 0
         && !bytes.is_empty()
         // Every entry may need this alignment: leave coarsely aligned sections unmerged.
-        && section.align.saturating_mul((bytes.len() / unit) as u64) <= MAX_FILE
+        && section.align / MAX_PADDING <= unit as u64
         && (!section.flags.has(SectionFlags::STRINGS) || merge::terminated(bytes, unit));
     merges.then_some((bytes.as_slice(), section.flags, unit))
 }

@@ -8,6 +8,7 @@ use object::write::elf::{FileHeaderLayout, SectionHeader, Sym};
 use super::combine::{Output, Role, Source};
 use super::dynamic::DynamicSymbols;
 use super::layout::Layout;
+use super::problems::Problems;
 use super::scan::{Action, DynamicPlace, Scan, action, display_name};
 use super::{LinkError, LinkOptions, LinkProblem};
 use crate::elf::{Binding, RelocationKind};
@@ -31,6 +32,9 @@ pub(super) fn dynamic_entries(outputs: &[Output], scan: &Scan) -> Vec<(DynamicTa
     use DynamicValue::{Address, Number, Size};
     let find = |role| outputs.iter().position(|output| output.role == role);
     let mut out = Vec::new();
+    if scan.symbolic {
+        out.push((elf::DT_FLAGS, Number(elf::DF_SYMBOLIC.0)));
+    }
     if let Some(table) = find(Role::RelaDyn) {
         out.push((elf::DT_RELA, Address(table)));
         out.push((elf::DT_RELASZ, Size(table)));
@@ -69,7 +73,7 @@ struct Emitter<'a> {
     dynamic: &'a DynamicSymbols,
     /// The file up to the last section that was laid out.
     file: Vec<u8>,
-    problems: Vec<LinkProblem>,
+    problems: Problems,
 }
 
 /// Writes the file.
@@ -81,16 +85,15 @@ pub(super) fn emit(
 ) -> Result<Vec<u8>, LinkError> {
     let end =
         usize::try_from(layout.end).map_err(|_| WriteError::TooLarge { what: "the file".to_owned() })?;
-    let mut emitter = Emitter { module, layout, scan, dynamic, file: vec![0; end], problems: Vec::new() };
+    let mut emitter =
+        Emitter { module, layout, scan, dynamic, file: vec![0; end], problems: Problems::new() };
     for index in 0..emitter.layout.combined.outputs.len() {
         emitter.contents(index);
     }
     for index in 0..module.sections.len() {
         emitter.relocate(SectionId(index));
     }
-    if !emitter.problems.is_empty() {
-        return Err(LinkError::Problems(emitter.problems));
-    }
+    std::mem::replace(&mut emitter.problems, Problems::new()).finish(module)?;
     emitter.finish()
 }
 

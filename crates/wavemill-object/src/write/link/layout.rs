@@ -7,7 +7,6 @@ use super::LinkError;
 use super::combine::{Combined, Output, Role};
 use super::dynamic::DynamicSymbols;
 use super::scan::Scan;
-use crate::write::check::MAX_FILE;
 use crate::write::module::SectionFlags;
 use crate::write::{WriteError, encoder};
 
@@ -144,6 +143,7 @@ pub(super) fn lay_out(
     mut combined: Combined,
     scan: &Scan,
     dynamic: &DynamicSymbols,
+    max_size: u64,
 ) -> Result<Layout, LinkError> {
     synthesise(&mut combined.outputs, scan, dynamic);
     let entries = super::emit::dynamic_entries(&combined.outputs, scan).len() as u64;
@@ -154,7 +154,7 @@ pub(super) fn lay_out(
     order.sort_by_key(|&index| rank(&combined.outputs[index]));
     let segments = segments(&combined.outputs, &order);
     let headers = encoder().file_header_size() + encoder().program_header_size() * segments.len() as u64;
-    let end = addresses(&mut combined.outputs, &order, &segments, headers)?;
+    let end = addresses(&mut combined.outputs, &order, &segments, headers, max_size)?;
     let segments = program_headers(&combined.outputs, &segments, headers);
     let mut indices = vec![0; order.len()];
     for (at, &index) in order.iter().enumerate() {
@@ -210,12 +210,18 @@ fn too_large(name: &str) -> LinkError {
     WriteError::TooLarge { what: format!("the code object, at section {name}") }.into()
 }
 
+fn over_limit(name: &str, limit: u64) -> LinkError {
+    WriteError::TooLarge { what: format!("the code object, which exceeds {limit} bytes at section {name}") }
+        .into()
+}
+
 /// Assigns every section its address and offset; returns the offset after the last one.
 fn addresses(
     outputs: &mut [Output],
     order: &[usize],
     segments: &[Segment],
     headers: u64,
+    max_size: u64,
 ) -> Result<u64, LinkError> {
     let mut address = headers;
     let mut offset = headers;
@@ -251,8 +257,8 @@ fn addresses(
                 // It fills the page up without using addresses of the next section.
                 output.size = address.checked_next_multiple_of(PAGE).ok_or_else(failed)? - address;
             }
-            if offset > MAX_FILE {
-                return Err(failed());
+            if offset > max_size {
+                return Err(over_limit(&output.name, max_size));
             }
         }
     }
@@ -261,8 +267,10 @@ fn addresses(
         if !output.is_loaded() {
             let failed = || too_large(&output.name);
             output.offset = offset.checked_next_multiple_of(output.align).ok_or_else(failed)?;
-            offset =
-                output.offset.checked_add(output.size).filter(|&end| end <= MAX_FILE).ok_or_else(failed)?;
+            offset = output.offset.checked_add(output.size).ok_or_else(failed)?;
+            if offset > max_size {
+                return Err(over_limit(&output.name, max_size));
+            }
         }
     }
     Ok(offset)

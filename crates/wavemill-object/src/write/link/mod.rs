@@ -5,18 +5,31 @@ mod dynamic;
 mod emit;
 mod layout;
 mod merge;
+mod problems;
 mod scan;
 
 use std::fmt;
 
-use super::check::{WriteError, check};
+use super::check::{MAX_FILE, WriteError, check};
 use super::module::{Module, Place};
 
 /// Options of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkOptions {
     /// The treatment of symbols that the module does not define.
     pub undefined: Undefined,
+    /// Whether the module uses its own definitions of symbols, even if another code object could
+    /// replace them (`-Bsymbolic`).
+    pub symbolic: bool,
+    /// Largest size of the code object in bytes.
+    pub max_size: u64,
+}
+
+impl Default for LinkOptions {
+    /// The options that `ld.lld -shared --no-undefined` stands for, and the largest size.
+    fn default() -> Self {
+        LinkOptions { undefined: Undefined::default(), symbolic: false, max_size: MAX_FILE }
+    }
 }
 
 /// The treatment of symbols that a module refers to and does not define. Weak ones are always left
@@ -38,8 +51,17 @@ pub enum LinkError {
     #[error(transparent)]
     Write(#[from] WriteError),
     /// All symbols and relocations that prevent linking.
-    #[error("the module cannot be linked:{}", Listing(.0))]
+    #[error("the module cannot be linked:{}", Listed(.0))]
     Problems(Vec<LinkProblem>),
+}
+
+impl LinkError {
+    /// Whether a reason is a symbol that the module does not define: other files may.
+    #[must_use]
+    pub fn needs_symbols(&self) -> bool {
+        let undefined = |problem: &LinkProblem| matches!(problem, LinkProblem::Undefined { .. });
+        matches!(self, LinkError::Problems(problems) if problems.iter().any(undefined))
+    }
 }
 
 /// A single reason why a module cannot be linked.
@@ -153,23 +175,51 @@ pub enum LinkProblem {
         /// The name.
         name: String,
     },
+    /// Problems that are not listed, because the list is too long already.
+    #[error("there are {count} more problems")]
+    More {
+        /// Their number.
+        count: usize,
+    },
 }
 
-/// Most locations or problems that a message lists.
-const SHOWN: usize = 10;
+impl LinkProblem {
+    /// The locations of the problem.
+    fn places(&mut self) -> &mut [Place] {
+        match self {
+            LinkProblem::Undefined { places, .. } => places,
+            LinkProblem::Preemptible { place, .. }
+            | LinkProblem::NeedsAddress { place, .. }
+            | LinkProblem::ReadOnly { place, .. }
+            | LinkProblem::Absolute { place, .. }
+            | LinkProblem::OutOfRange { place, .. }
+            | LinkProblem::Unsupported { place, .. } => std::slice::from_mut(place),
+            LinkProblem::NoPlace { .. }
+            | LinkProblem::LocalMemory { .. }
+            | LinkProblem::Types { .. }
+            | LinkProblem::More { .. } => &mut [],
+        }
+    }
+}
+
+/// Most problems that a message lists.
+const MOST_PROBLEMS: usize = 100;
+
+/// Most locations that a message lists for a problem.
+const MOST_PLACES: usize = 10;
 
 /// Prints problems, on separate lines if there are several.
-struct Listing<'a>(&'a [LinkProblem]);
+pub(crate) struct Listed<'a>(pub(crate) &'a [LinkProblem]);
 
-impl fmt::Display for Listing<'_> {
+impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             [only] => write!(f, " {only}"),
             several => {
-                for problem in &several[..several.len().min(SHOWN)] {
+                for problem in several.iter().take(MOST_PROBLEMS) {
                     write!(f, "\n  {problem}")?;
                 }
-                more(f, several.len(), "\n  ")
+                more(f, several.len().saturating_sub(MOST_PROBLEMS), "\n  ")
             }
         }
     }
@@ -180,17 +230,17 @@ struct Places<'a>(&'a [Place]);
 
 impl fmt::Display for Places<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, place) in self.0.iter().take(SHOWN).enumerate() {
+        for (at, place) in self.0.iter().take(MOST_PLACES).enumerate() {
             write!(f, "{}{place}", if at == 0 { "" } else { ", " })?;
         }
-        more(f, self.0.len(), " ")
+        more(f, self.0.len().saturating_sub(MOST_PLACES), " ")
     }
 }
 
-fn more(f: &mut fmt::Formatter<'_>, total: usize, before: &str) -> fmt::Result {
-    match total.saturating_sub(SHOWN) {
+fn more(f: &mut fmt::Formatter<'_>, count: usize, before: &str) -> fmt::Result {
+    match count {
         0 => Ok(()),
-        rest => write!(f, "{before}and {rest} more"),
+        count => write!(f, "{before}and {count} more"),
     }
 }
 
@@ -216,6 +266,6 @@ pub fn link_with(module: &Module, options: &LinkOptions) -> Result<Vec<u8>, Link
     let combined = combine::combine(module)?;
     let scan = scan::scan(module, &combined, options)?;
     let dynamic = dynamic::symbols(module, &combined, &scan);
-    let laid_out = layout::lay_out(combined, &scan, &dynamic)?;
+    let laid_out = layout::lay_out(combined, &scan, &dynamic, options.max_size.min(MAX_FILE))?;
     emit::emit(module, laid_out, &scan, &dynamic)
 }

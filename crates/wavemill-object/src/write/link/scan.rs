@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::combine::{Combined, Spot};
+use super::problems::Problems;
 use super::{LinkError, LinkOptions, LinkProblem, Undefined};
 use crate::elf::{Binding, RelocationKind};
 use crate::write::module::{
@@ -20,6 +21,8 @@ pub(super) struct Scan {
     pub(super) dynamic: Vec<DynamicRelocation>,
     /// Symbols that the linker defines.
     pub(super) defined: HashMap<SymbolId, Bound>,
+    /// Whether the module uses its own definitions ([`LinkOptions::symbolic`]).
+    pub(super) symbolic: bool,
 }
 
 /// A word for the loader to fill in.
@@ -68,8 +71,9 @@ pub(super) fn is_exported(symbol: &Symbol) -> bool {
 
 /// Decides for every relocation.
 pub(super) fn scan(module: &Module, combined: &Combined, options: &LinkOptions) -> Result<Scan, LinkError> {
-    let mut scan = Scan { defined: bounds(module, combined), ..Scan::default() };
-    let mut problems = undefined(module, &scan, options);
+    let mut scan = Scan { defined: bounds(module, combined), symbolic: options.symbolic, ..Scan::default() };
+    let mut problems = Problems::new();
+    undefined(module, &scan, options, &mut problems);
     let mut wants_got = vec![false; module.symbols.len()];
     for (index, section) in module.sections.iter().enumerate() {
         if matches!(combined.spots[index], Spot::Dropped) || !section.flags.has(SectionFlags::ALLOC) {
@@ -86,7 +90,8 @@ pub(super) fn scan(module: &Module, combined: &Combined, options: &LinkOptions) 
                     addend: relocation.addend,
                     relative: action == Action::Relative,
                 }),
-                Err(problem) => problems.extend(problem),
+                Err(Some(problem)) => problems.push(problem),
+                Err(None) => {}
             }
         }
     }
@@ -106,9 +111,10 @@ pub(super) fn scan(module: &Module, combined: &Combined, options: &LinkOptions) 
         }
     }
     let local_memory = |symbol: &&Symbol| matches!(symbol.definition, Definition::LocalMemory { .. });
-    let name = |symbol: &Symbol| LinkProblem::LocalMemory { symbol: symbol.name.clone() };
-    problems.extend(module.symbols.iter().filter(local_memory).map(name));
-    if problems.is_empty() { Ok(scan) } else { Err(LinkError::Problems(problems)) }
+    for symbol in module.symbols.iter().filter(local_memory) {
+        problems.push(LinkProblem::LocalMemory { symbol: symbol.name.clone() });
+    }
+    problems.finish(module).map(|()| scan)
 }
 
 /// The bounds of sections that the module refers to and does not define.
@@ -141,9 +147,9 @@ fn is_refused(symbol: &Symbol, options: &LinkOptions) -> bool {
         && (options.undefined == Undefined::Refuse || symbol.visibility != Visibility::Default)
 }
 
-/// Undefined symbols, with all locations that use them.
-fn undefined(module: &Module, scan: &Scan, options: &LinkOptions) -> Vec<LinkProblem> {
-    let mut missing: Vec<(SymbolId, Vec<Place>)> = Vec::new();
+/// Collects the undefined symbols, with all locations that use them.
+fn undefined(module: &Module, scan: &Scan, options: &LinkOptions, problems: &mut Problems) {
+    let mut missing: Vec<(SymbolId, Vec<(SectionId, u64)>)> = Vec::new();
     let mut known = HashMap::new();
     for (index, symbol) in module.symbols.iter().enumerate() {
         let id = SymbolId(index);
@@ -158,14 +164,14 @@ fn undefined(module: &Module, scan: &Scan, options: &LinkOptions) -> Vec<LinkPro
         }
         for relocation in &section.relocations {
             if let Some(&at) = known.get(&relocation.symbol) {
-                missing[at].1.push(module.place(SectionId(index), relocation.offset));
+                missing[at].1.push((SectionId(index), relocation.offset));
             }
         }
     }
-    let name = |id: SymbolId| module.symbols[id.0].name.clone();
     // A symbol that is only declared does no harm.
-    missing.retain(|(_, places)| !places.is_empty());
-    missing.into_iter().map(|(id, places)| LinkProblem::Undefined { symbol: name(id), places }).collect()
+    for (id, uses) in missing.iter().filter(|(_, uses)| !uses.is_empty()) {
+        problems.undefined(module, *id, uses);
+    }
 }
 
 /// Whether another code object may redefine the symbol, or has to define it.
@@ -174,6 +180,7 @@ pub(super) fn is_preemptible(module: &Module, scan: &Scan, id: SymbolId) -> bool
     symbol.binding != Binding::Local
         && symbol.visibility == Visibility::Default
         && !scan.defined.contains_key(&id)
+        && !(scan.symbolic && symbol.definition != Definition::Undefined)
 }
 
 /// Whether the value of a symbol that is not preemptible is an address, which moves with the load
