@@ -133,8 +133,11 @@ fn instructions_with_random_fields_lift() {
                 inst.with(field.id, value).unwrap_or(inst)
             });
             let is_completed = random.below(2) == 0;
-            // An access without components does nothing, whatever it is.
-            let whole = |inst: Inst| inst.with(FieldId::CompMask, 15).unwrap_or(inst);
+            // A word that never runs does nothing, nor does an access without components.
+            let whole = |inst: Inst| {
+                let inst = inst.with(FieldId::CompMask, 1).unwrap_or(inst);
+                inst.with(FieldId::Cond, 0).unwrap_or(inst)
+            };
             let inst = if is_completed { whole(completed(inst)) } else { inst };
             let bytes = program(&inst);
             let other = Position { control: CODE, word: Some(random.below(3) as u8) }.number();
