@@ -376,5 +376,10 @@ f:  vfetch r8.x___, r0.x, buf:{number} fmt:32_float
         let found = numbers(&out(&expect(&folder, 0, &[&line[..], &rest, &["--print", "o"]].concat())));
         let wanted: Vec<f32> = (0..4u8).flat_map(|n| [2 * n, 2 * n, 2 * n + 1, 0].map(f32::from)).collect();
         assert_eq!(found, wanted, "tex{number}");
+        // It is no texture.
+        let load = program(&format!("ld r8.xyzw, r0.x000, res:{number} smp:0 ct:uuuu"));
+        folder.file("p.s", load.replace(" res:20 smp:3", ""));
+        let message = said(&folder, 4, &[&line[..], &rest].concat());
+        assert!(message.contains("image resource with TYPE 0"), "{message}");
     }
 }
