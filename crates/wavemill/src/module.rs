@@ -534,29 +534,25 @@ impl Kernel {
         within.is_empty() || within.iter().any(begins)
     }
 
-    /// Whether code of its module has an instruction that compares samples with a reference, such
-    /// as `image_sample_c_lz`. The launch of a program of Cayman checks the samplers of such
-    /// instructions itself, so this is false there.
+    /// Whether its code, up to the next function, has an instruction that compares samples with a
+    /// reference, such as `image_sample_c_lz`. The launch of a program of Cayman checks the samplers
+    /// of such instructions itself, so this is false there.
     #[must_use]
     pub fn compares_samples(&self) -> bool {
         let device = &self.module.device;
         let Some(region) = device.code.region(self.entry()) else { return false };
+        let starts = region.functions.iter().map(|(start, ..)| *start);
+        let end = starts.filter(|start| *start > self.entry()).min().unwrap_or(region.end);
         let map = device.memory.snapshot();
-        let compares = |(start, end, _): &(u64, u64, String)| {
-            let mut at = *start;
-            while at < *end {
-                let Some(inst) = device.code.gcn(&map, at) else {
-                    at += 4;
-                    continue;
-                };
-                if inst.row().image_address().is_some_and(|address| address.compare) {
-                    return true;
-                }
-                at += inst.size() as u64;
+        let mut at = self.entry();
+        while at < end && device.target.family() == Family::Gcn {
+            let inst = device.code.gcn(&map, at);
+            if inst.is_some_and(|inst| inst.row().image_address().is_some_and(|address| address.compare)) {
+                return true;
             }
-            false
-        };
-        device.target.family() == Family::Gcn && region.functions.iter().any(compares)
+            at += device.code.size_at(&map, at);
+        }
+        false
     }
 
     /// Guest address of the kernel's descriptor; 0 if it has none.

@@ -78,11 +78,11 @@ const WORDS: [(&str, Choice); 14] = [
     ("opaque_white", Choice::Border(BorderColour::White)),
 ];
 
-/// What a word with a number chooses.
-type OfNumber = fn(i32) -> Choice;
+/// The choice of a number of parts of a level.
+type Chooser = fn(i32) -> Choice;
 
 /// The words with a number, which counts levels.
-const NUMBERS: [(&str, OfNumber); 3] =
+const NUMBERS: [(&str, Chooser); 3] =
     [("min_lod", Choice::LeastLevel), ("max_lod", Choice::LargestLevel), ("lod_bias", Choice::Bias)];
 
 impl Choice {

@@ -193,9 +193,14 @@ fn gathers_have_four_texels() {
     let value = parameter(&mut run, axes, &[], &at);
     let texels = picture(&mut run, "picture", "image2d[rgba8,16x16]", 7, [16, 16, 1], "tex18");
     let layers = picture(&mut run, "layers", "image2d_array[rgba8ui,8x8x3]", 8, [8, 8, 3], "tex20");
-    run.add("depths:image2d[depth32f,16x16]").bind("depths", &["tex19"]);
+    // Between 0.7 and 1, as the references are.
+    let depths: Vec<f32> =
+        numbers(9, 256).into_iter().map(|n| 0.7 + 0.3 * (n % 1000) as f32 / 1000.0).collect();
+    let bytes: Vec<u8> = depths.iter().flat_map(|depth| depth.to_le_bytes()).collect();
+    run.folder.file("depths.bin", &bytes);
+    run.add("depths:image2d[depth32f,16x16]=@depths.bin").bind("depths", &["tex19"]);
     run.add("nearest:sampler[nearest,clamp_to_edge,normalized]").bind("nearest", &["smp0", "smp2"]);
-    run.add("shadow:sampler[nearest,clamp_to_edge,normalized,compare_never]").bind("shadow", &["smp1"]);
+    run.add("shadow:sampler[nearest,clamp_to_edge,normalized,compare_less_equal]").bind("shadow", &["smp1"]);
     let shift = [2i32, -4];
     run.dwords("shift", &[shift[0] as u32, shift[1] as u32, 0, 0], &["cb0"]);
     run.dwords("colour", &[0; 256], &["pix0"]).out("colour").add("--grid 1 --block 64");
@@ -214,9 +219,22 @@ fn gathers_have_four_texels() {
             bytes[4 * ((layer * size + inside(y + down)) * size + inside(x + right)) + channel].into()
         })
     };
+    let mut passing = 0;
+    let mut compared = |[u, v]: [f64; 2], reference: f64| -> [f64; 4] {
+        let (x, y) = (corner(u, 16, 0), corner(v, 16, 0));
+        let inside = |n: i32| n.clamp(0, 15) as usize;
+        [(0, 1), (1, 1), (1, 0), (0, 0)].map(|(right, down)| {
+            let depth = f64::from(depths[16 * inside(y + down) + inside(x + right)]);
+            assert!((depth - reference).abs() > 1e-6, "the rounding of the reference does not count");
+            let passes = reference <= depth;
+            passing += usize::from(passes);
+            f64::from(u8::from(passes))
+        })
+    };
     let mut expected = Vec::new();
     for v in value {
         let (xy, zw) = ([v[0], v[1]], [v[2], v[3]]);
+        let of_depths = compared(xy, v[2]);
         let of_picture = [
             gather(&texels, 16, 0, 0, xy, [0, 0]),
             gather(&texels, 16, 0, 3, xy, [0, 0]),
@@ -225,8 +243,12 @@ fn gathers_have_four_texels() {
         ];
         let of_layers = gather(&layers, 8, 1, 1, xy, [0, 0]);
         expected.extend(
-            (0..4).map(|n| of_picture.iter().map(|four| four[n] / 255.0).sum::<f64>() + of_layers[n]),
+            (0..4)
+                .map(|n| of_picture.iter().map(|four| four[n] / 255.0).sum::<f64>() + of_layers[n])
+                .zip(of_depths)
+                .map(|(sum, passes)| sum + passes),
         );
     }
+    assert!((32..224).contains(&passing), "{passing} of 256 texels pass");
     near("colour", &run.run()[0], &expected, 1e-5);
 }

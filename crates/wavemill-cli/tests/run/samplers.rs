@@ -15,11 +15,16 @@ f:  {fetch} res:20 smp:3
     )
 }
 
-/// The numbers of a printed array.
+/// The numbers of a printed array. Rows have their index before them.
 fn numbers(text: &str) -> Vec<f32> {
     let text = text.split_once('=').expect("an array").1;
     let is_between = |c: char| matches!(c, '[' | ']' | ',') || c.is_whitespace();
-    text.split(is_between).filter_map(|part| part.parse().ok()).collect()
+    let row = |line: &str| match line.trim_start().split_once(']') {
+        Some((index, rest)) if index.starts_with('[') && !rest.is_empty() => rest.to_owned(),
+        _ => line.to_owned(),
+    };
+    let rows: Vec<String> = text.lines().map(row).collect();
+    rows.iter().flat_map(|row| row.split(is_between)).filter_map(|part| part.parse().ok()).collect()
 }
 
 /// Samples an image at points, the fourth component of which is a level or a reference. Gives a
@@ -118,9 +123,9 @@ fn shadows_are_blended() {
         &points,
         "0",
     );
-    // Halfway between texels 0 and 1, of which the second passes; a quarter of texel 1, and three
-    // quarters of texel 2, which passes.
-    assert_eq!(found, [0.5, 0.75]);
+    // Halfway between texels 0 and 1, of which the second passes; three quarters of texel 1, and one
+    // of texel 2, which passes.
+    assert_eq!(found, [0.5, 0.25]);
 }
 
 /// Without a comparison, the launch says what to add.
@@ -371,5 +376,10 @@ f:  vfetch r8.x___, r0.x, buf:{number} fmt:32_float
         let found = numbers(&out(&expect(&folder, 0, &[&line[..], &rest, &["--print", "o"]].concat())));
         let wanted: Vec<f32> = (0..4u8).flat_map(|n| [2 * n, 2 * n, 2 * n + 1, 0].map(f32::from)).collect();
         assert_eq!(found, wanted, "tex{number}");
+        // It is no texture.
+        let load = program(&format!("ld r8.xyzw, r0.x000, res:{number} smp:0 ct:uuuu"));
+        folder.file("p.s", load.replace(" res:20 smp:3", ""));
+        let message = said(&folder, 4, &[&line[..], &rest].concat());
+        assert!(message.contains("image resource with TYPE 0"), "{message}");
     }
 }

@@ -397,7 +397,8 @@ fn modes_of_a_clause() {
 /// Values of the wave.
 #[test]
 fn values_of_the_wave() {
-    let codes = [229, 230, 231, 234, 235, 236, 245, 247, 232, 244];
+    // The last two are LDS_BASE_ADDR and LDS_SIZE.
+    let codes = [229, 230, 231, 234, 235, 236, 245, 247, 232, 244, 217, 218];
     let mut program = Program::default();
     let compare = slot(Op::PredSetgtInt, 0, 0, &[Src::Gpr(0, 0), Src::Literal(40)]).masked().predicate();
     let reads = codes.iter().zip(1..).map(|(code, register)| {
@@ -406,7 +407,8 @@ fn values_of_the_wave() {
     });
     program.alu(Op::Alu, std::iter::once(vec![compare]).chain(reads).collect());
     program.stop();
-    let outcome = Machine::default().run_code(&program.code(), |registers, _| {
+    let machine = Machine { lds: 640, ..Machine::default() };
+    let outcome = machine.run_code(&program.code(), |registers, _| {
         set_active(registers, 0xff00_0000_1234_5678);
         set_gpr(registers, 0, 0, |lane| lane);
         for (cell, value) in [
@@ -418,8 +420,8 @@ fn values_of_the_wave() {
             registers.set_uni(cell, value);
         }
     });
-    let found: Vec<u32> = (1..11).map(|register| outcome.gpr(register, 0)[63]).collect();
-    let expected = [0xff00_0000, 0x1234_5678, 11, 12, 13, 14, 0x3ff0_0000, 0x3fe0_0000, 0, 0];
+    let found: Vec<u32> = (1..13).map(|register| outcome.gpr(register, 0)[63]).collect();
+    let expected = [0xff00_0000, 0x1234_5678, 11, 12, 13, 14, 0x3ff0_0000, 0x3fe0_0000, 0, 0, 0, 640];
     // MASK_HI is code 229.
     assert_eq!(found, expected);
 }

@@ -159,14 +159,12 @@ fn dwords_are_converted_to_the_nearest() {
         let high = (random.next_u64() as u32) << 8;
         dwords.extend([high | 0x7f, high | 0x80, high | 0x81, (high >> 1) | 0x40]);
     }
-    type Exact = fn(u32) -> Number;
-    let cases: [(u32, u32, Exact); 4] = [
-        (0, 0, |bits| Number::new(i64::from(bits), 0)),
-        (0, 1, |bits| Number::new(i64::from(bits as i32).max(-0x7fff_ffff), 0)),
-        (2, 0, |bits| Number::new(i64::from(bits), 0)),
-        (2, 1, |bits| Number::new(i64::from(bits as i32), 0)),
-    ];
-    for (number, signed, value) in cases {
+    for (number, signed) in [(0, 0), (0, 1), (2, 0), (2, 1)] {
+        let value = |bits: u32| {
+            let value = if signed == 0 { i64::from(bits) } else { i64::from(bits as i32) };
+            // Two encodings are -1.
+            Number::new(if number == 0 { value.max(-0x7fff_ffff) } else { value }, 0)
+        };
         let fields = [(F::DataFormat, 13), (F::NumFormatAll, number), (F::FormatCompAll, signed)];
         let fetch = with(fetch(&fields), &[(F::Offset, 0)]);
         let machine = Machine { buffers: vec![dwords.clone()], ..Machine::default() };

@@ -281,6 +281,8 @@ impl LaunchMemory for Memory {
                 (Location::Texture(n), Arg::Image(image)) if image.desc().is_buffer => {
                     let format = image.desc().format;
                     let texels = cells(image.memory(), format.buffer_word());
+                    // A fetch from a texture finds that the resource is a buffer.
+                    write(&resources, usize::from(*n) * RESOURCE, &texels)?;
                     init.set_buffer(&resources, *n, texels, format.texel.data.bytes())?;
                 }
                 (Location::Texture(n), Arg::Image(image)) => {
