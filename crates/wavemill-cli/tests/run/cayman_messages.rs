@@ -97,7 +97,10 @@ fn advice_is_that_of_cayman() {
     assert!(message.contains("control flow word @0"), "{message}");
     let line = [&run("group.s")[..], &["x[100]=iota"]].concat();
     let message = said(&folder, 2, &line);
-    assert!(message.contains("no code object describes it") && message.contains("x:TYPE[100]"), "{message}");
+    assert!(
+        message.contains("no code object describes it") && message.contains("x:TYPE[COUNT]"),
+        "{message}"
+    );
     assert!(!message.contains("8 bytes"), "{message}");
 }
 
