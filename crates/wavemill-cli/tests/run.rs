@@ -2,6 +2,7 @@
 
 mod arguments;
 mod cayman;
+mod cayman_messages;
 mod exports;
 pub(crate) mod images;
 mod names;

@@ -251,6 +251,11 @@ fn clauses(cases: &mut Cases) {
     folder.file("far.s", include_str!("run/cayman/far.s"));
     let last = cases.run(&folder, 4, &line("far.s")).pop().unwrap();
     assert!(last["fault"]["clause"]["kind"].is_null(), "{last:#}");
+    // A stopped wave is in one.
+    folder.file("endless.s", include_str!("run/cayman/endless.s"));
+    let last =
+        cases.run(&folder, 124, &format!("{} --max-instructions 1000", line("endless.s"))).pop().unwrap();
+    assert_eq!(last["waves"][0]["clause"]["kind"], "alu", "{last:#}");
     for more in ["--trace", "--stats=full", "--isa-coverage rows.json"] {
         cases.run(&folder, 0, &format!("{} counts:u32[2] {more}", line("atomic.s")));
     }

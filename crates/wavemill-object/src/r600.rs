@@ -401,7 +401,8 @@ fn pairs(config: R600Config) -> Vec<u8> {
         (register, config.gprs & 0xff | (config.stack & 0xff) << 8),
         (SHADER_CONTROL, u32::from(config.kills) << 6),
     ];
-    if config.stage == R600Stage::Compute {
+    // LLVM writes the row for kernels only; theirs is there without LDS too.
+    if config.stage == R600Stage::Compute || config.lds > 0 {
         pairs.push((LDS_ALLOC, config.lds.div_ceil(4)));
     }
     pairs
@@ -433,8 +434,10 @@ mod tests {
         };
         let first = R600Program { relocations: vec![4], ..code("k", 24, R600Stage::Compute) };
         let pixel = R600Config { lds: 0, stage: R600Stage::Pixel, ..config };
+        let geometry = R600Config { stage: R600Stage::Geometry, ..config };
         let second = R600Program { config: Some(pixel), ..code("p", 16, R600Stage::Pixel) };
-        let file = write_r600(&[first.clone(), second.clone(), table.clone()]).expect("it fits");
+        let third = R600Program { config: Some(geometry), ..code("g", 8, R600Stage::Geometry) };
+        let file = write_r600(&[first.clone(), second.clone(), table.clone(), third]).expect("it fits");
         assert!(is_r600(&file));
         let object = R600Object::parse(&file).expect("it is an object");
         assert_eq!(object.processor.name(), "cayman");
@@ -442,9 +445,15 @@ mod tests {
         assert_eq!(object.text[24..28], FILLER);
         let read: Vec<_> =
             object.parts.iter().map(|part| (part.name.as_str(), part.range.clone(), part.config)).collect();
-        assert_eq!(read, [("k", 0..24, first.config), ("p", 256..272, second.config), ("t", 288..304, None)]);
+        let expected = [
+            ("k", 0..24, first.config),
+            ("p", 256..272, second.config),
+            ("t", 288..304, None),
+            ("g", 512..520, Some(geometry)),
+        ];
+        assert_eq!(read, expected);
         let alignments: Vec<usize> = object.parts.iter().map(|part| part.alignment).collect();
-        assert_eq!(alignments, [256, 256, 32]);
+        assert_eq!(alignments, [256, 256, 32, 256]);
         assert_eq!(object.text[256..272], second.bytes);
     }
 

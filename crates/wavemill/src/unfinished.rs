@@ -8,6 +8,7 @@ use wavemill_object::printable::Printable;
 use wavemill_machine::{LiveWave, MemoryMap, Nearest, Spin, SyncWait};
 
 use crate::module::Kernel;
+use crate::report::ClausePlace;
 use crate::source::SourceLocation;
 
 /// Most lines about waves in a short report. A wave, or a group of waves that do the same, takes
@@ -115,6 +116,9 @@ pub struct UnfinishedWave {
     pub spins: Option<Spin>,
     /// Name of the buffer that it reads there, and the byte offset.
     pub looks_at: Option<(String, u64)>,
+    /// Where the PC is in a program with clauses. At a control flow word that calls a clause, it is the
+    /// first group or fetch.
+    pub clause: Option<ClausePlace>,
     /// Function that holds the PC, and the PC's offset in it.
     pub function: Option<(String, u64)>,
     /// Text of the instruction at the PC.
@@ -147,6 +151,7 @@ impl UnfinishedWave {
                     _ => None,
                 }),
                 spins: w.spins,
+                clause: ClausePlace::next(code, map, pc),
                 function: function.map(|(name, offset)| (name.to_owned(), offset)),
                 instruction: code.text(map, pc),
                 source: region.as_ref().and_then(|r| r.lines.as_ref()?.at(address, start).source),
@@ -168,7 +173,7 @@ impl UnfinishedWave {
         self.spins.is_none() && !self.at_barrier && self.waits_for.is_none()
     }
 
-    /// What the wave does, or waits for: `waits at s_barrier`, `runs`, `runs or spins` if that was
+    /// What the wave does, or waits for: `waits at s_barrier` (GROUP_BARRIER on Cayman), `runs`, `runs or spins` if that was
     /// not checked, `is in an infinite loop of 2 instructions`, or ``spins in a loop of 3
     /// instructions on 0x1000004000 (byte 0 of `flag`)``.
     #[must_use]
@@ -188,6 +193,7 @@ impl UnfinishedWave {
                 }
                 text
             }
+            None if self.at_barrier && self.clause.is_some() => "waits at GROUP_BARRIER".to_owned(),
             None if self.at_barrier => "waits at s_barrier".to_owned(),
             None if let Some(wait) = self.waits_for => wait_text(wait),
             None if self.looked_at => "runs".to_owned(),
@@ -197,7 +203,7 @@ impl UnfinishedWave {
 
     /// Number of lines about what the wave does.
     fn lines(&self) -> usize {
-        2 + usize::from(self.source.is_some())
+        2 + usize::from(self.source.is_some()) + usize::from(self.clause.is_some())
     }
 
     /// What the wave does; the instruction and the source line are on separate lines.
@@ -212,6 +218,9 @@ impl UnfinishedWave {
         }
         if let Some(instruction) = &self.instruction {
             text += &format!(": {instruction}");
+        }
+        if let Some(clause) = &self.clause {
+            text += &format!("{BELOW}{clause}");
         }
         if let Some(source) = &self.source {
             text += &format!("{BELOW}{}", Printable(&source.to_string()));
@@ -328,6 +337,7 @@ mod tests {
             waits_for: None,
             looked_at: true,
             spins: None,
+            clause: None,
             looks_at: None,
             function: None,
             instruction: None,

@@ -21,7 +21,7 @@ const BROKEN: [(&str, usize); 3] =
 
 fn kind(rule: Rule) -> Option<&'static str> {
     Some(match rule {
-        Rule::Code { value: 7 } => "source selection 7",
+        Rule::Code { value: 7, .. } => "source selection 7",
         Rule::IndexHazard { .. } => "AR-relative neighbours",
         Rule::KillBeforeEnd => "KILL before the end",
         // All lanes take the branches around barriers.

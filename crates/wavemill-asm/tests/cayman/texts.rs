@@ -228,6 +228,9 @@ pub(crate) fn spellings() -> Result<(), Failed> {
             "vfetch r1.xyzw, r2.y, buf:3 fmt:32_32 norm index:none",
         ),
         ("vtx_read r1.xyzw, r2.y, buf:3 fmt:8", "vfetch r1.xyzw, r2.y, buf:3 fmt:8 int index:none"),
+        ("gds_write r2.xyz", "gds_write r0.____, r2.xyz"),
+        ("gds_add r2.xy0 offset:1", "gds_add r0.____, r2.xy0 offset:1"),
+        ("gds_add r2.xy0, offset:1", "gds_add r0.____, r2.xy0 offset:1"),
         (
             "mem_rat_cacheless store_dword rat0, r0.x__, [r1.x]",
             "mem_rat_cacheless store_dword rat0, r0.x, [r1.x] type:write_ind",
@@ -240,6 +243,13 @@ pub(crate) fn spellings() -> Result<(), Failed> {
         ("x: lshl r0.x, r1.x, 2 ;;", "x: lshl_int r0.x, r1.x, 0x2 ;;"),
         ("x: mov _, 0.0 ;;", "x: mov _.x, 0 ;;"),
         ("x: mov r0.x, -0.0 ;;", "x: mov r0.x, -0.0 ;;"),
+        // The sign of a zero counts where the source is a float.
+        ("x: mov r0.x, -0 ;;", "x: mov r0.x, -0.0 ;;"),
+        ("x: add r0.x, -0, r1.x ;;", "x: add r0.x, -0.0, r1.x ;;"),
+        ("x: muladd r0.x, -0, r1.x, -0.0 ;;", "x: muladd r0.x, -0.0, r1.x, -0.0 ;;"),
+        ("x: add r0.x, lit(-0), r1.x ;;", "x: add r0.x, 0x80000000, r1.x ;;"),
+        ("x: add_int r0.x, -0, r1.x ;;", "x: add_int r0.x, 0, r1.x ;;"),
+        ("x: mov r0.x, 3.4028235e38 ;;", "x: mov r0.x, 0x7f7fffff ;;"),
         ("x: add_int r0.x, r1.x, -1.0 ;;", "x: add_int r0.x, r1.x, 0xbf800000 ;;"),
         ("x: add_int r0.x, r1.x, -5 ;;", "x: add_int r0.x, r1.x, 0xfffffffb ;;"),
         ("x: mov r0.x, 1\n   y: mov r0.y, 1.0\n ;;", "x: mov r0.x, 1 y: mov r0.y, 1.0 ;;"),
@@ -248,6 +258,15 @@ pub(crate) fn spellings() -> Result<(), Failed> {
         let parsed = parse_group(text).map_err(|error| format!("{text}: {error}"))?;
         assert_eq!(print_group(&parsed, " "), printed, "{text}");
     }
+    // A source with its sign, and none without.
+    let negated = |text: &str| -> Result<_, Failed> {
+        let group = parse_group(text).map_err(|error| format!("{text}: {error}"))?;
+        let slot = group.slots[0].ok_or("slot x")?;
+        Ok((slot.get(F::Src0Sel), slot.get(F::Src0Neg)))
+    };
+    // 248 is the constant 0.
+    assert_eq!(negated("x: add r0.x, -0, r1.x ;;")?, (248, 1));
+    assert_eq!(negated("x: add_int r0.x, -0, r1.x ;;")?, (248, 0));
     Ok(())
 }
 

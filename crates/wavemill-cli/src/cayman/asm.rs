@@ -9,7 +9,7 @@ use wavemill_asm::Report;
 use wavemill_asm::cayman::{Assembled, Code, Listing, Options, assemble, print_program};
 use wavemill_object::r600::{R600Config, R600Program, write_r600};
 
-use super::dis::dump;
+use super::dis::{dump, machine_code, unknown_format};
 use super::stage_to;
 use crate::asm::render::{self, Level};
 use crate::failure::Failure;
@@ -78,12 +78,18 @@ pub(crate) fn object_file(name: &str, source: &[u8]) -> Result<Vec<u8>, Failure>
     object(&whole(name, source, &[])?.programs)
 }
 
-/// An object file with the shaders of a dump of Mesa; `None` if the file is no dump.
+/// An object file with the shaders of a dump of Mesa, or with the program whose machine code a file
+/// is; `None` for other files, such as object files.
 ///
 /// # Errors
-/// [`Failure`] if the dump is damaged.
-pub(crate) fn object_of_dump(bytes: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
-    dump(bytes)?.map(|programs| object(&programs)).transpose()
+/// [`Failure`] if the dump is damaged, or the machine code is none.
+pub(crate) fn object_of(bytes: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+    let programs = match (dump(bytes)?, unknown_format(bytes)) {
+        (Some(shaders), _) => shaders,
+        (None, Some(error)) => vec![machine_code(bytes, &error)?],
+        (None, None) => return Ok(None),
+    };
+    object(&programs).map(Some)
 }
 
 /// Assembles a source without errors, and reports warnings.

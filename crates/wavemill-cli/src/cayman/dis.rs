@@ -1,7 +1,10 @@
 //! Disassembles programs: object files of LLVM, dumps of Mesa, machine code alone.
 
-use wavemill_asm::cayman::{Code, Listing, is_dump, print_program, read_dump};
-use wavemill_isa::cayman::Stage;
+use wavemill_asm::cayman::{
+    Code, Listing, Options, assemble, disassemble, is_dump, print_program, read_dump,
+};
+use wavemill_isa::cayman::{Stage, decode_program};
+use wavemill_object::Container;
 use wavemill_object::r600::{R600Object, is_r600};
 
 use super::stage_of;
@@ -71,8 +74,7 @@ pub(super) fn dump(bytes: &[u8]) -> Result<Option<Vec<Code>>, Failure> {
                 Code {
                     name: Some(format!("shader{index}")),
                     stack: shader.stack,
-                    // Only pixels are killed, so a program that kills is one of pixels.
-                    stage: shader.stage.or(code.kills.then_some(Stage::Ps)),
+                    stage: shader.stage.or(code.stage),
                     gprs: shader.gprs.unwrap_or(code.gprs),
                     ..code
                 }
@@ -83,13 +85,43 @@ pub(super) fn dump(bytes: &[u8]) -> Result<Option<Vec<Code>>, Failure> {
 
 /// A program of which only the words are known.
 fn code(bytes: Vec<u8>) -> Code {
-    let text = wavemill_asm::cayman::disassemble(&bytes, &Listing { addresses: false });
-    // Its registers are those that its words name.
-    let assembled =
-        wavemill_asm::cayman::assemble(text.as_bytes(), &wavemill_asm::cayman::Options::default());
-    let (gprs, kills) =
-        assembled.programs.first().map_or((0, false), |program| (program.gprs, program.kills));
-    Code { bytes, gprs, kills, ..Code::default() }
+    let Code { gprs, kills, stage, .. } = assembled(&bytes);
+    Code { bytes, gprs, kills, stage, ..Code::default() }
+}
+
+/// What the assembler knows of machine code: the registers that its words name, its stack, and whether
+/// it is of pixels.
+fn assembled(bytes: &[u8]) -> Code {
+    let text = disassemble(bytes, &Listing { addresses: false });
+    let code = assemble(text.as_bytes(), &Options::default()).programs.into_iter().next().unwrap_or_default();
+    // Only pixels are killed, so a program that kills is one of pixels.
+    Code { stage: code.stage.or(code.kills.then_some(Stage::Ps)), ..code }
+}
+
+/// The error of a file without a known format, which may be machine code; `None` for other files.
+pub(super) fn unknown_format(bytes: &[u8]) -> Option<wavemill_object::Error> {
+    let is_known = bytes.is_empty() || bytes.starts_with(b"\x7fELF") || hex::looks_like_text(bytes);
+    (!is_known).then(|| Container::parse(bytes).err())?
+}
+
+/// The program whose machine code a file is, ready to run: with the registers and the stack that the
+/// assembler computes.
+///
+/// # Errors
+/// [`Failure`] with `error` if control flow reaches something else than instructions, or if the stack is
+/// not known.
+pub(super) fn machine_code(bytes: &[u8], error: &wavemill_object::Error) -> Result<Code, Failure> {
+    let decoded = decode_program(bytes, 0);
+    if let Some(problem) = decoded.problems.first() {
+        return Err(Failure::input(error.to_string()).help(format!(
+            "It is no machine code of Cayman either, as `wavemill asm --target cayman -o k.bin` writes it: {problem}."
+        )));
+    }
+    let need = decoded.stack_need(0).map_err(|error| {
+        let message = format!("the stack that the machine code needs is not known: {error}");
+        Failure::input(message).help("Run an object file (`-o k.o`) of a source with `.stack N` instead.")
+    })?;
+    Ok(Code { bytes: bytes.to_vec(), stack: Some(need.size()), ..assembled(bytes) })
 }
 
 fn of_object(bytes: &[u8]) -> Result<Vec<Code>, Failure> {

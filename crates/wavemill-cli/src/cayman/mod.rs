@@ -6,7 +6,7 @@ mod describe;
 mod dis;
 mod stream;
 
-pub(crate) use asm::{Output, asm, object_file, object_of_dump};
+pub(crate) use asm::{Output, asm, object_file, object_of};
 pub(crate) use describe::{Described, explain, info};
 pub(crate) use dis::dis;
 pub(crate) use stream::answer;

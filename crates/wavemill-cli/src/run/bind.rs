@@ -75,6 +75,14 @@ impl BindSpec {
         Ok(BindSpec { text: text.to_owned(), location, resource })
     }
 
+    /// The name of the argument that it puts at a location; `None` if that is a number or no resource.
+    pub(super) fn argument(&self) -> Option<&str> {
+        match &self.resource {
+            Resource::Argument(name) => Some(name),
+            Resource::Value(_) => None,
+        }
+    }
+
     /// As the user wrote it.
     pub(crate) fn text(&self) -> &str {
         &self.text
@@ -165,13 +173,17 @@ fn location(text: &str, words: &Words) -> Result<Location, String> {
     }
 }
 
+/// Whether bindings say where arguments are. Modes alone do not.
+pub(super) fn has_resources(bindings: &[BindSpec]) -> bool {
+    bindings.iter().any(|binding| binding.location != Location::Modes)
+}
+
 /// Finds the arguments of bindings.
 ///
 /// # Errors
 /// A binding names no argument, or an argument has no location.
 pub(super) fn find(bindings: &[BindSpec], parameters: &[Known]) -> Result<Vec<Bound>, Failure> {
-    let has_resources = bindings.iter().any(|binding| binding.location != Location::Modes);
-    let mut is_used = vec![!has_resources; parameters.len()];
+    let mut is_used = vec![!has_resources(bindings); parameters.len()];
     let mut all = Vec::with_capacity(bindings.len());
     for binding in bindings {
         let resource = match &binding.resource {

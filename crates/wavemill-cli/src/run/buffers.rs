@@ -256,6 +256,7 @@ mod tests {
                 kind,
                 size,
                 read_only: false,
+                described: true,
                 triton_scratch: false,
             }
         };

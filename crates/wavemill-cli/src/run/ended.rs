@@ -107,8 +107,17 @@ const GRID_WIDE: &str = "Pass --cooperative, which sets GWS resource 0 up for th
 /// Advice about waves that wait at an ordered count.
 const ORDERED: &str = "The order comes from the wave number in M0 (bits 10:0): check that each turn is the number of a wave, and that every wave passes its turn on.";
 
+/// The same for Cayman, whose waves have the order of the launch.
+const ORDERED_WAVES: &str =
+    "The order is that of the launch: check that each wave executes gds_atomic_ordered_alloc_ret once.";
+
+/// Advice about waves of Cayman that wait for the whole grid.
+const GLOBAL_WAVE_SYNC: &str =
+    "Check that VALUE of `global_wave_sync` fits the number of waves, and that every wave gets there.";
+
 /// Advice about waves that can never end; `None` if each of them may end.
 fn stuck(waves: &[UnfinishedWave]) -> Option<&'static str> {
+    let has_clauses = waves.iter().any(|wave| wave.clause.is_some());
     if waves.iter().any(UnfinishedWave::is_in_infinite_loop) {
         Some("Nothing can end the infinite loop: check its branch target and branch condition.")
     } else if waves.is_empty() || waves.iter().any(UnfinishedWave::may_run) {
@@ -116,9 +125,9 @@ fn stuck(waves: &[UnfinishedWave]) -> Option<&'static str> {
     } else if waves.iter().any(|wave| wave.spins.is_some()) {
         Some("No wave stores what the loop waits for: check the address, and that a wave stores there first.")
     } else if waves.iter().any(|wave| matches!(wave.waits_for, Some(SyncWait::Turn { .. }))) {
-        Some(ORDERED)
+        Some(if has_clauses { ORDERED_WAVES } else { ORDERED })
     } else if waves.iter().any(|wave| wave.waits_for.is_some()) {
-        Some(GRID_WIDE)
+        Some(if has_clauses { GLOBAL_WAVE_SYNC } else { GRID_WIDE })
     } else {
         Some("All waves of a workgroup must reach a barrier: check that no wave waits elsewhere.")
     }

@@ -4,6 +4,7 @@
 use wavemill::device::{TargetChoice, TargetId, targets_for};
 use wavemill::find::{FindError, Finder, FoundKernel};
 use wavemill_object::printable::Printable;
+use wavemill_object::r600::is_r600;
 
 use super::ended::failure_of;
 use super::job::LaunchJob;
@@ -40,8 +41,16 @@ pub(super) fn find<'a>(
     if let Some(choice) = choice {
         finder = finder.target(choice);
     }
-    finder.find().map_err(|error| failure(&error, launch, several, decided))
+    finder.find().map_err(|error| match error {
+        FindError::NoKernel { problems } if is_r600(bytes) && problems.is_empty() => {
+            Failure::input(FindError::NoKernel { problems }.to_string()).help(ONLY_TABLES)
+        }
+        error => failure(&error, launch, several, decided),
+    })
 }
+
+/// Advice about an object file or a source of Cayman without programs.
+const ONLY_TABLES: &str = "It has only tables of constants. A program has control flow words, such as `alu` and `end`: see examples/cayman/saxpy.s.";
 
 fn failure(error: &FindError, launch: &LaunchJob, several: bool, decided: bool) -> Failure {
     match error {

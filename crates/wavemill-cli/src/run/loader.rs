@@ -51,7 +51,7 @@ impl Loader<'_> {
         let Some(language) = Language::of(path) else {
             let bytes = input::open_or_stdin(path)?;
             return match target.is_some_and(cayman::is_cayman) {
-                true => cayman::object_of_dump(&bytes)
+                true => cayman::object_of(&bytes)
                     .map(|object| object.map_or(bytes, FileBytes::Read))
                     .map_err(|failure| failure.within(input::shown(path))),
                 false => Ok(bytes),

@@ -6,6 +6,8 @@ use wavemill::Kernel;
 use wavemill::module::{Parameter, ParameterKind};
 use wavemill_object::printable::Printable;
 
+use super::bind::{self, BindSpec};
+use super::buffers::Buffers;
 use super::element::SourceType;
 use super::fill::Fill;
 use super::image::Special;
@@ -26,6 +28,8 @@ pub(crate) struct Known {
     pub kind: ParameterKind,
     pub size: u32,
     pub read_only: bool,
+    /// Whether the code object describes it.
+    pub described: bool,
     /// Whether it is one of the pointers that Triton adds after the arguments of the source. They
     /// are null if the kernel requests no such memory.
     pub triton_scratch: bool,
@@ -50,6 +54,7 @@ pub(crate) fn of(kernel: &Kernel) -> Option<Vec<Known>> {
             kind: parameter.kind,
             size: parameter.size,
             read_only: parameter.read_only,
+            described: true,
             triton_scratch: false,
         }
     };
@@ -105,6 +110,54 @@ fn mark_triton_scratch(parameters: &mut [Known]) {
     }
 }
 
+/// The parameters of a launch of code without metadata: its own arguments, and those of others that
+/// it takes. Bindings name arguments that are above the launches, or buffers of earlier launches.
+/// Without bindings, a launch without arguments has all arguments above the launches.
+///
+/// # Errors
+/// As [`invent`].
+pub(super) fn of_launch(
+    arguments: &[ArgSpec],
+    bindings: &[BindSpec],
+    shared: &[ArgSpec],
+    buffers: &Buffers<'_>,
+) -> Result<Vec<Known>, Failure> {
+    let mut all = invent(arguments)?;
+    let named = |argument: &ArgSpec| -> Result<Known, Failure> {
+        let known = invent(std::slice::from_ref(argument))?.remove(0);
+        Ok(Known { named: argument.name.is_some(), ..known })
+    };
+    if !bind::has_resources(bindings) {
+        // A shared argument goes by its name.
+        if all.is_empty() && shared.iter().all(|argument| argument.name.is_some()) {
+            all = shared.iter().map(named).collect::<Result<_, _>>()?;
+        }
+        return Ok(all);
+    }
+    for name in bindings.iter().filter_map(BindSpec::argument) {
+        if all.iter().any(|known| known.name == name) {
+            continue;
+        }
+        let argument = shared.iter().find(|argument| argument.name.as_deref() == Some(name));
+        if let Some(argument) = argument {
+            all.push(named(argument)?);
+        } else if buffers.position(name).is_some() {
+            all.push(Known {
+                name: name.to_owned(),
+                named: true,
+                source: None,
+                type_name: None,
+                kind: ParameterKind::Buffer,
+                size: 8,
+                read_only: false,
+                described: false,
+                triton_scratch: false,
+            });
+        }
+    }
+    Ok(all)
+}
+
 /// The parameters of hand-written code without metadata. They are derived from the arguments, which
 /// all need a type; each is aligned to its size.
 ///
@@ -140,6 +193,7 @@ pub(crate) fn invent(arguments: &[ArgSpec]) -> Result<Vec<Known>, Failure> {
             kind,
             size,
             read_only: false,
+            described: false,
             triton_scratch: false,
         })
     };

@@ -261,6 +261,7 @@ fn same_float(a: Element, b: Element) -> bool {
 fn unknown_type(parameter: &Known, example: &str) -> Failure {
     let why = match &parameter.type_name {
         Some(name) => format!("the source calls it `{name}`"),
+        None if !parameter.described => "no code object describes it".to_owned(),
         None => format!("the code object gives only its size, {}", Plural(u64::from(parameter.size), "byte")),
     };
     Failure::usage(format!(
@@ -398,6 +399,7 @@ mod tests {
             kind,
             size,
             read_only: false,
+            described: true,
             triton_scratch: false,
         }
     }

@@ -56,9 +56,10 @@ pub(super) fn prepare(
         let entry = handlers[index];
         buffers.begin(&label(index, Some(kernel.name())));
         let named = |failure| job.name(index, Some(kernel.name()), failure);
+        let bindings = launch.options.launch.bindings();
         let parameters = match parameters::of(kernel) {
             Some(parameters) => parameters,
-            None => parameters::invent(&launch.args).map_err(named)?,
+            None => parameters::of_launch(&launch.args, &bindings, &job.shared, &buffers).map_err(named)?,
         };
         let places = plan::assign(&parameters, &launch.args)
             .map_err(|failure| failure.help(signature::table(kernel, &parameters).trim_end()))
@@ -80,7 +81,7 @@ pub(super) fn prepare(
         let gds = launch.options.launch.gds();
         let gds =
             gds.map(|argument| gds::plan(&argument, &device, &mut buffers)).transpose().map_err(named)?;
-        let bindings = bind::find(&launch.options.launch.bindings(), &parameters).map_err(named)?;
+        let bindings = bind::find(&bindings, &parameters).map_err(named)?;
         let checks = Checks::of(launch.wanted(), &buffers).map_err(named)?;
         names.extend(parameters.into_iter().map(|parameter| parameter.name));
         launches.push(Prepared { launch, kernel, geometry, planned, bindings, handler, gds, checks });

@@ -177,8 +177,7 @@ fn sphere_is_lit_and_textured() {
     assert!((20..60).contains(&inside), "{inside}");
 }
 
-/// Gathers of the four texels around a point, in the order of OpenGL. The comparison of `depths` never
-/// holds, so its gather is 0.
+/// Gathers of the four texels around a point, in the order of OpenGL.
 #[test]
 fn gathers_have_four_texels() {
     let mut run = Run::new("gather");

@@ -201,6 +201,22 @@ impl Slots {
         }
     }
 
+    /// The slots in messages: `slots x and y`.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Slots::Any => "any slot",
+            Slots::X => "slot x",
+            Slots::W => "slot w",
+            Slots::NotW => "slot x, y or z",
+            Slots::XOrY => "slot x or y",
+            Slots::Pair => "slots x and y, or z and w",
+            Slots::Xy => "slots x and y",
+            Slots::Zw => "slots z and w",
+            Slots::Three => "slots x, y and z, or all four",
+            Slots::All => "all four slots",
+        }
+    }
+
     /// Whether one instruction takes several slots.
     pub const fn is_several(self) -> bool {
         matches!(self, Slots::Pair | Slots::Xy | Slots::Zw | Slots::Three | Slots::All)

@@ -20,22 +20,34 @@ fn words_break_rules() {
     for (inst, rule, field) in [
         (word(Op::CfEnd, &[(F::Reserved1, 3)]), Rule::Reserved { value: 3 }, F::Reserved1),
         (word(Op::TexLd, &[(F::Padding, 1)]), Rule::Reserved { value: 1 }, F::Padding),
-        (word(Op::Mov, &[(F::BankSwizzle, 6)]), Rule::Code { value: 6 }, F::BankSwizzle),
-        (word(Op::Mov, &[(F::PredSel, 1)]), Rule::Code { value: 1 }, F::PredSel),
-        (word(Op::Mov, &[(F::IndexMode, 1)]), Rule::Code { value: 1 }, F::IndexMode),
-        (word(Op::MovaInt, &[(F::MovaDst, 8)]), Rule::Code { value: 8 }, F::MovaDst),
-        (word(Op::MovaInt, &[(F::MovaDst, 127)]), Rule::Code { value: 127 }, F::MovaDst),
-        (word(Op::MemRing, &[(F::ElemSize, 2)]), Rule::Code { value: 2 }, F::ElemSize),
-        (word(Op::MemRatAdd, &[(F::RatIndexMode, 3)]), Rule::Code { value: 3 }, F::RatIndexMode),
-        (word(Op::TexSample, &[(F::SamplerId, 18)]), Rule::Code { value: 18 }, F::SamplerId),
-        (word(Op::TexSample, &[(F::DstSelY, 6)]), Rule::Code { value: 6 }, F::DstSelY),
-        (word(Op::TexSample, &[(F::SrcSelZ, 6)]), Rule::Code { value: 6 }, F::SrcSelZ),
-        (word(Op::Export, &[(F::SelW, 6)]), Rule::Code { value: 6 }, F::SelW),
-        (word(Op::VtxRead, &[(F::DataFormat, 63)]), Rule::Code { value: 63 }, F::DataFormat),
-        (word(Op::GdsAdd, &[(F::SrcRelMode, 3)]), Rule::Code { value: 3 }, F::SrcRelMode),
+        (word(Op::Mov, &[(F::BankSwizzle, 6)]), Rule::Code { listed: 0b11_1111, value: 6 }, F::BankSwizzle),
+        (word(Op::Mov, &[(F::PredSel, 1)]), Rule::Code { listed: 0b1101, value: 1 }, F::PredSel),
+        (word(Op::Mov, &[(F::IndexMode, 1)]), Rule::Code { listed: 0b111_0001, value: 1 }, F::IndexMode),
+        (word(Op::MovaInt, &[(F::MovaDst, 8)]), Rule::Code { listed: 0xff, value: 8 }, F::MovaDst),
+        (word(Op::MovaInt, &[(F::MovaDst, 127)]), Rule::Code { listed: 0xff, value: 127 }, F::MovaDst),
+        (word(Op::MemRing, &[(F::ElemSize, 2)]), Rule::Code { listed: 0b1011, value: 2 }, F::ElemSize),
+        (
+            word(Op::MemRatAdd, &[(F::RatIndexMode, 3)]),
+            Rule::Code { listed: 0b111, value: 3 },
+            F::RatIndexMode,
+        ),
+        (
+            word(Op::TexSample, &[(F::SamplerId, 18)]),
+            Rule::Code { listed: 0x3_ffff, value: 18 },
+            F::SamplerId,
+        ),
+        (word(Op::TexSample, &[(F::DstSelY, 6)]), Rule::Code { listed: 0b1011_1111, value: 6 }, F::DstSelY),
+        (word(Op::TexSample, &[(F::SrcSelZ, 6)]), Rule::Code { listed: 0b11_1111, value: 6 }, F::SrcSelZ),
+        (word(Op::Export, &[(F::SelW, 6)]), Rule::Code { listed: 0b1011_1111, value: 6 }, F::SelW),
+        (
+            word(Op::VtxRead, &[(F::DataFormat, 63)]),
+            Rule::Code { listed: 0x7fff_ffed_ffff_ffef, value: 63 },
+            F::DataFormat,
+        ),
+        (word(Op::GdsAdd, &[(F::SrcRelMode, 3)]), Rule::Code { listed: 0b111, value: 3 }, F::SrcRelMode),
         (
             word(Op::AluExtendedAlu, &[(F::KcacheBankIndexMode2, 3)]),
-            Rule::Code { value: 3 },
+            Rule::Code { listed: 0b111, value: 3 },
             F::KcacheBankIndexMode2,
         ),
         (word(Op::Mov, &[(F::Src0Sel, 192)]), Rule::Source { select: 192 }, F::Src0Sel),
@@ -166,6 +178,27 @@ fn groups_break_rules() {
             "a dependent sum of what is clamped",
             vec![slot(Op::AddPrev, 1, &[]), slot(Op::Mov, 3, &[(F::Clamp, 1)])],
             Some((Rule::ProducerModifier { channel: 3 }, 1)),
+        ),
+        (
+            "a dependent product and sum of what is scaled",
+            vec![slot(Op::MuladdPrev, 0, &[]), slot(Op::Mul, 2, &[(F::Omod, 1)])],
+            Some((Rule::ProducerModifier { channel: 2 }, 0)),
+        ),
+        // They take the result before OMOD and CLAMP.
+        (
+            "dependent products of what is clamped",
+            vec![slot(Op::MulPrev, 1, &[]), slot(Op::Mul, 3, &[(F::Clamp, 1)])],
+            None,
+        ),
+        (
+            "dependent IEEE products of what is scaled",
+            vec![slot(Op::MulIeeePrev, 0, &[]), slot(Op::MulIeee, 2, &[(F::Omod, 3)])],
+            None,
+        ),
+        (
+            "a dependent IEEE product and sum of what is scaled and clamped",
+            vec![slot(Op::MuladdIeeePrev, 1, &[]), slot(Op::Mov, 3, &[(F::Omod, 2), (F::Clamp, 1)])],
+            None,
         ),
         (
             "counts of bits",
@@ -496,7 +529,38 @@ fn rules_say_what_and_where() {
     assert_eq!(
         shown,
         [
-            "byte 0x10, instruction 0 of clause 0: slot x: `src0_sel`: expected a constant of the 0 that window 0 locks, found KC0[0]"
+            "byte 0x10, instruction 0 of clause 0: slot x: `src0_sel`: expected a constant of a window that the control flow word locks, found KC0[0]: it locks no line for window 0"
         ]
     );
+}
+
+#[test]
+fn rules_in_words() {
+    let slots = |needed, found| Rule::Slots { needed, found }.to_string();
+    assert_eq!(
+        slots(Slots::Three, 0b0001),
+        "expected the instruction in slots x, y and z, or all four, found it in x"
+    );
+    assert_eq!(
+        slots(Slots::Pair, 0b0101),
+        "expected the instruction in slots x and y, or z and w, found it in x, z"
+    );
+    assert_eq!(slots(Slots::All, 0b0011), "expected the instruction in all four slots, found it in x, y");
+    assert_eq!(
+        Rule::Window { window: 1, number: 0, locked: 0 }.to_string(),
+        "expected a constant of a window that the control flow word locks, found KC1[0]: it locks no \
+         line for window 1"
+    );
+    assert_eq!(
+        Rule::Window { window: 0, number: 17, locked: 16 }.to_string(),
+        "expected a constant that the control flow word locks for window 0, KC0[0] to KC0[15], found \
+         KC0[17]"
+    );
+    let code = |listed, value| Rule::Code { listed, value }.to_string();
+    assert_eq!(code(0b1011, 2), "expected a code that the manual lists (0, 1, 3), found 2");
+    assert_eq!(
+        code(!(1 << 4 | 1 << 63), 4),
+        "expected a code that the manual lists (0 to 3, 5 to 62), found 4"
+    );
+    assert_eq!(code(u64::MAX, 64), "expected a code that the manual lists (0 to 63), found 64");
 }

@@ -116,7 +116,9 @@ impl Names<'_> {
     fn line(&self, pc: u64) -> Line {
         let text = self.device.code.text(self.map, pc).unwrap_or_default();
         let region = self.device.code.region(pc);
-        let address = self.device.code.address(pc);
+        // Instructions of a clause have an address each, and one control flow word.
+        let in_clause = self.device.code.in_clause(self.map, pc);
+        let address = in_clause.map_or_else(|| self.device.code.address(pc), |inst| inst.address);
         let function = region.as_ref().and_then(|region| region.function(address));
         Line { function: function.map(|(name, offset)| (name.to_owned(), offset)), text }
     }

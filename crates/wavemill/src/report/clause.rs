@@ -69,36 +69,66 @@ impl ClausePlace {
         fault: &Fault,
     ) -> Option<ClausePlace> {
         let inst = inst?;
+        let constants = constants(code, map, inst, fault);
+        Some(ClausePlace {
+            slot: slot(inst, fault).or(constants.as_ref().map(|(slot, _)| *slot)),
+            constants: constants.map(|(_, text)| text),
+            ..ClausePlace::at(code, map, fault.pc, inst)
+        })
+    }
+
+    /// The location of the instruction that a wave at a PC runs next. Behind a control flow word that
+    /// calls a clause, that is the first group or fetch.
+    pub(crate) fn next(code: &Code, map: &MemoryMap, pc: u64) -> Option<ClausePlace> {
+        let here = code.in_clause(map, pc)?;
+        let first = Position { word: Some(0), ..Position::from_number(pc) }.number();
+        let in_clause =
+            code.in_clause(map, first).filter(|inst| here.clause.is_none() && inst.clause.is_some());
+        Some(match in_clause {
+            Some(inst) => ClausePlace::at(code, map, first, &inst),
+            None => ClausePlace::at(code, map, pc, &here),
+        })
+    }
+
+    /// The location of the instruction at a PC.
+    fn at(code: &Code, map: &MemoryMap, pc: u64, inst: &ClauseInstruction) -> ClausePlace {
         let kind = inst.clause.map(|clause| match clause.kind {
             Address::AluClause => ClauseKind::Alu,
             Address::GdsClause => ClauseKind::Gds,
             _ => ClauseKind::Fetch,
         });
-        let control = Position::control(Position::from_number(fault.pc).control).number();
-        let constants = constants(code, map, inst, fault);
-        Some(ClausePlace {
+        let control = Position::control(Position::from_number(pc).control).number();
+        ClausePlace {
             control: inst.control / UNIT,
             control_text: code.text(map, control).filter(|_| kind.is_some()),
             kind,
             clause: inst.clause.map_or(inst.control, |clause| clause.start) / UNIT,
             number: inst.clause.map_or(0, |clause| clause.number + 1),
-            slot: slot(inst, fault).or(constants.as_ref().map(|(slot, _)| *slot)),
-            constants: constants.map(|(_, text)| text),
-        })
+            slot: only_slot(inst),
+            constants: None,
+        }
     }
+}
+
+/// The slots of a group with their channels.
+fn slots(inst: &ClauseInstruction) -> impl Iterator<Item = (&Inst, char)> {
+    let group = match &inst.content {
+        Content::Group(group) => &group.slots[..],
+        Content::Word(_) => &[],
+    };
+    let channels = CHANNELS.map(|name| name.to_ascii_lowercase());
+    group.iter().zip(channels).filter_map(|(slot, name)| Some((slot.as_ref()?, name)))
+}
+
+/// The slot of a group that has one.
+fn only_slot(inst: &ClauseInstruction) -> Option<char> {
+    let mut all = slots(inst).map(|(_, name)| name);
+    all.next().filter(|_| all.next().is_none())
 }
 
 /// The slot that caused a fault, if one did.
 fn slot(inst: &ClauseInstruction, fault: &Fault) -> Option<char> {
-    let Content::Group(group) = &inst.content else { return None };
-    let slots = || {
-        group
-            .slots
-            .iter()
-            .zip(CHANNELS.map(|name| name.to_ascii_lowercase()))
-            .filter_map(|(slot, name)| Some((slot.as_ref()?, name)))
-    };
-    let found = |is: &dyn Fn(&Inst) -> bool| slots().find(|(slot, _)| is(slot)).map(|(_, name)| name);
+    let found = |is: &dyn Fn(&Inst) -> bool| slots(inst).find(|(slot, _)| is(slot)).map(|(_, name)| name);
     match fault.cause {
         FaultCause::Instruction(FaultKind::Unsupported) => {
             found(&|slot| slot.row().fidelity == Fidelity::Unsupported)
@@ -108,10 +138,7 @@ fn slot(inst: &ClauseInstruction, fault: &Fault) -> Option<char> {
         }
         _ => None,
     }
-    .or_else(|| {
-        let mut all = slots().map(|(_, name)| name);
-        all.next().filter(|_| all.next().is_none())
-    })
+    .or_else(|| only_slot(inst))
 }
 
 /// What is wrong with the constants that a group reads: its control flow word does not lock them, or
@@ -129,16 +156,10 @@ fn constants(
     }
     let control = Position::control(Position::from_number(fault.pc).control).number();
     let control = *code.in_clause(map, control)?.words().first()?;
-    let Content::Group(group) = &inst.content else { return None };
-    let slots = group
-        .slots
-        .iter()
-        .zip(CHANNELS.map(|name| name.to_ascii_lowercase()))
-        .filter_map(|(slot, name)| Some((slot.as_ref()?, name)));
-    let sources = slots.flat_map(|(slot, name)| {
+    let mut sources = slots(inst).flat_map(|(slot, name)| {
         slot.sources().map(move |(_, field, source)| (name, slot.bit(field.relative), source))
     });
-    sources.into_iter().find_map(|(name, is_relative, source)| {
+    sources.find_map(|(name, is_relative, source)| {
         let Source::Constant(window, number, _) = source else { return None };
         let fields = WINDOW_FIELDS.get(usize::from(window))?;
         let [bank, index] = [fields.bank, fields.index].map(|field| control.get(field));

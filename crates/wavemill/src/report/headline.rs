@@ -110,7 +110,8 @@ impl FaultReport {
             (.., Some(name)) => {
                 let name = wavemill_object::readable(name);
                 let name = Printable(&name);
-                write!(f, "illegal instruction after the end of `{name}`: `s_endpgm` missing?")
+                let end = if self.family == Family::Cayman { "end" } else { "s_endpgm" };
+                write!(f, "illegal instruction after the end of `{name}`: `{end}` missing?")
             }
             _ => f.write_str("illegal instruction"),
         }
@@ -141,6 +142,9 @@ impl FaultReport {
         match refused.space {
             FaultSpace::Global => write!(f, " at {first:#x}")?,
             FaultSpace::Scratch => write!(f, " at byte {signed} of private memory")?,
+            FaultSpace::Gds if self.family == Family::Cayman => {
+                return write!(f, " at byte {first} of the global data share, which has {GDS_BYTES} bytes");
+            }
             FaultSpace::Gds => {
                 return write!(
                     f,

@@ -4,6 +4,7 @@ use wavemill_isa::cayman::{FieldId as F, Format};
 
 use super::Line;
 use crate::cayman::field::value_names;
+use crate::cayman::mnemonic::mnemonic;
 use crate::cayman::syntax::{COORD_TYPES, COORDS, DATA_FORMATS, DST_SELS, NUMBERS, SRC_SELS};
 use crate::diagnostic::{Diagnostic, Fail};
 use crate::syntax::closest;
@@ -50,12 +51,37 @@ impl Line<'_, '_, '_> {
         self.selections(&SRC_SELS, letters, span)
     }
 
+    /// `r1.x___, r2.xy0`. Accesses without a result may omit it.
     pub(super) fn share(&mut self) -> Result<(), Fail> {
-        let (letters, span) = self.register(F::DstGpr, None)?;
-        self.selections(&DST_SELS, letters, span)?;
-        self.cursor.expect(",")?;
+        let has_result = self.inst.row().result.is_some();
+        if has_result || self.is_pair() {
+            let (letters, span) = self.register(F::DstGpr, None)?;
+            if has_result && self.cursor.peek() != Some(b',') {
+                let name = mnemonic(self.inst.op());
+                let message = "`,` and the register of the address and the data";
+                return Err(self.cursor.expected(&format!("{message}, as in `{name} r1.x___, r2.xyz`")));
+            }
+            self.selections(&DST_SELS, letters, span)?;
+            self.cursor.expect(",")?;
+        } else {
+            let at = self.cursor.at();
+            self.selections(&DST_SELS, "____", at..at)?;
+        }
         let (letters, span) = self.register(F::SrcGpr, None)?;
         self.selections(&SRC_SELS[..3], letters, span)
+    }
+
+    /// Whether two registers come next.
+    fn is_pair(&mut self) -> bool {
+        let start = self.cursor.at();
+        self.cursor.name();
+        let is_pair = self.cursor.peek() == Some(b',') && {
+            self.cursor.eat(",");
+            let name = self.cursor.peek_name();
+            name.strip_prefix('r').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        self.cursor.go_to(start);
+        is_pair
     }
 
     /// What stands for a field of a fetch: `buf:1`, `fmt:32`, `int`. False if something else comes

@@ -2,7 +2,7 @@
 
 use wavemill_isa::cayman::{FieldId as F, Group, Inst, Source, SourceField, search_bank_swizzles};
 
-use super::slot::{begins_slot, bits};
+use super::slot::{begins_label, begins_slot, bits};
 use super::{Line, Value, instruction};
 use crate::cayman::field::with;
 use crate::cayman::syntax::{CHANNELS, END, LITERALS};
@@ -100,6 +100,12 @@ impl GroupBuilder {
         }
         cursor.name();
         cursor.expect(":")?;
+        if cursor.is_done() || begins_slot(cursor).is_some() || begins_label(cursor) {
+            let message =
+                format!("expected an instruction behind `{letter}:`, which begins slot {letter} of a group");
+            let note = "a label cannot be called x, y, z or w: choose another name";
+            return Err(Diagnostic::new(start..start + 2, message).note(note));
+        }
         let inst = instruction(cursor, true)?;
         let mut slot = Line { cursor, inst, symbols, set: Vec::new(), target: None, values: Vec::new() };
         slot.slot(channel)?;

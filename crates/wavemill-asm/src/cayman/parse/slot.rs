@@ -11,6 +11,8 @@ use crate::cayman::syntax::{
 use crate::diagnostic::{Diagnostic, Fail, Span};
 use crate::syntax::{Cursor, Number, closest, number};
 
+/// The sign of a float.
+const SIGN: u32 = 1 << 31;
 const SOURCES: &str = "a source such as `r0.x`, `kc0[2].y`, `pv.z`, `oqa.pop`, `lit.x` or a number";
 
 /// Whether a channel and a colon come next: a slot.
@@ -23,6 +25,14 @@ pub(super) fn begins_slot(cursor: &mut Cursor<'_>) -> Option<usize> {
     let is_slot = letters.next().is_none() && cursor.peek() == Some(b':');
     cursor.go_to(start);
     is_slot.then_some(channel)
+}
+
+/// Whether a name and a colon come next: a label.
+pub(super) fn begins_label(cursor: &mut Cursor<'_>) -> bool {
+    let start = cursor.at();
+    let is_label = !cursor.name().is_empty() && cursor.peek() == Some(b':');
+    cursor.go_to(start);
+    is_label
 }
 
 impl Line<'_, '_, '_> {
@@ -195,7 +205,7 @@ impl Line<'_, '_, '_> {
                 }
             }
         }
-        self.source_value(index, field)?;
+        self.source_value(index, field, elem)?;
         if bars {
             self.cursor.expect("|")?;
         }
@@ -211,15 +221,20 @@ impl Line<'_, '_, '_> {
         self.set(id, 1, span)
     }
 
-    /// `-1.0`, which is a constant with a sign, or another number below zero.
+    /// `-1.0`, which is a constant with a sign, or another number below zero. In a float's source,
+    /// `-0` is `-0.0`.
     fn signed_number(&mut self, index: usize, field: &SourceField, elem: Elem) -> Result<(), Fail> {
         let start = self.cursor.at();
         self.cursor.eat("-");
         let value = number(self.cursor)?;
         let span = start..self.cursor.end();
+        let value = match value {
+            Some(Number::Int(0)) if elem.is_float() => Some(Number::Float(0.0)),
+            value => value,
+        };
         let bits = match value {
             Some(Number::Float(value)) => {
-                let value = value as f32;
+                let value = single(value, &span)?;
                 let constant = Inline::ALL.into_iter().find(|constant| constant.bits() == value.to_bits());
                 if let Some(constant) = constant
                     && elem.is_float()
@@ -232,8 +247,8 @@ impl Line<'_, '_, '_> {
             }
             Some(Number::Int(1)) => return self.plain(field, Source::Inline(Inline::MinusOneInt), span),
             Some(Number::Int(0)) => return self.plain(field, Source::Inline(Inline::Zero), span),
-            Some(Number::Int(value)) if value <= 1 << 31 => (value as u32).wrapping_neg(),
-            _ => return Err(Diagnostic::new(span, "expected a number of 32 bits")),
+            Some(value) => bits(value, true, span.clone())?,
+            None => return Err(Diagnostic::new(span, "expected a number of 32 bits")),
         };
         self.values.push(Value { source: index, bits, span });
         Ok(())
@@ -254,12 +269,12 @@ impl Line<'_, '_, '_> {
         if has_channel { self.set(field.channel, channel, span) } else { Ok(()) }
     }
 
-    fn source_value(&mut self, index: usize, field: &SourceField) -> Result<(), Fail> {
+    fn source_value(&mut self, index: usize, field: &SourceField, elem: Elem) -> Result<(), Fail> {
         let start = self.cursor.at();
         let negative = self.cursor.eat("-");
         if let Some(value) = number(self.cursor)? {
             let span = start..self.cursor.end();
-            let bits = bits(value, negative, span.clone())?;
+            let bits = source_bits(value, negative, elem, span.clone())?;
             return self.value(index, field, bits, span);
         }
         self.cursor.go_to(start);
@@ -271,7 +286,7 @@ impl Line<'_, '_, '_> {
             let Some(value) = number(self.cursor)? else {
                 return Err(self.cursor.expected("the number of the literal"));
             };
-            let bits = bits(value, negative, at..self.cursor.end())?;
+            let bits = source_bits(value, negative, elem, at..self.cursor.end())?;
             self.cursor.expect(")")?;
             self.values.push(Value { source: index, bits, span: start..self.cursor.end() });
             return Ok(());
@@ -453,11 +468,31 @@ fn sources(count: usize) -> String {
     if count == 1 { "one source".to_owned() } else { format!("{count} sources") }
 }
 
+/// A number as a float of 32 bits, rounded to the nearest.
+fn single(value: f64, span: &Span) -> Result<f32, Fail> {
+    let single = value as f32;
+    if single.is_finite() {
+        return Ok(single);
+    }
+    let message = format!("expected a float of 32 bits, at most {:e}, found {value:e}", f32::MAX);
+    Err(Diagnostic::new(span.clone(), message).note("infinity is 0x7f800000, and 0xff800000 with a sign"))
+}
+
+/// The bits of a number in a source of this type. A zero with a sign is a float in a float's source.
+fn source_bits(value: Number, negative: bool, elem: Elem, span: Span) -> Result<u32, Fail> {
+    match value {
+        Number::Int(0) if negative && elem.is_float() => Ok(SIGN),
+        value => bits(value, negative, span),
+    }
+}
+
 /// The bits of a number.
 pub(super) fn bits(value: Number, negative: bool, span: Span) -> Result<u32, Fail> {
     match (value, negative) {
-        (Number::Float(value), false) => Ok((value as f32).to_bits()),
-        (Number::Float(value), true) => Ok((-(value as f32)).to_bits()),
+        (Number::Float(value), _) => {
+            let value = single(value, &span)?;
+            Ok(if negative { -value } else { value }.to_bits())
+        }
         (Number::Int(value), false) if value <= u64::from(u32::MAX) => Ok(value as u32),
         (Number::Int(value), true) if value <= 1 << 31 => Ok((value as u32).wrapping_neg()),
         (Number::Int(value), _) => {

@@ -1,9 +1,14 @@
 //! Checks of complete programs: rules of the manual, and the stack.
 
-use wavemill_isa::cayman::{Address, BrokenRule, Program, decode_program};
+use std::ops::Range;
 
+use wavemill_isa::cayman::{
+    Address, BrokenRule, Content as DecodedContent, Flag, Inst, Program, decode_program,
+};
+
+use super::Kind;
 use super::assemble::Assembled;
-use super::read::{Content, Place, Reader};
+use super::read::{Content, Item, Place, Reader};
 use crate::cayman::field;
 use crate::cayman::syntax::CHANNELS;
 use crate::diagnostic::Diagnostic;
@@ -42,6 +47,9 @@ pub(super) fn program(reader: &mut Reader<'_>, index: usize, whole: bool, to: &m
     let at = |offset: usize| {
         placed.iter().find(|(range, _)| range.contains(&offset)).or(placed.last()).map(|(_, item)| *item)
     };
+    if let Some(remark) = missing_end(&decoded, &placed) {
+        return warn(reader, vec![remark]);
+    }
     for problem in &decoded.problems {
         let Some(item) = at(problem.at) else { continue };
         let callers = clause_note(&decoded, &code.labels, problem.clause, problem.number);
@@ -88,6 +96,37 @@ pub(super) fn program(reader: &mut Reader<'_>, index: usize, whole: bool, to: &m
         reader.warning(line, *fail);
     }
     warn(reader, remarks);
+}
+
+/// Control flow that runs from its last word into a clause, or beyond the end of the program. What is
+/// there is no control flow, so no other rule says anything about it.
+fn missing_end(decoded: &Program, placed: &[(Range<usize>, &Item)]) -> Option<Remark> {
+    let falls = |inst: &Inst| !inst.row().has(Flag::Ends);
+    let first = placed.iter().find(|(range, _)| range.start == 0)?.1;
+    if let Some(kind) = first.content.kind().filter(|kind| *kind != Kind::Control) {
+        let message = format!("expected a program with control flow words, found only {}", kind.name());
+        let note = "add a word that calls the clause, such as `alu LABEL`, and `end`";
+        return Some(Remark { place: first.place.clone(), message, notes: vec![note.to_owned()] });
+    }
+    decoded.items.iter().find_map(|item| {
+        let DecodedContent::Control(inst) = &item.content else { return None };
+        let (_, word) = placed.iter().find(|(range, _)| *range == item.range)?;
+        let is_control = |item: &Item| item.content.kind() == Some(Kind::Control);
+        if !falls(inst) || !is_control(word) {
+            return None;
+        }
+        let remark = |found: &str, note: Option<&str>| Remark {
+            place: word.place.clone(),
+            message: format!("expected `end` or `return` behind this word, found {found}"),
+            notes: note.into_iter().map(str::to_owned).collect(),
+        };
+        let found = match placed.iter().find(|(range, _)| range.contains(&item.range.end)) {
+            None => return Some(remark("the end of the program", None)),
+            // Data may be control flow words.
+            Some((_, next)) => next.content.kind().filter(|kind| *kind != Kind::Control)?.name(),
+        };
+        Some(remark(found, Some("without `end`, what follows is read as control flow words")))
+    })
 }
 
 fn warn(reader: &mut Reader<'_>, remarks: Vec<Remark>) {

@@ -44,6 +44,13 @@ impl Op {
             _ => producer.row().result == Some(Elem::F32),
         }
     }
+
+    /// Whether the instruction, which has a chain, takes the result of another before its OMOD and
+    /// CLAMP: the pages say that these are "not applied". ADD_PREV and MULADD_PREV allow neither (HD
+    /// 6900 ISA 8.2).
+    const fn takes_unmodified(self) -> bool {
+        matches!(self, Op::MulPrev | Op::MulIeeePrev | Op::MuladdIeeePrev)
+    }
 }
 
 impl Group {
@@ -108,7 +115,9 @@ impl Group {
             let found = producer.map(|producer| producer.op());
             if !found.is_some_and(|producer| slot.op().continues(producer)) {
                 broken.push(BrokenRule::slot(Rule::Producer { channel, found }, slot.channel()));
-            } else if producer.is_some_and(|producer| !producer.is_unmodified()) {
+            } else if !slot.op().takes_unmodified()
+                && producer.is_some_and(|producer| !producer.is_unmodified())
+            {
                 broken.push(BrokenRule::slot(Rule::ProducerModifier { channel }, slot.channel()));
             }
         }

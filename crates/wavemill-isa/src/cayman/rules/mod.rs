@@ -24,6 +24,8 @@ pub enum Rule {
     },
     /// A field has one of the codes that the manual lists (HD 6900 ISA 9).
     Code {
+        /// The codes that the manual lists, a bit for each.
+        listed: u64,
         /// The value.
         value: u32,
     },
@@ -102,7 +104,8 @@ pub enum Rule {
         /// The instruction there.
         found: Option<Op>,
     },
-    /// That result has no OMOD and no CLAMP (HD 6900 ISA 8.2).
+    /// That result has no OMOD and no CLAMP, unless the instruction takes it before them (HD 6900 ISA
+    /// 8.2).
     ProducerModifier {
         /// Its channel.
         channel: u8,
@@ -204,7 +207,11 @@ impl fmt::Display for Rule {
         let queue = |queue: u8| if queue == 0 { 'A' } else { 'B' };
         match *self {
             Rule::Reserved { value } => write!(f, "expected 0 in the reserved field, found {value}"),
-            Rule::Code { value } => write!(f, "expected a code that the manual lists, found {value}"),
+            Rule::Code { listed, value } => {
+                f.write_str("expected a code that the manual lists (")?;
+                write_codes(f, listed)?;
+                write!(f, "), found {value}")
+            }
             Rule::Source { select } => {
                 write!(f, "expected a source that the manual lists, found code {select}")
             }
@@ -249,10 +256,16 @@ impl fmt::Display for Rule {
             }
             Rule::Broadcast => f.write_str("expected BCAST_FIRST_REQ in an ordered allocation, found none"),
             Rule::Slots { needed, found } => {
-                write!(f, "expected the slots `{}`, found", needed.name())?;
-                (0..4u8)
-                    .filter(|channel| found >> channel & 1 != 0)
-                    .try_for_each(|channel| write!(f, " {}", letter(channel).to_ascii_lowercase()))
+                let found: Vec<&str> = (0..4u8)
+                    .zip(["x", "y", "z", "w"])
+                    .filter_map(|(channel, name)| (found >> channel & 1 != 0).then_some(name))
+                    .collect();
+                write!(
+                    f,
+                    "expected the instruction in {}, found it in {}",
+                    needed.in_words(),
+                    found.join(", ")
+                )
             }
             Rule::Producer { channel, found: Some(op) } => write!(
                 f,
@@ -322,9 +335,14 @@ impl fmt::Display for Rule {
                 "expected an empty LDS queue {} at the end of the clause, found {entries} entries",
                 queue(number)
             ),
+            Rule::Window { window, number, locked: 0 } => write!(
+                f,
+                "expected a constant of a window that the control flow word locks, found KC{window}[{number}]: it locks no line for window {window}"
+            ),
             Rule::Window { window, number, locked } => write!(
                 f,
-                "expected a constant of the {locked} that window {window} locks, found KC{window}[{number}]"
+                "expected a constant that the control flow word locks for window {window}, KC{window}[0] to KC{window}[{}], found KC{window}[{number}]",
+                locked - 1
             ),
             Rule::IndexHazard { register } => write!(
                 f,
@@ -341,6 +359,29 @@ impl fmt::Display for Rule {
             }
         }
     }
+}
+
+/// The numbers of the bits that are set: `0 to 3, 5`.
+fn write_codes(f: &mut fmt::Formatter<'_>, codes: u64) -> fmt::Result {
+    let has = |code: u32| codes.checked_shr(code).unwrap_or(0) & 1 != 0;
+    let mut separator = "";
+    let mut code = 0;
+    while code < u64::BITS {
+        let first = code;
+        while has(code) {
+            code += 1;
+        }
+        match code - first {
+            0 => code += 1,
+            1 => write!(f, "{separator}{first}")?,
+            2 => write!(f, "{separator}{first}, {}", code - 1)?,
+            _ => write!(f, "{separator}{first} to {}", code - 1)?,
+        }
+        if code > first && has(first) {
+            separator = ", ";
+        }
+    }
+    Ok(())
 }
 
 /// A broken rule of an instruction or a group.

@@ -91,9 +91,10 @@ impl Inst {
                 broken.push(BrokenRule::field(Rule::Reserved { value }, field.id));
             }
             // Values without a bit are not listed.
-            let listed = codes(field.id).is_none_or(|codes| codes.checked_shr(value).unwrap_or(0) & 1 != 0);
-            if !listed {
-                broken.push(BrokenRule::field(Rule::Code { value }, field.id));
+            if let Some(listed) = codes(field.id)
+                && listed.checked_shr(value).unwrap_or(0) & 1 == 0
+            {
+                broken.push(BrokenRule::field(Rule::Code { listed, value }, field.id));
             }
         }
         broken

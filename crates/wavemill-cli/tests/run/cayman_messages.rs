@@ -1,0 +1,190 @@
+//! Messages about programs of Cayman: reports in its own words, machine code alone, launch files.
+
+use serde_json::{Value, json};
+
+use crate::common::{Folder, err, expect, out, repository, said};
+
+fn folder(name: &str, files: &[(&str, &str)]) -> Folder {
+    let folder = Folder::new(name);
+    for (file, text) in files {
+        folder.file(file, text);
+    }
+    folder
+}
+
+/// LDS of the stages that are no kernels: the lanes write and read it.
+#[test]
+fn lds_belongs_to_all_stages() {
+    for stage in ["ps", "vs", "gs"] {
+        let source = format!(
+            "        .program p\n        .stage {stage}\n        .lds 4096\n        .gprs 8\n        alu c\n        \
+             export_done param0, r6.xyzw\n        end\n\
+             c:      x: lshl_int r5.x, r0.x, 2\n        y: add_int r5.y, r0.x, 0x10 ;;\n        \
+             x: lds_write r5.x, r5.y ;;\n        x: lds_read_ret r5.x ;;\n        x: mov r6.x, oqa.pop ;;\n"
+        );
+        let folder = folder(&format!("cayman_lds_{stage}"), &[("p.s", &source)]);
+        expect(&folder, 0, &["asm", "p.s", "--target", "cayman", "-o", "p.o"]);
+        let text = out(&expect(&folder, 0, &["info", "p.o"]));
+        assert!(text.contains("LDS         4096 bytes"), "{text}");
+        let text = out(&expect(&folder, 0, &["dis", "p.o"]));
+        assert!(text.contains(".lds 4096"), "{text}");
+        for file in ["p.s", "p.o"] {
+            let line = ["run", file, "--target", "cayman", "--grid", "1", "--block", "4", "o:u32[4,4]"];
+            let more = ["--bind", "param0=o", "--print", "o[:,0]"];
+            let output = expect(&folder, 0, &[&line[..], &more].concat());
+            assert_eq!(out(&output), "o[:,0] = [16, 17, 18, 19]\n", "{stage}");
+            assert!(!err(&output).contains("beyond"), "{}", err(&output));
+        }
+    }
+}
+
+/// Machine code alone runs with the registers and the stack that the assembler computes.
+#[test]
+fn machine_code_runs() {
+    let folder = Folder::new("cayman_machine_code");
+    let source = repository().join("examples/cayman/saxpy.s");
+    expect(&folder, 0, &["asm", source.to_str().unwrap(), "--target", "cayman", "-o", "saxpy.bin"]);
+    let arguments = ["x:f32[70]=iota", "y:f32[70]=1", "a:f32=2", "n:u32=69", "--print", "y[67:]"];
+    let line = ["run", "saxpy.bin", "--target", "cayman", "--global-size", "70", "--block", "64"];
+    assert_eq!(out(&expect(&folder, 0, &[&line[..], &arguments].concat())), "y[67:] = [135.0, 137.0, 1.0]\n");
+    // A call of itself has no bound on the stack.
+    folder.file("endless.s", "here:   call @here\n        end\n");
+    expect(&folder, 0, &["asm", "endless.s", "--target", "cayman", "-o", "endless.bin"]);
+    let run = |file: &'static str| ["run", file, "--target", "cayman", "--grid", "1", "--block", "4"];
+    let message = said(&folder, 3, &run("endless.bin"));
+    assert!(message.contains("the stack that the machine code needs is not known"), "{message}");
+    assert!(message.contains("object file (`-o k.o`) of a source with `.stack N`"), "{message}");
+    // Other data is none.
+    folder.file("other.bin", [0xff; 24]);
+    let message = said(&folder, 3, &run("other.bin"));
+    assert!(message.contains("unknown data that begins with the bytes [ff, ff, ff, ff]"), "{message}");
+    assert!(
+        message.contains("no machine code of Cayman either") && message.contains("byte 0x0"),
+        "{message}"
+    );
+}
+
+#[test]
+fn advice_is_that_of_cayman() {
+    let folder = folder(
+        "cayman_advice",
+        &[
+            ("table.s", "        .program t\n        .long 1, 2, 3\n"),
+            (
+                "gds.s",
+                "        .program p\n        alu i\n        gds g\n        end\ni:      x: mov r2.x, 0x10000 ;;\n\
+                 g:      gds_write r2.xyz\n",
+            ),
+            (
+                "sync.s",
+                "        .program p\n        global_wave_sync barrier value:9 resource:2\n        end\n",
+            ),
+            ("group.s", "        .program p\n        alu c\n        end\nc:      x: group_barrier ;;\n"),
+        ],
+    );
+    let run = |file: &'static str| ["run", file, "--target", "cayman", "--grid", "1", "--block", "64"];
+    let message = said(&folder, 3, &run("table.s"));
+    assert!(message.contains("only tables of constants") && message.contains("examples/cayman"), "{message}");
+    assert!(!message.contains("amdhsa"), "{message}");
+    let message = said(&folder, 4, &run("gds.s"));
+    assert!(message.contains("at byte 65536 of the global data share, which has 65536 bytes"), "{message}");
+    assert!(!message.contains("M0"), "{message}");
+    let message = said(&folder, 4, &run("sync.s"));
+    assert!(
+        message.contains("VALUE of `global_wave_sync`") && !message.contains("--cooperative"),
+        "{message}"
+    );
+    assert!(message.contains("control flow word @0"), "{message}");
+    let line = [&run("group.s")[..], &["x[100]=iota"]].concat();
+    let message = said(&folder, 2, &line);
+    assert!(
+        message.contains("no code object describes it") && message.contains("x:TYPE[COUNT]"),
+        "{message}"
+    );
+    assert!(!message.contains("8 bytes"), "{message}");
+}
+
+/// Stopped waves are in a clause, and the report says where.
+#[test]
+fn limits_name_clause_and_group() {
+    let source = "        .program forever\n        loop_start_dx10 @3\n        alu     step\n        loop_end @1\n        end\n\
+                  step:   x: add_int r2.x, r2.x, 1 ;;\n";
+    let folder = folder("cayman_limits", &[("forever.s", source)]);
+    let line = ["run", "forever.s", "--target", "cayman", "--grid", "1", "--block", "64"];
+    let limit = ["--max-instructions", "1000"];
+    let message = said(&folder, 124, &[&line[..], &limit].concat());
+    let place = "control flow word @1 (alu @4 count:0), ALU clause @4, group 1, slot x";
+    assert!(message.contains(place), "{message}");
+    let json = [&line[..], &limit, &["--message-format", "json"]].concat();
+    let text = said(&folder, 124, &json);
+    let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(
+        last["waves"][0]["clause"],
+        json!({
+            "control": 1, "control_text": "alu @4 count:0", "kind": "alu", "address": 4, "number": 1,
+            "slot": "x", "constants": null,
+        }),
+        "{last}"
+    );
+}
+
+/// Each group of a clause has its own address in a trace.
+#[test]
+fn traces_have_the_addresses_of_groups() {
+    let source = "        .program p\n        alu c\n        end\nc:      x: mov r2.x, 1 ;;\n        x: mov r2.x, 2 ;;\n        \
+                  x: mov r3.x, 0 ;;\n";
+    let folder = folder("cayman_trace", &[("p.s", source)]);
+    let line = ["run", "p.s", "--target", "cayman", "--grid", "1", "--block", "4", "--trace"];
+    let text = said(&folder, 0, &line);
+    // Two words of control flow; the literal 2 takes a word.
+    for (offset, word) in
+        [("0x0000", "alu"), ("0x0010", "x: mov"), ("0x0018", "x: mov"), ("0x0028", "x: mov")]
+    {
+        assert!(text.contains(&format!("p+{offset}  {word}")), "{text}");
+    }
+}
+
+/// Arguments above the launches are for all of them.
+#[test]
+fn launches_share_arguments() {
+    let folder = folder(
+        "cayman_launches",
+        &[
+            (
+                "p.s",
+                "        .program p\n        .gprs 6\n        alu c\n        export_done param0, r5.xyzw\n        end\n\
+                 c:      x: add_int r5.x, r2.x, 1 ;;\n",
+            ),
+            (
+                "bound.toml",
+                "object = \"p.s\"\ntarget = \"cayman\"\ngrid = 1\nblock = 4\n\
+                 args = [\"i:u32[4]=iota\", \"o:u32[4,4]\"]\nprint = [\"o[:,0]\"]\n\
+                 [[launch]]\nbind = [\"r2.x=i\", \"param0=o\"]\n\
+                 [[launch]]\nbind = [\"r2.x=7\", \"param0=o\"]\n\
+                 [[launch]]\nargs = [\"q:u32[4,4]\"]\nbind = [\"r2.x=i\", \"param0=q\"]\nprint = [\"q[:,0]\"]\n",
+            ),
+            (
+                "positional.toml",
+                "object = \"SAXPY\"\ntarget = \"cayman\"\nglobal-size = 4\nblock = 4\n\
+                 args = [\"x:f32[4]=iota\", \"y:f32[4]=1\", \"a:f32=2\", \"n:u32=4\"]\nprint = [\"y\"]\n\
+                 [[launch]]\n[[launch]]\n",
+            ),
+            (
+                "unused.toml",
+                "object = \"p.s\"\ntarget = \"cayman\"\ngrid = 1\nblock = 4\n\
+                 args = [\"o:u32[4,4]\", \"more:u32[4]\"]\n[[launch]]\nbind = [\"param0=o\"]\n",
+            ),
+        ],
+    );
+    let source = repository().join("examples/cayman/saxpy.s");
+    std::fs::copy(source, folder.0.join("saxpy.s")).expect("a copy");
+    let text = std::fs::read_to_string(folder.0.join("positional.toml")).expect("a file");
+    folder.file("positional.toml", text.replace("SAXPY", "saxpy.s"));
+    let text = out(&expect(&folder, 0, &["run", "bound.toml"]));
+    assert_eq!(text, "q[:,0] = [1, 2, 3, 4]\no[:,0] = [8, 8, 8, 8]\n");
+    // y = 2 x + y, twice.
+    let text = out(&expect(&folder, 0, &["run", "positional.toml"]));
+    assert_eq!(text, "y = [1.0, 5.0, 9.0, 13.0]\n");
+    let message = said(&folder, 2, &["run", "unused.toml"]);
+    assert!(message.contains("argument `more:u32[4]`: no launch uses it"), "{message}");
+}
