@@ -19,7 +19,7 @@ fn code(target: &str, lines: &str) -> Vec<u8> {
     let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
     let words = lines.flat_map(|line| {
         let inst = gcn::parse(target, line).unwrap_or_else(|error| panic!("{line}: {error:?}"));
-        inst.words().to_vec()
+        inst.words()[..inst.size() / 4].to_vec()
     });
     words.flat_map(u32::to_le_bytes).collect()
 }
