@@ -6,18 +6,11 @@ use std::path::Path;
 /// Set to 1 to write the header.
 const WRITE: &str = "WAVEMILL_WRITE_HEADER";
 
-/// The sources that have something for C, in the order of the header.
-const SOURCES: [&str; 8] =
-    ["lib.rs", "device.rs", "buffer.rs", "module.rs", "kernel.rs", "launch.rs", "run_code.rs", "text.rs"];
-
-/// The header, and whether cbindgen had nothing to complain about.
+/// The header that cbindgen makes. It follows the modules of the crate.
 fn generated() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("a configuration");
-    let mut builder = cbindgen::Builder::new().with_config(config);
-    for source in SOURCES {
-        builder = builder.with_src(root.join("src").join(source));
-    }
+    let builder = cbindgen::Builder::new().with_config(config).with_src(root.join("src/lib.rs"));
     let mut header = Vec::new();
     builder.generate().expect("a header").write(&mut header);
     String::from_utf8(header).expect("UTF-8")
@@ -38,9 +31,9 @@ fn it_is_what_the_sources_say() {
     );
 }
 
-/// A source that the list above lacks would be missing in the header.
+/// cbindgen leaves out what it cannot follow.
 #[test]
-fn every_function_is_in_it() {
+fn every_function_is_in_it_once() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let header = fs::read_to_string(root.join("include/wavemill.h")).expect("the header is there");
     let mut functions = 0;
@@ -48,7 +41,8 @@ fn every_function_is_in_it() {
         let text = fs::read_to_string(entry.expect("an entry").path()).expect("a source");
         for after in text.split("extern \"C\" fn wm_").skip(1) {
             let name = after.split('(').next().expect("a name");
-            assert!(header.contains(&format!("wm_{name}(")), "wm_{name} is not in the header");
+            let declared = header.matches(&format!("const char *wm_{name}(")).count();
+            assert_eq!(declared, 1, "declarations of wm_{name}");
             functions += 1;
         }
     }
