@@ -94,9 +94,12 @@ impl Buffer {
         self.0.device.memory.set_internal(self.address());
     }
 
-    /// Makes the buffer read-only for kernels, from the next launch on; `what` names it in
-    /// messages.
-    pub(crate) fn protect(&self, what: &str) -> Result<()> {
+    /// Makes the buffer read-only for kernels, from the next launch on. The host can still write to
+    /// it. `what` names the contents in messages: `code`.
+    ///
+    /// # Errors
+    /// None of the errors of [`Buffer::write_bytes`] can occur: the buffer exists.
+    pub fn protect(&self, what: &str) -> Result<()> {
         let range = self.address()..self.address().saturating_add(self.size());
         Ok(self.0.device.memory.protect(range, what)?)
     }

@@ -158,6 +158,16 @@ impl Code {
         self.regions.write().unwrap_or_else(|e| e.into_inner()).push(region);
     }
 
+    /// Adds a region if no other region has some of it. The result is whether it was added.
+    pub(crate) fn add_apart(&self, region: Region) -> bool {
+        let mut regions = self.regions.write().unwrap_or_else(|e| e.into_inner());
+        let apart = regions.iter().all(|r| r.end <= region.start || r.start >= region.end);
+        if apart {
+            regions.push(region);
+        }
+        apart
+    }
+
     fn lifted(&self) -> RwLockWriteGuard<'_, Lifted> {
         self.lifted.write().unwrap_or_else(|e| e.into_inner())
     }

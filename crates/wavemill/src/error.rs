@@ -131,6 +131,14 @@ pub enum Error {
         /// The request, and the limit.
         problem: String,
     },
+    /// Machine code without a code object cannot be loaded.
+    #[error("cannot load the code `{}`: {problem}", Printable(name))]
+    Code {
+        /// The name of its kernel.
+        name: String,
+        /// The error, and what would be right.
+        problem: String,
+    },
     /// The kernel did something illegal.
     #[error("{0}")]
     Fault(Box<FaultReport>),

@@ -1,6 +1,7 @@
 //! Modules: code objects loaded into a device.
 
 mod r600;
+mod raw;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -25,6 +26,7 @@ use crate::printf_formats::Formats;
 use crate::{Error, Result};
 
 pub(crate) use r600::{Compares, R600Kernel};
+pub use raw::{CodeLocation, RawCode};
 pub use wavemill_object::Limits;
 
 /// Bytes of a code object to copy at once.
@@ -37,7 +39,10 @@ pub struct Module(Arc<ModuleInner>);
 #[derive(Debug)]
 pub(crate) struct ModuleInner {
     pub device: Arc<DeviceInner>,
-    image: Buffer,
+    /// The memory of its code and variables.
+    _image: Buffer,
+    /// Guest addresses whose code goes away with the module.
+    loaded: Range<u64>,
     kernels: Vec<ObjectKernel>,
     globals: Vec<Global>,
     /// Guest addresses of the first segment of code.
@@ -103,7 +108,7 @@ pub struct Global {
 
 impl Drop for ModuleInner {
     fn drop(&mut self) {
-        self.device.code.remove(self.image.address(), self.image.address() + self.image.size());
+        self.device.code.remove(self.loaded.start, self.loaded.end);
     }
 }
 
@@ -267,7 +272,8 @@ impl Module {
                 .then(|| DebugInfo::of(&object))
                 .flatten(),
             bias,
-            image: buffer,
+            loaded: buffer.address()..buffer.address() + buffer.size(),
+            _image: buffer,
         };
         let lines = Lines::of(bytes, bias).map(Arc::new);
         for segment in object.segments().iter().filter(|s| s.executable) {

@@ -8,6 +8,7 @@ mod find;
 mod images;
 mod known_gaps;
 mod matrix;
+mod raw_code;
 mod refusals;
 mod relocatable;
 mod serialised;

@@ -1,5 +1,6 @@
 //! Developer chores: generated pages, counts, comparison with peers.
 
+mod c_library;
 mod chart;
 mod compare_objdump;
 mod conformance;
@@ -26,6 +27,8 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "xtask")]
 enum Chore {
+    /// Build the C interface, and install libwavemill, wavemill.h and a file for pkg-config
+    CLibrary(c_library::Options),
     /// Compare `wavemill dis --format objdump` with llvm-objdump-22 on all code objects in files and folders
     CompareObjdump(compare_objdump::Options),
     /// Write the tables of CONFORMANCE.md that follow from the rows
@@ -56,6 +59,7 @@ enum Chore {
 
 fn main() -> ExitCode {
     let result = match Chore::parse() {
+        Chore::CLibrary(options) => c_library::run(&options),
         Chore::CompareObjdump(options) => compare_objdump::run(&options),
         Chore::Conformance(options) => conformance::run(&options),
         Chore::Coverage(options) => coverage::run(&options),

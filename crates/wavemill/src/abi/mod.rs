@@ -87,6 +87,17 @@ pub(crate) trait Abi: Debug + Sync {
         }
     }
 
+    /// Checks user SGPRs that a launch gives.
+    ///
+    /// # Errors
+    /// [`Error::Launch`] if waves of this convention have none, or the kernel has fewer.
+    fn check_user_sgprs(&self, kernel: &Kernel, _: &[u32]) -> Result<()> {
+        Err(Error::Launch {
+            kernel: kernel.name().to_owned(),
+            problem: "only kernels of GCN and CDNA have user SGPRs; pass arguments".to_owned(),
+        })
+    }
+
     /// Allocates the memory of a launch.
     ///
     /// # Errors
@@ -196,6 +207,8 @@ pub(crate) struct Plan {
     pub resident: u32,
     /// Resources that the launch binds by number.
     pub bindings: Vec<Binding>,
+    /// User SGPRs, if the launch gives them.
+    pub user_sgprs: Option<Vec<u32>>,
     /// Trap handler and exceptions.
     pub traps: TrapSetup,
     /// Whether the workgroups may wait for one another: all of them are resident.
@@ -251,5 +264,19 @@ impl Kernel {
     #[must_use]
     pub fn kernarg_size(&self) -> u32 {
         self.abi().needs(self).arguments
+    }
+
+    /// Bytes of LDS that the kernel declares for a workgroup.
+    #[must_use]
+    pub fn lds_size(&self) -> u32 {
+        self.abi().needs(self).lds
+    }
+
+    /// Registers of a wave.
+    ///
+    /// # Errors
+    /// [`Error::Unusable`] if the counts in the code object are impossible.
+    pub fn register_counts(&self) -> Result<RegisterCounts> {
+        self.abi().registers(self)
     }
 }

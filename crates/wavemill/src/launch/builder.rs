@@ -24,6 +24,7 @@ pub struct Launch<'a> {
     pub(super) stack: Option<u32>,
     pub(super) args: Vec<Arg>,
     pub(super) kernarg: Option<Vec<u8>>,
+    pub(super) user_sgprs: Option<Vec<u32>>,
     pub(super) bindings: Vec<Binding>,
     pub(super) cooperative: bool,
     pub(super) engine: Engine,
@@ -58,6 +59,7 @@ impl<'a> Launch<'a> {
             stack: None,
             args: Vec::new(),
             kernarg: None,
+            user_sgprs: None,
             bindings: Vec::new(),
             cooperative: false,
             engine: Engine::default(),
@@ -146,6 +148,15 @@ impl<'a> Launch<'a> {
     #[must_use]
     pub fn kernarg(mut self, bytes: &[u8]) -> Self {
         self.kernarg = Some(bytes.to_vec());
+        self
+    }
+
+    /// The user SGPRs, from s0 on, instead of those that the kernel's descriptor describes: the words
+    /// that a driver writes to COMPUTE_USER_DATA (AMDGPUUsage, "Initial Kernel Execution State").
+    /// Those after the given ones are 0. For kernels of GCN and CDNA.
+    #[must_use]
+    pub fn user_sgprs(mut self, words: &[u32]) -> Self {
+        self.user_sgprs = Some(words.to_vec());
         self
     }
 

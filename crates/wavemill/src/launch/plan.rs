@@ -75,6 +75,9 @@ impl Launch<'_> {
         let (abi, needs) = (self.kernel.abi(), self.kernel.abi().needs(self.kernel));
         self.kernel.check()?;
         abi.check_bindings(self.kernel, &self.bindings)?;
+        if let Some(words) = &self.user_sgprs {
+            abi.check_user_sgprs(self.kernel, words)?;
+        }
         let (geometry, workgroups) = self.geometry()?;
 
         let mut lds = needs.lds;
@@ -139,6 +142,7 @@ impl Launch<'_> {
             scratch_per_wave,
             resident,
             bindings: self.bindings.clone(),
+            user_sgprs: self.user_sgprs.clone(),
             traps: self.traps,
             cooperative: self.cooperative,
         };

@@ -158,6 +158,7 @@ pub(super) fn load(device: &Device, bytes: &[u8]) -> Result<Module> {
         debug: None,
         printf: Arc::default(),
         bias: start,
-        image,
+        loaded: start..start.saturating_add(image.size()),
+        _image: image,
     })))
 }

@@ -580,6 +580,7 @@ impl Kernel {
             workgroup_size: [1; 3],
             global_size: [u64::from(u32::MAX); 3],
             kernarg: ARGUMENTS,
+            user_sgprs: None,
             kernarg_words: (0..0x1000).map(|n| WORDS + n).collect(),
             packet: PACKET,
             queue: 0,

@@ -51,6 +51,10 @@ impl Abi for Amdhsa {
         arguments::segment(kernel, args, size, lds)
     }
 
+    fn check_user_sgprs(&self, kernel: &Kernel, words: &[u32]) -> Result<()> {
+        needs::check_user_sgprs(kernel, words)
+    }
+
     fn allocate(&self, kernel: &Kernel, plan: &Plan) -> Result<Box<dyn LaunchMemory>> {
         Ok(Box::new(memory::Memory::allocate(kernel, plan)?))
     }

@@ -3,10 +3,10 @@
 use wavemill_isa::AccVgprs;
 use wavemill_machine::RegisterCounts;
 
-use crate::Result;
 use crate::abi::{Needs, Want};
 use crate::module::Kernel;
 use crate::registers;
+use crate::{Error, Result};
 
 /// Requirements in the descriptor and the metadata of a kernel.
 pub(super) fn needs(kernel: &Kernel) -> Needs {
@@ -41,6 +41,26 @@ pub(super) fn user_sgprs(kernel: &Kernel) -> Option<Want> {
     let units = kernel.module.device.target.generation().registers;
     let available = units.map_or(0, |units| units.user_sgprs);
     Some(Want { wanted, available, what: "user SGPRs" })
+}
+
+/// Checks user SGPRs that a launch gives instead of those that the descriptor describes.
+pub(super) fn check_user_sgprs(kernel: &Kernel, words: &[u32]) -> Result<()> {
+    let refuse = |problem| Err(Error::Launch { kernel: kernel.name().to_owned(), problem });
+    let count = kernel.hsa().map_or(0, |kernel| kernel.descriptor.rsrc2.user_sgpr_count());
+    if words.len() > count as usize {
+        return refuse(format!(
+            "{} user SGPRs are given, but USER_SGPR_COUNT in compute_pgm_rsrc2 is {count}",
+            words.len()
+        ));
+    }
+    let target = kernel.module.device.target;
+    if needs(kernel).has_private && !target.generation().architected_scratch {
+        return refuse(format!(
+            "{} finds private memory through user SGPRs that only the launch can fill; give no user SGPRs",
+            target.name()
+        ));
+    }
+    Ok(())
 }
 
 /// Register counts from the granules of a descriptor.

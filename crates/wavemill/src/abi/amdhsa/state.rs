@@ -26,6 +26,8 @@ pub(super) struct InitialState {
     pub workgroup_size: [u32; 3],
     pub global_size: [u64; 3],
     pub kernarg: u64,
+    /// User SGPRs instead of those that the descriptor describes.
+    pub user_sgprs: Option<Vec<u32>>,
     /// The first words of the kernel argument segment, for preloading.
     pub kernarg_words: Vec<u32>,
     pub packet: u64,
@@ -110,6 +112,39 @@ impl InitialState {
             ADD_TID | INDEX_STRIDE_64,
         ]
     }
+
+    /// Sets the user SGPRs that the descriptor describes.
+    fn described_user_sgprs(&self, s: &mut Sgprs<'_>) {
+        let d = &self.descriptor;
+        let p = d.properties;
+        if p.private_segment_buffer() {
+            for word in self.scratch_resource() {
+                s.push(word);
+            }
+        }
+        if p.dispatch_ptr() {
+            s.push64(self.packet);
+        }
+        if p.queue_ptr() {
+            s.push64(self.queue);
+        }
+        if p.kernarg_segment_ptr() {
+            s.push64(self.kernarg);
+        }
+        if p.dispatch_id() {
+            s.push64(self.dispatch_id);
+        }
+        if p.flat_scratch_init() {
+            s.push64(self.scratch);
+        }
+        if p.private_segment_size() {
+            s.push((self.scratch_per_wave / LANES as u64) as u32);
+        }
+        let first = d.kernarg_preload.offset() as usize;
+        for n in 0..d.kernarg_preload.length() as usize {
+            s.push(self.kernarg_words.get(first + n).copied().unwrap_or(0));
+        }
+    }
 }
 
 impl Chip {
@@ -150,35 +185,11 @@ impl WaveInit for InitialState {
         let chip = self.chip(counts);
         let number = chip.number(workgroup);
         let d = &self.descriptor;
-        let p = d.properties;
         let wave_scratch = u64::from(slot) * self.scratch_per_wave;
         let mut s = Sgprs { regs, next: 0 };
-        if p.private_segment_buffer() {
-            for word in self.scratch_resource() {
-                s.push(word);
-            }
-        }
-        if p.dispatch_ptr() {
-            s.push64(self.packet);
-        }
-        if p.queue_ptr() {
-            s.push64(self.queue);
-        }
-        if p.kernarg_segment_ptr() {
-            s.push64(self.kernarg);
-        }
-        if p.dispatch_id() {
-            s.push64(self.dispatch_id);
-        }
-        if p.flat_scratch_init() {
-            s.push64(self.scratch);
-        }
-        if p.private_segment_size() {
-            s.push((self.scratch_per_wave / LANES as u64) as u32);
-        }
-        let first = d.kernarg_preload.offset() as usize;
-        for n in 0..d.kernarg_preload.length() as usize {
-            s.push(self.kernarg_words.get(first + n).copied().unwrap_or(0));
+        match &self.user_sgprs {
+            Some(words) => words.iter().for_each(|word| s.push(*word)),
+            None => self.described_user_sgprs(&mut s),
         }
         // System SGPRs follow the user SGPRs that the descriptor counts.
         s.next = s.next.max(d.rsrc2.user_sgpr_count() as u16);
