@@ -5,6 +5,7 @@ use std::time::Duration;
 use wavemill_machine::{Observer, RunOptions};
 
 use super::engine::Engine;
+use super::host_memory::HostMemory;
 use crate::argument::Arg;
 use crate::binding::Binding;
 use crate::module::Kernel;
@@ -24,6 +25,7 @@ pub struct Launch<'a> {
     pub(super) stack: Option<u32>,
     pub(super) args: Vec<Arg>,
     pub(super) kernarg: Option<Vec<u8>>,
+    pub(super) host_memory: Vec<HostMemory>,
     pub(super) bindings: Vec<Binding>,
     pub(super) cooperative: bool,
     pub(super) engine: Engine,
@@ -58,6 +60,7 @@ impl<'a> Launch<'a> {
             stack: None,
             args: Vec::new(),
             kernarg: None,
+            host_memory: Vec::new(),
             bindings: Vec::new(),
             cooperative: false,
             engine: Engine::default(),
@@ -146,6 +149,16 @@ impl<'a> Launch<'a> {
     #[must_use]
     pub fn kernarg(mut self, bytes: &[u8]) -> Self {
         self.kernarg = Some(bytes.to_vec());
+        self
+    }
+
+    /// Memory of the host that the launch may use besides the memory of its device, which must have
+    /// host addresses ([`AddressMode::Identity`](crate::device::AddressMode::Identity)). Arguments
+    /// have its addresses as values. Memory that overlaps is one allocation. Observers of the
+    /// device's memory are not notified.
+    #[must_use]
+    pub fn host_memory(mut self, memory: impl IntoIterator<Item = HostMemory>) -> Self {
+        self.host_memory = memory.into_iter().collect();
         self
     }
 
