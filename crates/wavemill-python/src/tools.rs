@@ -122,9 +122,9 @@ pub(crate) fn explain(py: Python<'_>, text: &str, target: Option<&str>) -> PyRes
             None => Target::ALL.into_iter().rev().filter(|target| target.family() == Family::Gcn).collect(),
         };
         let mut parsed = targets.iter().map(|target| gcn::parse(*target, text));
-        let first = parsed.next().and_then(|first| match first {
-            Ok(inst) => Some(Ok(inst)),
-            Err(error) => Some(parsed.find_map(Result::ok).ok_or(error)),
+        let first = parsed.next().map(|first| match first {
+            Ok(inst) => Ok(inst),
+            Err(error) => parsed.find_map(Result::ok).ok_or(error),
         });
         match first {
             Some(Ok(inst)) => write!(out, "{}", explanation(&inst)),

@@ -1,6 +1,12 @@
-from collections.abc import Buffer, Iterator, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import Any, Protocol, SupportsFloat, SupportsIndex
+
+if sys.version_info >= (3, 12):
+    from collections.abc import Buffer
+else:
+    from typing_extensions import Buffer
 
 from .errors import ArgumentError as ArgumentError
 from .errors import AssemblyError as AssemblyError
