@@ -36,8 +36,9 @@ pub use fault::{
     WaveSnapshot,
 };
 pub use memory::{
-    AddressMode, Allocated, Allocation, CHECKS_ACCESSES, GUARD_GAP, GuestMemory, LDS_APERTURE, MemoryError,
-    MemoryMap, MemoryObserver, Nearest, Neighbour, Neighbours, SANDBOX_BASE, SCRATCH_APERTURE, SPACING,
+    AddressMode, Allocated, Allocation, CHECKS_ACCESSES, GUARD_GAP, GuestMemory, HostMemory, LDS_APERTURE,
+    MemoryError, MemoryMap, MemoryObserver, Nearest, Neighbour, Neighbours, SANDBOX_BASE, SCRATCH_APERTURE,
+    SPACING,
 };
 pub use observe::{
     Barrier, CellChange, Changes, FenceEvent, Finding, Findings, Instruction, Interests, MemoryAccess,

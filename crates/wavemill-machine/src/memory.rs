@@ -26,7 +26,7 @@ pub(crate) use host_block::HostBlock;
 use map::ReadOnly;
 use quarantine::Quarantine;
 
-pub use map::{Allocation, MemoryMap};
+pub use map::{Allocation, HostMemory, MemoryMap};
 pub use nearest::Nearest;
 pub use neighbours::{Neighbour, Neighbours};
 pub use observer::{Allocated, MemoryObserver};
@@ -301,9 +301,14 @@ impl GuestMemory {
                 // The gap after it is host memory, but is never accessed.
                 let host_size = host_size.checked_add(GUARD_GAP as usize).ok_or_else(fail)?;
                 let align = usize::try_from(align).map_err(|_| fail())?;
-                let mut block = HostBlock::in_own_pages(host_size, align);
+                // Internal memory is not kept when it is freed, so it needs no pages of its own.
+                let new = || match internal {
+                    true => HostBlock::aligned(host_size, align),
+                    false => HostBlock::in_own_pages(host_size, align),
+                };
+                let mut block = new();
                 if block.is_none() && self.quarantine.give_back() {
-                    block = HostBlock::in_own_pages(host_size, align);
+                    block = new();
                 }
                 let block = block.ok_or_else(fail)?;
                 self.add_in_place(internal, name, size, block)?
@@ -428,7 +433,9 @@ impl GuestMemory {
         }
         let map = Arc::make_mut(&mut map);
         // Addresses of freed memory may have been reused.
-        map.freed.retain(|(_, s, e)| *e <= start || *s >= start + size);
+        if !map.freed.is_empty() {
+            Arc::make_mut(&mut map.freed).retain(|(_, s, e)| *e <= start || *s >= start + size);
+        }
         let block = Arc::new(block);
         let allocation =
             Allocation { name: name.into(), start, size, read_only: Arc::default(), internal, block };
@@ -468,11 +475,12 @@ impl GuestMemory {
                 if gone.internal {
                     return Ok(());
                 }
-                map.freed.push((gone.name.clone(), gone.start, gone.end()));
+                let freed = Arc::make_mut(&mut map.freed);
+                freed.push((gone.name.clone(), gone.start, gone.end()));
                 // Messages about the oldest ones do not justify a list that grows with every
                 // launch.
-                if map.freed.len() > FREED {
-                    map.freed.drain(..FREED / 2);
+                if freed.len() > FREED {
+                    freed.drain(..FREED / 2);
                 }
                 if self.mode == AddressMode::Identity {
                     // Running kernels may still use it; the last one moves it to the quarantine.

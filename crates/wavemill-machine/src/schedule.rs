@@ -25,7 +25,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 pub use grid::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, Traps, WaveInit};
 
 use crate::code::BlockSource;
-use crate::control::RunControl;
+use crate::control::{Attendant, RunControl};
 use crate::engine::{Engine, Executor, Lds, Surroundings, Task};
 use crate::export::WaveExports;
 use crate::fault::{Fault, Strict};
@@ -61,8 +61,11 @@ struct Shared {
     policy: Policy<Group>,
     /// Registers and LDS of workgroups that have ended, for reuse.
     idle: Vec<Group>,
-    /// Threads that wait for a workgroup. Waking is a system call even if no thread waits.
+    /// Threads that wait for a workgroup, or for the others to end. Waking is a system call even if
+    /// no thread waits.
     waiting: usize,
+    /// Started threads that have not ended. The thread that starts the run is not one of them.
+    others: usize,
     /// The fault of the lowest faulted workgroup.
     fault: Option<Box<Fault>>,
     stalled: Option<Vec<LiveWave>>,
@@ -83,6 +86,8 @@ struct Run<'a> {
     left: Apart<AtomicI64>,
     limit: Option<u64>,
     control: Option<&'a RunControl>,
+    /// What the thread that started the run has to do from time to time.
+    attendant: Option<Attendant<'a>>,
     deterministic: bool,
     /// Private memory of all resident waves: first address and end.
     private: (u64, u64),
@@ -171,6 +176,7 @@ fn run_grid(
             policy: Policy::new(total, resident, find_stalls),
             idle: Vec::new(),
             waiting: 0,
+            others: 0,
             fault: None,
             stalled: None,
             unfinished: Vec::new(),
@@ -194,6 +200,7 @@ fn run_grid(
         )),
         limit: options.max_instructions,
         control: options.control.as_deref(),
+        attendant: options.control.as_deref().and_then(Attendant::of),
         deterministic: options.deterministic,
         private: private_memory(grid, resident),
         poison: options.poison,
@@ -213,8 +220,18 @@ fn run_grid(
         std::thread::scope(|s| {
             let start = || {
                 // If the host cannot start more threads, the grid runs with those that there are.
-                let spawn =
-                    |_: &usize| std::thread::Builder::new().spawn_scoped(s, || run.work(None)).is_ok();
+                let other = || {
+                    let _ended = Other(&run);
+                    run.work(None);
+                };
+                let spawn = |_: &usize| {
+                    run.lock().others += 1;
+                    let spawned = std::thread::Builder::new().spawn_scoped(s, other).is_ok();
+                    if !spawned {
+                        run.lock().others -= 1;
+                    }
+                    spawned
+                };
                 let started = 1 + (1..threads).take_while(spawn).count();
                 run.lock().stats.threads = started;
             };
@@ -224,6 +241,7 @@ fn run_grid(
             } else {
                 run.work(Some(&start));
             }
+            run.wait_for_others();
         });
     }
     let mut unfinished = std::mem::take(&mut run.lock().unfinished);
@@ -268,7 +286,31 @@ impl Drop for EndOnPanic<'_, '_> {
     }
 }
 
+/// A thread that the run has started; dropping it reports its end.
+struct Other<'r, 'a>(&'r Run<'a>);
+
+impl Drop for Other<'_, '_> {
+    fn drop(&mut self) {
+        let mut shared = self.0.lock();
+        shared.others -= 1;
+        if shared.others == 0 {
+            self.0.wake(&shared);
+        }
+    }
+}
+
 impl Run<'_> {
+    /// Waits until the threads that the run has started have ended, if the run must attend to
+    /// something meanwhile.
+    fn wait_for_others(&self) {
+        if self.attendant.is_some() {
+            let mut shared = self.lock();
+            while shared.others > 0 {
+                shared = self.wait(shared);
+            }
+        }
+    }
+
     /// Runs workgroups until there are none left. `start` starts the other threads, which takes longer
     /// than a small grid: this thread calls it when there is work for them.
     fn work(&self, mut start: Option<&dyn Fn()>) {
@@ -363,6 +405,9 @@ impl Run<'_> {
 
     /// Whether a stop was requested.
     fn is_stopped(&self) -> bool {
+        if let Some(attendant) = &self.attendant {
+            attendant.attend();
+        }
         self.control.is_some_and(RunControl::is_stopped)
     }
 
@@ -473,9 +518,19 @@ impl Run<'_> {
     }
 
     /// Waits until there may be something to do.
-    fn wait<'s>(&self, mut shared: MutexGuard<'s, Shared>) -> MutexGuard<'s, Shared> {
+    fn wait<'s>(&'s self, mut shared: MutexGuard<'s, Shared>) -> MutexGuard<'s, Shared> {
         shared.waiting += 1;
-        let mut shared = self.wake.wait(shared).unwrap_or_else(|e| e.into_inner());
+        let mut shared = match self.attendant.as_ref().filter(|attendant| attendant.is_here()) {
+            None => self.wake.wait(shared).unwrap_or_else(|e| e.into_inner()),
+            Some(attendant) => {
+                let (shared, _) =
+                    self.wake.wait_timeout(shared, attendant.interval()).unwrap_or_else(|e| e.into_inner());
+                // The other threads go on meanwhile.
+                drop(shared);
+                attendant.attend();
+                self.lock()
+            }
+        };
         shared.waiting -= 1;
         shared
     }

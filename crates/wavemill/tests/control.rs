@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use wavemill::device::TargetChoice;
@@ -102,6 +103,45 @@ fn a_stopped_launch_tells_where_its_waves_are() {
         assert_eq!((wave.workgroup, wave.wave, wave.at_barrier), ([0; 3], 0, false));
         assert!(wave.function.is_some_and(|(name, _)| name == "mandelbrot"));
         assert!(wave.instruction.is_some());
+    }
+}
+
+/// A run asks on the thread that started it, whether that runs waves or waits for others: all
+/// workgroups except for the first end at once.
+#[test]
+fn a_run_asks_whether_it_goes_on() {
+    let (device, module) = module("gfx942", "mandelbrot");
+    let kernel = module.kernel("mandelbrot").unwrap();
+    let steps = device.buffer("steps", 4 * 64).unwrap();
+    let caller = std::thread::current().id();
+    for (groups, threads) in [(1, 1), (1, 0), (2, 2), (2, 2), (2, 2), (3, 2), (40, 0)] {
+        let run = |most, interval| {
+            let asked = Arc::new(AtomicUsize::new(0));
+            let count = asked.clone();
+            let goes_on = move || {
+                assert_eq!(std::thread::current().id(), caller);
+                count.fetch_add(1, Relaxed) < 2
+            };
+            let control = Arc::new(RunControl::with_check(interval, goes_on));
+            let options = RunOptions {
+                threads: NonZeroUsize::new(threads),
+                control: Some(control.clone()),
+                ..RunOptions::default()
+            };
+            let launch = Launch::new(&kernel)
+                .workgroups([groups, 1, 1])
+                .workgroup_size([64, 1, 1])
+                .args(mandelbrot(&steps, most))
+                .options(options);
+            (launch.run(), asked.load(Relaxed), control.is_stopped())
+        };
+        let (result, asked, stopped) = run(u32::MAX, Duration::from_millis(5));
+        assert!(matches!(result, Err(Error::Stopped(_))), "{groups} on {threads}: {result:?}");
+        assert_eq!((asked, stopped), (3, true), "{groups} on {threads}");
+        // A run that is shorter than the interval asks nothing.
+        let (result, asked, stopped) = run(3, Duration::from_secs(3600));
+        assert!(result.is_ok(), "{groups} on {threads}: {result:?}");
+        assert_eq!((asked, stopped), (0, false), "{groups} on {threads}");
     }
 }
 

@@ -5,6 +5,7 @@ mod control;
 mod cooperative;
 mod faults;
 mod find;
+mod host_memory;
 mod images;
 mod known_gaps;
 mod matrix;

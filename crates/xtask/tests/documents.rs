@@ -263,7 +263,8 @@ fn commands_stand_in_blocks_that_are_run() {
             let words: Vec<&str> = info.split_whitespace().collect();
             let run = match &words[..] {
                 ["console", rest @ ..] | ["sh", rest @ ..] => {
-                    let known = rest.iter().all(|word| ["timed", "triton", "install"].contains(word));
+                    let known =
+                        rest.iter().all(|word| ["timed", "triton", "python", "install"].contains(word));
                     assert!(known, "{}: what is a block {info}?", page.path.display());
                     true
                 }
@@ -288,6 +289,8 @@ fn commands_stand_in_blocks_that_are_run() {
                     "rustup",
                     "git",
                     "triton-venv/bin/pip",
+                    ".ci/python wheel",
+                    "source python-venv",
                     "python3 -m venv",
                     "#",
                     "RUSTFLAGS",

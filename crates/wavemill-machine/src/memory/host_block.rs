@@ -44,6 +44,11 @@ impl HostBlock {
         if size >= MAPPED && cfg!(not(miri)) { Self::mapped(size) } else { Self::on_heap(size, 256) }
     }
 
+    /// Like [`HostBlock::new`], at a multiple of `align`, a power of two.
+    pub(super) fn aligned(size: usize, align: usize) -> Option<HostBlock> {
+        if size >= MAPPED { Self::in_own_pages(size, align) } else { Self::on_heap(size, align) }
+    }
+
     /// `size` zeroed bytes at a multiple of `align` (a power of two), where `size` is not 0, in
     /// separate pages if the host supports that; `None` if it does not have enough memory.
     pub(super) fn in_own_pages(size: usize, align: usize) -> Option<HostBlock> {

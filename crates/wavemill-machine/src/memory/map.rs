@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::host_block::HostBlock;
-use super::{LDS_APERTURE, MemoryObserver, Nearest, Neighbour, Neighbours, SCRATCH_APERTURE, SPACING};
+use super::{
+    LDS_APERTURE, MemoryError, MemoryObserver, Nearest, Neighbour, Neighbours, SCRATCH_APERTURE, SPACING,
+};
 use crate::fault::Access;
 use crate::raw;
 use crate::share::Share;
@@ -79,14 +81,81 @@ impl Allocation {
 #[derive(Clone, Debug, Default)]
 pub struct MemoryMap {
     pub(super) live: Vec<Allocation>,
-    pub(super) freed: Vec<(Arc<str>, u64, u64)>,
+    pub(super) freed: Arc<Vec<(Arc<str>, u64, u64)>>,
     /// The observer of the host's accesses.
     pub(super) observer: Option<Arc<dyn MemoryObserver>>,
     /// The memory of the device outside guest addresses: all views have the same.
     share: Arc<Share>,
 }
 
+/// Memory of the host that a view adds ([`MemoryMap::with_host_memory`]).
+#[derive(Clone, Debug)]
+pub struct HostMemory {
+    /// Name for messages.
+    pub name: Arc<str>,
+    /// The first byte, whose address is its guest address.
+    pub memory: *mut u8,
+    /// Size in bytes.
+    pub size: u64,
+    /// Its guest addresses that kernels must not write.
+    pub read_only: Vec<Range<u64>>,
+}
+
+/// What messages call the parts of the host's memory that kernels must not write.
+const READ_ONLY_ARGUMENT: &str = "a read-only argument";
+
+impl HostMemory {
+    /// First guest address.
+    #[must_use]
+    pub fn start(&self) -> u64 {
+        self.memory.expose_provenance() as u64
+    }
+}
+
 impl MemoryMap {
+    /// This view with memory of the host in addition, at its own addresses. The device does not
+    /// have it, and other views neither. Memory that the view already has is not added again.
+    ///
+    /// # Errors
+    /// [`MemoryError::Overlap`] if only a part of it is new, and [`MemoryError::OutOfMemory`] if
+    /// its addresses are not addresses of guest memory.
+    ///
+    /// # Safety
+    /// All bytes stay valid for reads until the view is dropped, and for writes where they are not
+    /// read-only. While a guest program that may use them runs, all other accesses to them are
+    /// atomic.
+    pub unsafe fn with_host_memory(&self, memory: Vec<HostMemory>) -> Result<MemoryMap, MemoryError> {
+        let mut map = self.clone();
+        map.live.reserve(memory.len());
+        for one in memory.into_iter().filter(|one| one.size > 0) {
+            let start = one.start();
+            let HostMemory { name, memory, size, read_only } = one;
+            if start.checked_add(size).is_none_or(|end| end >= LDS_APERTURE) {
+                return Err(MemoryError::OutOfMemory { name: name.to_string(), size });
+            }
+            let index = map.live.partition_point(|a| a.end() <= start);
+            if let Some(other) = map.live.get(index).filter(|a| a.start < start + size) {
+                if other.start <= start && start + size <= other.end() {
+                    continue;
+                }
+                return Err(MemoryError::Overlap {
+                    name: name.to_string(),
+                    address: start,
+                    size,
+                    other: other.name.to_string(),
+                });
+            }
+            let parts = read_only.into_iter();
+            let parts = parts.map(|range| ReadOnly { range, what: READ_ONLY_ARGUMENT.into() });
+            let mut parts: Vec<ReadOnly> = parts.collect();
+            parts.sort_by_key(|part| part.range.start);
+            let block = Arc::new(HostBlock::borrowed(memory));
+            let read_only = parts.into();
+            map.live.insert(index, Allocation { name, start, size, read_only, internal: false, block });
+        }
+        Ok(map)
+    }
+
     /// The global data share and the synchronization state of the device.
     #[must_use]
     pub fn share(&self) -> &Arc<Share> {

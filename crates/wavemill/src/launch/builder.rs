@@ -5,6 +5,7 @@ use std::time::Duration;
 use wavemill_machine::{Observer, RunOptions};
 
 use super::engine::Engine;
+use super::host_memory::HostMemory;
 use crate::argument::Arg;
 use crate::binding::Binding;
 use crate::module::Kernel;
@@ -25,6 +26,7 @@ pub struct Launch<'a> {
     pub(super) args: Vec<Arg>,
     pub(super) kernarg: Option<Vec<u8>>,
     pub(super) user_sgprs: Option<Vec<u32>>,
+    pub(super) host_memory: Vec<HostMemory>,
     pub(super) bindings: Vec<Binding>,
     pub(super) cooperative: bool,
     pub(super) engine: Engine,
@@ -60,6 +62,7 @@ impl<'a> Launch<'a> {
             args: Vec::new(),
             kernarg: None,
             user_sgprs: None,
+            host_memory: Vec::new(),
             bindings: Vec::new(),
             cooperative: false,
             engine: Engine::default(),
@@ -157,6 +160,16 @@ impl<'a> Launch<'a> {
     #[must_use]
     pub fn user_sgprs(mut self, words: &[u32]) -> Self {
         self.user_sgprs = Some(words.to_vec());
+        self
+    }
+
+    /// Memory of the host that the launch may use besides the memory of its device, which must have
+    /// host addresses ([`AddressMode::Identity`](crate::device::AddressMode::Identity)). Arguments
+    /// have its addresses as values. Memory that overlaps is one allocation. Observers of the
+    /// device's memory are not notified.
+    #[must_use]
+    pub fn host_memory(mut self, memory: impl IntoIterator<Item = HostMemory>) -> Self {
+        self.host_memory = memory.into_iter().collect();
         self
     }
 

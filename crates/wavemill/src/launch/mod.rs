@@ -3,6 +3,7 @@
 mod builder;
 mod engine;
 mod exports;
+mod host_memory;
 mod outcome;
 mod plan;
 mod prepare;
@@ -11,6 +12,7 @@ pub(crate) mod stats;
 
 pub use builder::Launch;
 pub use engine::Engine;
+pub use host_memory::HostMemory;
 pub use outcome::Outcome;
 pub use plan::LdsSize;
 

@@ -49,7 +49,7 @@ impl Launch<'_> {
     pub fn outcome(&self) -> Result<Outcome> {
         let prepared = self.prepare(self.plan()?)?;
         let device = &self.kernel.module.device;
-        let map = device.memory.snapshot();
+        let map = self.memory()?;
         device.code.refresh(&map);
         if prepared.plan.cooperative {
             // The HIP runtime sets resource 0 to the number of workgroups minus 1, for `grid.sync()`.

@@ -1,0 +1,98 @@
+"""Run AMD GPU kernels on the CPU: no GPU, no driver, no ROCm.
+
+    import numpy, wavemill
+
+    module = wavemill.Module.load("vector_add.co")
+    a, b = numpy.ones((2, 1024), numpy.float32)
+    c = numpy.zeros_like(a)
+    stats = module["vector_add"][4, 256](a, b, c, 1024)
+
+Arrays pass to kernels without a copy. Faults of kernels are exceptions.
+"""
+
+import sys as _sys
+
+if "t" in getattr(_sys, "abiflags", ""):
+    raise ImportError(
+        "wavemill does not support free-threaded Python yet: use an interpreter without the suffix t, such as python3.14"
+    )
+
+from ._wavemill import (
+    BoundKernel,
+    Device,
+    Kernel,
+    Module,
+    Parameter,
+    Scalar,
+    ScalarType,
+    Stats,
+    __version__,
+    asm,
+    bf16,
+    bool_,
+    dis,
+    explain,
+    f16,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    info,
+    local,
+    u8,
+    u16,
+    u32,
+    u64,
+    value,
+)
+from .errors import (
+    ArgumentError,
+    AssemblyError,
+    Error,
+    GuestFault,
+    LimitReached,
+    Stalled,
+    Stopped,
+    Unsupported,
+)
+
+__all__ = [
+    "ArgumentError",
+    "AssemblyError",
+    "BoundKernel",
+    "Device",
+    "Error",
+    "GuestFault",
+    "Kernel",
+    "LimitReached",
+    "Module",
+    "Parameter",
+    "Scalar",
+    "ScalarType",
+    "Stalled",
+    "Stats",
+    "Stopped",
+    "Unsupported",
+    "__version__",
+    "asm",
+    "bf16",
+    "bool_",
+    "dis",
+    "explain",
+    "f16",
+    "f32",
+    "f64",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "info",
+    "local",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "value",
+]

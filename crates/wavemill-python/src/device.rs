@@ -1,0 +1,148 @@
+//! Devices.
+
+use std::num::NonZeroUsize;
+
+use pyo3::prelude::*;
+use wavemill::Device;
+use wavemill::device::{AddressMode, MatrixRule, PRODUCTS, TargetChoice};
+
+use crate::errors;
+use crate::module::LoadedModule;
+
+/// A chip that runs kernels: `Device("gfx942")`, `Device("mi300x")`, `Device("gfx906:xnack-")`.
+#[pyclass(frozen, name = "Device", module = "wavemill")]
+#[derive(Debug)]
+pub(crate) struct PyDevice {
+    pub(crate) device: Device,
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+/// The target or product with a name.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn choice(py: Python<'_>, name: &str) -> PyResult<TargetChoice> {
+    TargetChoice::parse(name).ok_or_else(|| {
+        let names: Vec<&str> = PRODUCTS.iter().map(|product| product.name).collect();
+        errors::other(
+            py,
+            format!(
+                "`{name}` is no target or product; expected a target such as gfx942 or gfx90a:xnack-, or one of {}",
+                names.join(", ")
+            ),
+        )
+    })
+}
+
+impl PyDevice {
+    /// A device for a target or product.
+    ///
+    /// # Errors
+    /// Wavemill does not model it, or it cannot use arrays of the host.
+    pub(crate) fn for_choice(
+        py: Python<'_>,
+        choice: impl Into<TargetChoice>,
+        threads: Option<NonZeroUsize>,
+        rule: MatrixRule,
+    ) -> PyResult<Self> {
+        let built = Device::builder(choice).addresses(AddressMode::Identity).matrix_rule(rule).build();
+        match built {
+            Ok(device) => Ok(PyDevice { device, threads }),
+            Err(wavemill::Error::ShortPointers { target }) => Err(errors::other(
+                py,
+                format!(
+                    "pointers of {target} have 32 bits, and cannot hold addresses of arrays: use the command \
+                     `wavemill run` for its kernels"
+                ),
+            )),
+            Err(error) => Err(errors::raised(py, &error)),
+        }
+    }
+}
+
+#[pymethods]
+impl PyDevice {
+    /// A device for a target or product. `threads` is the number of host threads of a launch; by
+    /// default as many as the host has cores. `host_memory` says which memory of the process
+    /// kernels may access: with `"arguments"`, the arrays of the call, checked to the byte.
+    /// `matrix_rule` says how matrix instructions sum their products.
+    #[new]
+    #[pyo3(signature = (target, threads=None, host_memory="arguments", matrix_rule="exact"))]
+    fn new(
+        py: Python<'_>,
+        target: &str,
+        threads: Option<usize>,
+        host_memory: &str,
+        matrix_rule: &str,
+    ) -> PyResult<Self> {
+        if host_memory != "arguments" {
+            let text = format!("host_memory is \"{host_memory}\"; expected \"arguments\"");
+            return Err(errors::refuse(py, text));
+        }
+        let threads = threads.map(|threads| self::threads(py, threads)).transpose()?;
+        PyDevice::for_choice(py, choice(py, target)?, threads, rule(py, matrix_rule)?)
+    }
+
+    /// Loads a code object, a bundle, or a host program with GPU code: `Module.load` with this
+    /// device.
+    fn load(slf: &Bound<'_, Self>, source: &Bound<'_, PyAny>) -> PyResult<LoadedModule> {
+        LoadedModule::load(source, Some(slf.as_any()))
+    }
+
+    /// Its target, such as `gfx942`.
+    #[getter]
+    fn target(&self) -> String {
+        self.device.target().to_string()
+    }
+
+    /// The product whose compute units and sizes it has.
+    #[getter]
+    fn product(&self) -> &'static str {
+        self.device.product().name
+    }
+
+    /// Number of its compute units.
+    #[getter]
+    fn compute_units(&self) -> u32 {
+        self.device.compute_units()
+    }
+
+    /// Host threads of a launch; `None` for as many as the host has cores.
+    #[getter]
+    fn threads(&self) -> Option<usize> {
+        self.threads.map(NonZeroUsize::get)
+    }
+
+    /// Which memory of the process kernels may access.
+    #[getter]
+    fn host_memory(&self) -> &'static str {
+        "arguments"
+    }
+
+    fn __repr__(&self) -> String {
+        let threads = self.threads.map_or_else(String::new, |threads| format!(", threads={threads}"));
+        format!("<Device {} ({}){threads}>", self.device.target(), self.device.product().name)
+    }
+}
+
+/// A number of threads.
+///
+/// # Errors
+/// It is 0.
+pub(crate) fn threads(py: Python<'_>, threads: usize) -> PyResult<NonZeroUsize> {
+    NonZeroUsize::new(threads).ok_or_else(|| {
+        errors::refuse(
+            py,
+            "threads is 0; expected at least 1, or None for as many as there are cores".to_owned(),
+        )
+    })
+}
+
+/// A rule of sums.
+fn rule(py: Python<'_>, name: &str) -> PyResult<MatrixRule> {
+    let all = MatrixRule::ALL;
+    all.into_iter().find(|rule| rule.name() == name).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|rule| rule.name()).collect();
+        errors::refuse(py, format!("matrix_rule is \"{name}\"; expected one of {}", names.join(", ")))
+    })
+}

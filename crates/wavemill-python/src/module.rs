@@ -1,0 +1,158 @@
+//! Modules: loaded code objects.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyKeyError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyIterator, PyList, PyString};
+use wavemill::device::MatrixRule;
+use wavemill::{Device, Error, Module};
+
+use crate::device::{PyDevice, choice};
+use crate::errors;
+use crate::kernel::PyKernel;
+
+/// A code object that is loaded into a device.
+#[pyclass(frozen, mapping, name = "Module", module = "wavemill")]
+#[derive(Debug)]
+pub(crate) struct LoadedModule {
+    module: Module,
+    device: Py<PyDevice>,
+    /// What it was loaded from, for its representation.
+    source: String,
+}
+
+/// The contents of a file, or bytes themselves, and what to call them.
+///
+/// # Errors
+/// The file cannot be read, or the object is neither a path nor bytes.
+pub(crate) fn contents<'py>(source: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyBytes>, String)> {
+    let py = source.py();
+    if let Ok(bytes) = source.cast::<PyBytes>() {
+        return Ok((bytes.clone(), format!("{} bytes", bytes.len()?)));
+    }
+    let is_path = source.is_instance_of::<PyString>() || source.hasattr("__fspath__")?;
+    if is_path {
+        let file = py.import("io")?.getattr("open")?.call1((source, "rb"))?;
+        let bytes = file.call_method0("read");
+        file.call_method0("close")?;
+        return Ok((bytes?.cast_into::<PyBytes>()?, source.str()?.to_string()));
+    }
+    // A bytearray, a memoryview, an array.
+    match py.get_type::<PyBytes>().call1((py.import("builtins")?.getattr("memoryview")?.call1((source,))?,)) {
+        Ok(bytes) => {
+            let bytes = bytes.cast_into::<PyBytes>()?;
+            let name = format!("{} bytes", bytes.len()?);
+            Ok((bytes, name))
+        }
+        Err(_) => Err(PyTypeError::new_err(format!(
+            "expected the path of a code object or its bytes, found {}",
+            errors::typed(source)
+        ))),
+    }
+}
+
+/// The device of a module: one that is given, one for a target, or one for the only target of the
+/// file.
+fn device(py: Python<'_>, device: Option<&Bound<'_, PyAny>>, file: &[u8]) -> PyResult<Py<PyDevice>> {
+    let Some(device) = device else {
+        let target = Device::target_of(file).map_err(|error| match error {
+            Error::AmbiguousTarget { available } => errors::other(
+                py,
+                format!(
+                    "the file has code for {available}; choose one: Module.load(source, device=\"TARGET\")"
+                ),
+            ),
+            error => errors::raised(py, &error),
+        })?;
+        return Py::new(py, PyDevice::for_choice(py, target, None, MatrixRule::default())?);
+    };
+    if let Ok(device) = device.cast::<PyDevice>() {
+        return Ok(device.clone().unbind());
+    }
+    if let Ok(name) = device.cast::<PyString>() {
+        let choice = choice(py, &name.to_string())?;
+        return Py::new(py, PyDevice::for_choice(py, choice, None, MatrixRule::default())?);
+    }
+    Err(PyTypeError::new_err(format!(
+        "device is {}; expected a wavemill.Device, or the name of a target or product",
+        errors::typed(device)
+    )))
+}
+
+impl LoadedModule {
+    fn all(&self, py: Python<'_>) -> PyResult<Vec<PyKernel>> {
+        let threads = self.device.get().threads;
+        let _ = py;
+        Ok(self.module.kernels().map(|kernel| PyKernel::new(kernel, threads)).collect())
+    }
+}
+
+#[pymethods]
+impl LoadedModule {
+    /// Loads a code object, a bundle, or a host program or library with GPU code: its path, or its
+    /// bytes. `device` is a `Device`, or the name of a target or product; by default the only
+    /// target of the file.
+    #[staticmethod]
+    #[pyo3(signature = (source, device=None))]
+    pub(crate) fn load(
+        source: &Bound<'_, PyAny>,
+        device: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<LoadedModule> {
+        let py = source.py();
+        let (bytes, source) = contents(source)?;
+        let file = bytes.as_bytes();
+        let device = self::device(py, device, file)?;
+        let module = Module::load(&device.get().device, file).map_err(|error| errors::raised(py, &error))?;
+        Ok(LoadedModule { module, device, source })
+    }
+
+    /// The kernel with this name: its symbol, or its name in the source, of which scopes, template
+    /// arguments and parameters may be omitted.
+    fn kernel(&self, py: Python<'_>, name: &str) -> PyResult<PyKernel> {
+        let kernel = self.module.kernel(name).map_err(|error| errors::raised(py, &error))?;
+        Ok(PyKernel::new(kernel, self.device.get().threads))
+    }
+
+    fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<PyKernel> {
+        self.kernel(py, name).map_err(|error| PyKeyError::new_err(error.value(py).to_string()))
+    }
+
+    fn __len__(&self) -> usize {
+        self.module.kernels().count()
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.module.kernel(name).is_ok()
+    }
+
+    /// The names of its kernels.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        let names: Vec<String> = self.module.kernels().map(|kernel| kernel.name().to_owned()).collect();
+        PyList::new(py, names)?.try_iter()
+    }
+
+    /// Its kernels, in the order of the file.
+    #[getter]
+    fn kernels(&self, py: Python<'_>) -> PyResult<Vec<PyKernel>> {
+        self.all(py)
+    }
+
+    /// The device that it is loaded into.
+    #[getter]
+    fn device(&self, py: Python<'_>) -> Py<PyDevice> {
+        self.device.clone_ref(py)
+    }
+
+    /// The target of the code.
+    #[getter]
+    fn target(&self) -> String {
+        self.module.target().to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        let names: Vec<Arc<str>> = self.module.kernels().take(4).map(|kernel| kernel.name().into()).collect();
+        let more = if self.__len__() > names.len() { ", ..." } else { "" };
+        format!("<Module {} for {}: {}{more}>", self.source, self.module.target(), names.join(", "))
+    }
+}

@@ -1,0 +1,29 @@
+"""Common parts of the tests: code objects of the repository."""
+
+from pathlib import Path
+
+import pytest
+
+import wavemill
+
+BIN = Path(__file__).resolve().parents[3] / "kernels" / "bin"
+TARGETS = ["gfx906", "gfx90a", "gfx942", "gfx950"]
+
+
+def code_object(name, target="gfx942"):
+    return BIN / target / f"{name}.co"
+
+
+@pytest.fixture(params=TARGETS)
+def target(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def vector_add():
+    return wavemill.Module.load(code_object("vector_add"))["vector_add"]
+
+
+@pytest.fixture(scope="session")
+def source_faults():
+    return wavemill.Module.load(code_object("faults/source"))

@@ -1,0 +1,121 @@
+"""The package: modules, devices, tools, and what it says about itself."""
+
+import importlib.metadata
+import inspect
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import code_object
+
+import wavemill
+
+
+def test_modules_from_paths_and_bytes():
+    path = code_object("vector_add")
+    for source in (path, str(path), path.read_bytes(), bytearray(path.read_bytes())):
+        module = wavemill.Module.load(source)
+        assert [kernel.name for kernel in module.kernels] == ["vector_add"]
+        assert list(module) == ["vector_add"] and len(module) == 1
+        assert "vector_add" in module and "nothing" not in module
+    assert "vector_add" in repr(module) and "gfx942" in repr(module)
+    for device in ("mi300x", "gfx942", wavemill.Device("gfx942")):
+        assert wavemill.Module.load(path, device).device.target == "gfx942"
+    parameters = module["vector_add"].parameters
+    assert [(p.name, p.kind, p.size) for p in parameters] == [
+        ("a", "buffer", 8),
+        ("b", "buffer", 8),
+        ("c", "buffer", 8),
+        ("n", "value", 4),
+    ]
+    assert parameters[3].type_name == "uint" and parameters[3].offset == 24
+    assert repr(module["vector_add"]) == "<Kernel vector_add(a, b, c, n)>"
+    assert repr(module["vector_add"][(2, 3), 64]) == "<Kernel vector_add[(2, 3, 1), (64, 1, 1)]>"
+
+
+def test_what_cannot_be_loaded():
+    path = code_object("vector_add")
+    with pytest.raises(FileNotFoundError, match="nowhere.co"):
+        wavemill.Module.load("nowhere.co")
+    with pytest.raises(wavemill.Error):
+        wavemill.Module.load(b"not a code object")
+    with pytest.raises(TypeError, match="path of a code object or its bytes, found an object of type int"):
+        wavemill.Module.load(5)
+    with pytest.raises(wavemill.Error, match="gfx942.*gfx906"):
+        wavemill.Module.load(path, "gfx906")
+    with pytest.raises(TypeError, match="device is an object of type int"):
+        wavemill.Module.load(path, 5)
+    with pytest.raises(KeyError, match="did you mean `vector_add`"):
+        wavemill.Module.load(path)["vector_ad"]
+
+
+def test_devices():
+    device = wavemill.Device("gfx906:xnack-")
+    assert (device.target, device.host_memory, device.threads) == ("gfx906:xnack-", "arguments", None)
+    assert wavemill.Device("mi355x").target == "gfx950"
+    assert wavemill.Device("mi210").compute_units == 104
+    assert repr(wavemill.Device("mi300x", threads=3)) == "<Device gfx942 (mi300x), threads=3>"
+    for target, text in [
+        ("gfx1234", "gfx1234"),
+        ("pocket calculator", "no target or product"),
+        ("cayman", "32 bits.*wavemill run"),
+    ]:
+        with pytest.raises(wavemill.Error, match=text):
+            wavemill.Device(target)
+    for options in ({"host_memory": "all"}, {"threads": 0}, {"matrix_rule": "random"}):
+        with pytest.raises(wavemill.ArgumentError, match="expected"):
+            wavemill.Device("gfx942", **options)
+
+
+def test_the_assembler_and_the_disassembler():
+    path = code_object("vector_add")
+    text = wavemill.dis(path)
+    assert "s_endpgm" in text and ".amdhsa_kernel vector_add" in text
+    again = wavemill.asm(text)
+    assert again[:4] == b"\x7fELF" and wavemill.dis(again) == text
+    assert "v_mov_b32_e32 v1, v2" in wavemill.dis(bytes.fromhex("0203027e"), "gfx90a")
+    with pytest.raises(wavemill.Error, match="not for gfx906"):
+        wavemill.dis(path, "gfx906")
+    with pytest.raises(wavemill.AssemblyError) as caught:
+        wavemill.asm("s_nop 0\n v_add_f32 v0, v1\nbad\n", "gfx942")
+    assert [(line, text[:6]) for line, _, text in caught.value.reports] == [(2, "line 2"), (3, "line 3")]
+
+
+def test_explanations_and_contents():
+    assert "v_add_f32" in wavemill.explain("v_add_f32 v0, v1, v2", "gfx942")
+    assert "v_add_f32" in wavemill.explain("v_add_f32")
+    with pytest.raises(wavemill.Error, match="no instruction `v_magic`"):
+        wavemill.explain("v_magic")
+    assert "vector_add" in str(wavemill.info(code_object("vector_add")))
+
+
+def test_the_command_comes_along():
+    command = Path(sys.executable).with_name("wavemill")
+    command = command if command.exists() else shutil.which("wavemill")
+    said = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout
+    assert said.split()[1] == wavemill.__version__ == importlib.metadata.version("wavemill")
+
+
+def test_everything_public_has_a_description():
+    for name in wavemill.__all__:
+        thing = getattr(wavemill, name)
+        if inspect.isclass(thing) or callable(thing) and not isinstance(thing, wavemill.ScalarType):
+            assert inspect.getdoc(thing), name
+    stubs = (Path(wavemill.__file__).parent / "__init__.pyi").read_text()
+    for name in wavemill.__all__:
+        assert name in stubs, f"{name} is not in the type stubs"
+
+
+def test_nothing_else_is_imported():
+    """The import is quick: it needs neither numpy nor large parts of the standard library."""
+    code = "import sys; before = set(sys.modules); import wavemill; print(*(set(sys.modules) - before))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert {name.split(".")[0] for name in said.split()} == {"wavemill"}
+
+
+def test_free_threaded_python_is_refused():
+    code = "import sys; sys.abiflags = 't'; import wavemill"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert said.returncode == 1 and "ImportError: wavemill does not support free-threaded" in said.stderr
