@@ -239,7 +239,7 @@ unsafe fn run_code(own: &wm_run_code_t) -> Result<()> {
     };
     let launch = Launch::new(&kernel).workgroups(own.grid).workgroup_size(own.block);
     let launch = match properties {
-        0 => launch.user_sgprs(&user_sgprs),
+        0 => launch.user_data(&user_sgprs),
         _ => launch.kernarg(kernarg),
     };
     run(&settings.apply(launch)?, result.as_ref(), own.full_report != 0)

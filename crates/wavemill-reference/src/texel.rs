@@ -96,9 +96,9 @@ fn linear(code: i64) -> u32 {
     if compare_linear(2 * code, &halfway).is_gt() { low + 1 } else { low }
 }
 
-/// A channel's bits as a component.
-fn component(number: &str, bits: i64, width: u32) -> u32 {
-    if width == 32 && number == "float" {
+/// A channel's bits as a component. Those of 32 bits are copied, unless dwords are converted, too.
+fn component(number: &str, bits: i64, width: u32, dwords: Dwords) -> u32 {
+    if width == 32 && (dwords == Dwords::Copied || number == "float") {
         return bits as u32;
     }
     let (unsigned, most) = limits(width);
@@ -149,10 +149,25 @@ fn channel(number: &str, component: u32, width: u32) -> i64 {
     value & if width == 32 { 0xffff_ffff } else { unsigned }
 }
 
+/// What fetches do with channels of 32 bits in formats of normalised and scaled numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dwords {
+    /// They copy them, as the texel units of GCN do.
+    Copied,
+    /// They convert them (HD 6900 ISA 9.3, NUM_FORMAT_ALL).
+    Converted,
+}
+
 /// The components of a texel in the bits of an integer: f32 values or integers. The ones that the
 /// format lacks are 0, 0, 0 and 1.
 #[must_use]
 pub fn unpack(data: &str, number: &str, texel: u128) -> [u32; 4] {
+    unpack_with(data, number, texel, Dwords::Copied)
+}
+
+/// The same, for fetches that do this with channels of 32 bits.
+#[must_use]
+pub fn unpack_with(data: &str, number: &str, texel: u128, dwords: Dwords) -> [u32; 4] {
     let one = if matches!(number, "uint" | "sint") { 1 } else { F32.one() as u32 };
     let mut components = [0, 0, 0, one];
     let mut low = 0;
@@ -163,7 +178,7 @@ pub fn unpack(data: &str, number: &str, texel: u128) -> [u32; 4] {
             // The exponent is biased by 15, and the significands are fractions of 9 bits.
             f32_of(&Number::new(bits, (texel as i64 >> 27 & 31) - 15 - 9))
         } else {
-            component(number_of(data, number, n), bits, width)
+            component(number_of(data, number, n), bits, width, dwords)
         };
     }
     components

@@ -53,7 +53,7 @@ fn user_sgprs_and_system_sgprs_are_where_the_words_say() {
             let kernel = module.kernel("numbers").expect("a kernel");
             let [low, high] = halves(out.address());
             let launch = Launch::new(&kernel).workgroups([3, 1, 1]).workgroup_size([64, 1, 1]);
-            let stats = launch.user_sgprs(&[low, high, 1000]).run().expect("it finishes");
+            let stats = launch.user_data(&[low, high, 1000]).run().expect("it finishes");
             assert_eq!(out.to_vec::<u32>().expect("words"), (1000..1192).collect::<Vec<u32>>(), "{target}");
             assert_eq!((stats.run.waves, stats.run.instructions), (3, 3 * 6));
         }
@@ -148,7 +148,7 @@ fn private_memory_is_that_of_the_lane() {
         let module = Module::from_code(&device, &raw).expect("a module");
         let kernel = module.kernel("keep").expect("a kernel");
         let launch = Launch::new(&kernel).workgroup_size([64, 1, 1]);
-        launch.user_sgprs(&halves(out.address())).run().expect("it finishes");
+        launch.user_data(&halves(out.address())).run().expect("it finishes");
         assert_eq!(out.to_vec::<u32>().expect("words"), (0..64).collect::<Vec<u32>>(), "{target}");
     }
     // Elsewhere, user SGPRs have its address: s[0:3] is the buffer resource, s[4:5] the arguments,
@@ -180,7 +180,7 @@ fn private_memory_is_that_of_the_lane() {
         let launch = Launch::new(&kernel).workgroup_size([64, 1, 1]);
         launch.kernarg(&out.address().to_le_bytes()).run().expect("it finishes");
         assert_eq!(out.to_vec::<u32>().expect("words"), (0..64).collect::<Vec<u32>>(), "{target}");
-        let error = Launch::new(&kernel).user_sgprs(&[0; 6]).run().expect_err("nobody fills s[0:3]");
+        let error = Launch::new(&kernel).user_data(&[0; 6]).run().expect_err("nobody fills s[0:3]");
         assert_eq!(
             error.to_string(),
             format!(
@@ -250,8 +250,8 @@ fn a_launch_has_as_many_user_sgprs_as_the_words_say() {
     let raw = RawCode { rsrc2: 2 << 1, ..RawCode::new("end", CodeLocation::Bytes(&end)) };
     let module = Module::from_code(&device, &raw).expect("a module");
     let kernel = module.kernel("end").expect("a kernel");
-    Launch::new(&kernel).user_sgprs(&[1]).run().expect("it finishes");
-    let error = Launch::new(&kernel).user_sgprs(&[1; 3]).check().expect_err("one too many");
+    Launch::new(&kernel).user_data(&[1]).run().expect("it finishes");
+    let error = Launch::new(&kernel).user_data(&[1; 3]).check().expect_err("one too many");
     assert_eq!(
         error.to_string(),
         "cannot launch `end`: 3 user SGPRs are given, but USER_SGPR_COUNT in compute_pgm_rsrc2 is 2"
@@ -266,7 +266,7 @@ fn faults_name_the_code() {
     let module = Module::from_code(&device, &raw).expect("a module");
     let kernel = module.kernel("numbers").expect("a kernel");
     let launch = Launch::new(&kernel).workgroup_size([64, 1, 1]);
-    match launch.user_sgprs(&[0x10, 0, 0]).run() {
+    match launch.user_data(&[0x10, 0, 0]).run() {
         Err(Error::Fault(report)) => {
             let text = report.to_string();
             assert!(text.contains("numbers") && text.contains("global_store_dword v2, v3, s[0:1]"), "{text}");

@@ -10,8 +10,8 @@ use wavemill_isa::{cayman, gcn};
 /// The layers with the crates that each may use, in the order of the map: those above first.
 const LAYERS: [(&str, &[&str]); 13] = [
     ("wavemill-cli", &["wavemill", "wavemill-asm", "wavemill-isa", "wavemill-kernels", "wavemill-object"]),
-    ("wavemill-python", &["wavemill", "wavemill-asm", "wavemill-isa", "wavemill-object"]),
     ("wavemill-c", &["wavemill", "wavemill-asm", "wavemill-object"]),
+    ("wavemill-python", &["wavemill", "wavemill-asm", "wavemill-isa", "wavemill-object"]),
     (
         "wavemill",
         &[

@@ -91,7 +91,7 @@ pub(crate) trait Abi: Debug + Sync {
     ///
     /// # Errors
     /// [`Error::Launch`] if waves of this convention have none, or the kernel has fewer.
-    fn check_user_sgprs(&self, kernel: &Kernel, _: &[u32]) -> Result<()> {
+    fn check_user_data(&self, kernel: &Kernel, _: &[u32]) -> Result<()> {
         Err(Error::Launch {
             kernel: kernel.name().to_owned(),
             problem: "only kernels of GCN and CDNA have user SGPRs; pass arguments".to_owned(),
@@ -208,7 +208,7 @@ pub(crate) struct Plan {
     /// Resources that the launch binds by number.
     pub bindings: Vec<Binding>,
     /// User SGPRs, if the launch gives them.
-    pub user_sgprs: Option<Vec<u32>>,
+    pub user_data: Option<Vec<u32>>,
     /// Trap handler and exceptions.
     pub traps: TrapSetup,
     /// Whether the workgroups may wait for one another: all of them are resident.

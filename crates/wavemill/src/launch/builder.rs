@@ -25,7 +25,7 @@ pub struct Launch<'a> {
     pub(super) stack: Option<u32>,
     pub(super) args: Vec<Arg>,
     pub(super) kernarg: Option<Vec<u8>>,
-    pub(super) user_sgprs: Option<Vec<u32>>,
+    pub(super) user_data: Option<Vec<u32>>,
     pub(super) host_memory: Vec<HostMemory>,
     pub(super) bindings: Vec<Binding>,
     pub(super) cooperative: bool,
@@ -61,7 +61,7 @@ impl<'a> Launch<'a> {
             stack: None,
             args: Vec::new(),
             kernarg: None,
-            user_sgprs: None,
+            user_data: None,
             host_memory: Vec::new(),
             bindings: Vec::new(),
             cooperative: false,
@@ -154,12 +154,12 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// The user SGPRs, from s0 on, instead of those that the kernel's descriptor describes: the words
-    /// that a driver writes to COMPUTE_USER_DATA (AMDGPUUsage, "Initial Kernel Execution State").
-    /// Those after the given ones are 0. For kernels of GCN and CDNA.
+    /// The words that a driver writes to COMPUTE_USER_DATA, which are the first scalar registers of
+    /// each wave, instead of those that the kernel asks for. Those after the given ones are 0. For
+    /// kernels of GCN and CDNA.
     #[must_use]
-    pub fn user_sgprs(mut self, words: &[u32]) -> Self {
-        self.user_sgprs = Some(words.to_vec());
+    pub fn user_data(mut self, words: &[u32]) -> Self {
+        self.user_data = Some(words.to_vec());
         self
     }
 

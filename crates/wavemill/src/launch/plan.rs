@@ -75,8 +75,8 @@ impl Launch<'_> {
         let (abi, needs) = (self.kernel.abi(), self.kernel.abi().needs(self.kernel));
         self.kernel.check()?;
         abi.check_bindings(self.kernel, &self.bindings)?;
-        if let Some(words) = &self.user_sgprs {
-            abi.check_user_sgprs(self.kernel, words)?;
+        if let Some(words) = &self.user_data {
+            abi.check_user_data(self.kernel, words)?;
         }
         let (geometry, workgroups) = self.geometry()?;
 
@@ -142,7 +142,7 @@ impl Launch<'_> {
             scratch_per_wave,
             resident,
             bindings: self.bindings.clone(),
-            user_sgprs: self.user_sgprs.clone(),
+            user_data: self.user_data.clone(),
             traps: self.traps,
             cooperative: self.cooperative,
         };

@@ -53,7 +53,7 @@ pub enum CodeLocation<'a> {
 /// let module = Module::from_code(&device, &raw)?;
 /// let kernel = module.kernel("seven")?;
 /// let address = words.address();
-/// Launch::new(&kernel).user_sgprs(&[address as u32, (address >> 32) as u32]).run()?;
+/// Launch::new(&kernel).user_data(&[address as u32, (address >> 32) as u32]).run()?;
 /// assert_eq!(words.to_vec::<u32>()?, [7]);
 /// # Ok(())
 /// # }
@@ -74,7 +74,7 @@ pub struct RawCode<'a> {
     /// "compute_pgm_rsrc3").
     pub rsrc3: u32,
     /// `kernel_code_properties` of a kernel descriptor: the user SGPRs that each launch sets up. It
-    /// is 0 where [`Launch::user_sgprs`](crate::Launch::user_sgprs) gives their values.
+    /// is 0 where [`Launch::user_data`](crate::Launch::user_data) gives their values.
     pub properties: u16,
     /// Bytes of LDS of a workgroup; 0 for GRANULATED_LDS_SIZE of `rsrc2` in granules of the chip.
     pub lds_size: u32,
@@ -113,7 +113,7 @@ const ALIGNMENT: u64 = 256;
 
 impl Module {
     /// Loads machine code without a code object. The module has one kernel without metadata:
-    /// launches of it have [`Launch::user_sgprs`](crate::Launch::user_sgprs), or
+    /// launches of it have [`Launch::user_data`](crate::Launch::user_data), or
     /// [`Launch::kernarg`](crate::Launch::kernarg) if [`RawCode::properties`] has
     /// ENABLE_SGPR_KERNARG_SEGMENT_PTR.
     ///

@@ -109,7 +109,7 @@ fn components(memory: &[u8], at: usize, name: &str, number: &str) -> [u32; 4] {
         read[start..start + part].copy_from_slice(&memory[at + start..at + start + part]);
     }
     let inside = part == 4 && widths.len() * 4 == size || at + size <= BOUND;
-    let unpacked = texel::unpack(name, number, u128::from_le_bytes(read));
+    let unpacked = texel::unpack_with(name, number, u128::from_le_bytes(read), texel::Dwords::Converted);
     std::array::from_fn(|n| if inside || n >= widths.len() { unpacked[n] } else { 0 })
 }
 

@@ -68,7 +68,12 @@ fn three_components() {
                         _ => {
                             let mut element = [0u8; 16];
                             element[..size].copy_from_slice(&memory[at..at + size]);
-                            texel::unpack(name, number, u128::from_le_bytes(element))[0]
+                            texel::unpack_with(
+                                name,
+                                number,
+                                u128::from_le_bytes(element),
+                                texel::Dwords::Converted,
+                            )[0]
                         }
                     };
                     let found = outcome.gpr(1, channel)[lane];

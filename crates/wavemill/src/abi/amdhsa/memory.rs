@@ -87,7 +87,7 @@ impl LaunchMemory for Memory {
             workgroup_size: plan.geometry.workgroup_size,
             global_size: plan.geometry.global_size,
             kernarg: arguments.address(),
-            user_sgprs: plan.user_sgprs.clone(),
+            user_sgprs: plan.user_data.clone(),
             kernarg_words: kernarg.chunks_exact(4).map(<u32 as Plain>::get).collect(),
             packet: packet_buffer.address(),
             queue: queue.address(),

@@ -51,7 +51,7 @@ impl Abi for Amdhsa {
         arguments::segment(kernel, args, size, lds)
     }
 
-    fn check_user_sgprs(&self, kernel: &Kernel, words: &[u32]) -> Result<()> {
+    fn check_user_data(&self, kernel: &Kernel, words: &[u32]) -> Result<()> {
         needs::check_user_sgprs(kernel, words)
     }
 
