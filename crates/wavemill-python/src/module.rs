@@ -39,7 +39,8 @@ pub(crate) fn contents<'py>(source: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, 
         return Ok((bytes?.cast_into::<PyBytes>()?, source.str()?.to_string()));
     }
     // A bytearray, a memoryview, an array.
-    match py.get_type::<PyBytes>().call1((py.import("builtins")?.getattr("memoryview")?.call1((source,))?,)) {
+    let view = py.import("builtins")?.getattr("memoryview")?.call1((source,));
+    match view.and_then(|view| py.get_type::<PyBytes>().call1((view,))) {
         Ok(bytes) => {
             let bytes = bytes.cast_into::<PyBytes>()?;
             let name = format!("{} bytes", bytes.len()?);
