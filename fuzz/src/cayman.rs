@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use wavemill::binding::{Binding, Location};
 use wavemill::device::TargetChoice;
-use wavemill::image::{Dimensions, ImageDesc, ImageFormat, SamplerDesc};
+use wavemill::image::{Compare, Dimensions, ImageDesc, ImageFormat, SamplerDesc};
 use wavemill::launch::{Engine, Tier};
 use wavemill::{Arg, Buffer, Device, Launch, Module, Outcome, RunOptions};
 use wavemill_isa::cayman::{FieldId as F, Format, Inst, Op, Slots, decode_group};
@@ -235,6 +235,9 @@ struct Left {
 pub struct Machine {
     object: Vec<u8>,
     seed: u8,
+    /// Registers, and bytes of LDS: a launch does not take bindings beyond them.
+    gprs: u32,
+    lds: u32,
 }
 
 impl Machine {
@@ -260,7 +263,7 @@ impl Machine {
             relocations: Vec::new(),
         };
         let object = write_r600(&[program]).expect("a small program");
-        Some(Machine { object, seed: header[3] })
+        Some(Machine { object, seed: header[3], gprs: config.gprs, lds: config.lds })
     }
 
     /// Runs the program in all ways, and compares what they leave.
@@ -312,7 +315,9 @@ impl Machine {
             bind(name, buffer(name, DWORDS));
         }
         bind("returns", buffer("returns", 1 << 14));
-        bind("lds", buffer("lds", 16));
+        if self.lds >= 64 {
+            bind("lds", buffer("lds", 16));
+        }
         for name in ["pos60", "param0"] {
             bind(name, buffer(name, 4 * ITEMS));
         }
@@ -320,7 +325,7 @@ impl Machine {
             let name = format!("pix{target}");
             bind(&name, buffer(&name, 4 * ITEMS));
         }
-        for register in 2..GPRS {
+        for register in 2..GPRS.min(self.gprs) {
             for channel in ["x", "y", "z", "w"] {
                 let name = format!("r{register}.{channel}");
                 let value = match register {
@@ -334,7 +339,14 @@ impl Machine {
         let image =
             device.image("image", &ImageDesc::new(Dimensions::D2, format, [8, 8, 1])).expect("a small image");
         bind("tex1", Arg::Image(image));
-        bind("smp0", Arg::Sampler(device.sampler(&SamplerDesc::default()).expect("a sampler")));
+        let compares = SamplerDesc { compare: Some(Compare::LessEqual), ..SamplerDesc::default() };
+        bind("smp0", Arg::Sampler(device.sampler(&compares).expect("a sampler")));
+        for semantic in 0..=255 {
+            bind(&format!("semantic{semantic}"), Arg::from((semantic * 7 + u32::from(self.seed)) % 128));
+        }
+        for constant in 0..32 {
+            bind(&format!("jumptable{constant}"), Arg::from(u32::from(self.seed) * 0x0102_0304));
+        }
         bind("booleans", Arg::from(u32::from(self.seed) * 0x0101_0101));
         bind("loop0", Arg::from(3u32 | 1 << 24));
 
