@@ -345,7 +345,7 @@ impl Machine {
             bind(&format!("semantic{semantic}"), Arg::from((semantic * 7 + u32::from(self.seed)) % 128));
         }
         for constant in 0..32 {
-            bind(&format!("jumptable{constant}"), Arg::from(u32::from(self.seed) * 0x0102_0304));
+            bind(&format!("jumptable{constant}"), Arg::from(u32::from(self.seed).wrapping_mul(0x0102_0304)));
         }
         bind("booleans", Arg::from(u32::from(self.seed) * 0x0101_0101));
         bind("loop0", Arg::from(3u32 | 1 << 24));
