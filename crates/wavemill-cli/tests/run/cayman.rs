@@ -348,7 +348,7 @@ c:  x: mov r5.x, 0x7 ;;
             &["l:u32[100]", "--bind", "lds=l", "--dynamic-lds", "16"],
             "lds is a buffer of 400 bytes, but a workgroup has 16 bytes of LDS; request more dynamic LDS",
         ),
-        (&["--bind", "r2.x=1e400"], "expected the name of an argument or a number, found `1e400`"),
+        (&["--bind", "r2.x=1e400"], "expected the name of an argument or a number of 32 bits, found `1e400`"),
         (&["--offset", "500"], "a launch with bindings has no global offset"),
         (&["--bind", "semantic300=1"], "there is no location semantic300; the largest number is 255"),
         (&["--bind", "semantic3=6"], "semantic3=6: r6 is none of its 6 registers"),

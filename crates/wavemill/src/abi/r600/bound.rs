@@ -122,10 +122,11 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
             )));
         }
         if bindings[..index].iter().any(|other| key(&other.location) == key(&binding.location)) {
-            return Err(refuse(format!(
-                "{} is bound more than once; buffers and textures share numbers",
-                binding.location
-            )));
+            let shares = match binding.location {
+                Location::Buffer { .. } | Location::Texture(_) => "; buffers and textures share numbers",
+                _ => "",
+            };
+            return Err(refuse(format!("{} is bound more than once{shares}", binding.location)));
         }
         let value = |bytes: &Vec<u8>| bytes.len() == 4;
         let fits = match (&binding.location, &binding.resource) {
