@@ -551,3 +551,18 @@ fn scratch_memory_belongs_to_lanes() {
     let message = said(&folder, 4, &[&line[..], &more].concat());
     assert!(message.contains("illegal store of 16 bytes at byte 0 of private memory"), "{message}");
 }
+
+/// No launch has a fetch program.
+#[test]
+fn fetch_programs_are_refused() {
+    let program = "    .program p
+    .stage vs
+    .gprs 4
+    call_fs
+    export_done param0, r0.xyzw
+    end
+";
+    let line = ["--grid", "1", "--block", "4", "o:u32[4,4]", "--bind", "param0=o"];
+    let text = refused("cayman_run_fetch_program", program, &line);
+    assert!(text.contains("`call_fs` calls a fetch program, and a launch has none"), "{text}");
+}

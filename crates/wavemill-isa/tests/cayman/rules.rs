@@ -112,9 +112,15 @@ fn words_break_rules() {
 fn stages_have_instructions_of_their_own() {
     let in_stage = |op, stage| Inst::new(op).broken_rules_in(stage).into_iter().map(|broken| broken.rule);
     assert_eq!(in_stage(Op::Kille, Stage::Ps).next(), None);
-    assert_eq!(in_stage(Op::Kille, Stage::Vs).next(), Some(Rule::Stage { found: Stage::Vs }));
+    assert_eq!(
+        in_stage(Op::Kille, Stage::Vs).next(),
+        Some(Rule::Stage { expected: &[Stage::Ps], found: Stage::Vs })
+    );
     assert_eq!(in_stage(Op::EmitVertex, Stage::Gs).next(), None);
-    assert_eq!(in_stage(Op::EmitVertex, Stage::Ps).next(), Some(Rule::Stage { found: Stage::Ps }));
+    assert_eq!(
+        in_stage(Op::EmitVertex, Stage::Ps).next(),
+        Some(Rule::Stage { expected: &[Stage::Gs], found: Stage::Ps })
+    );
     assert_eq!(in_stage(Op::Add, Stage::Hs).next(), None);
     let quads = word(Op::Alu, &[(F::WholeQuadMode, 1)]);
     assert_eq!(quads.broken_rules_in(Stage::Ps), []);
@@ -456,8 +462,8 @@ fn programs_belong_to_stages() {
     let rules = |stage| -> Vec<(usize, Rule)> {
         program.broken_rules_in(stage).iter().map(|broken| (broken.at, broken.broken.rule)).collect()
     };
-    assert_eq!(rules(Stage::Gs), [(24, Rule::Stage { found: Stage::Gs })]);
-    assert_eq!(rules(Stage::Ps), [(8, Rule::Stage { found: Stage::Ps })]);
+    assert_eq!(rules(Stage::Gs), [(24, Rule::Stage { expected: &[Stage::Ps], found: Stage::Gs })]);
+    assert_eq!(rules(Stage::Ps), [(8, Rule::Stage { expected: &[Stage::Gs], found: Stage::Ps })]);
     assert_eq!(program.broken_rules(), []);
 }
 

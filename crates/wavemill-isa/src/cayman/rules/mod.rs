@@ -63,6 +63,8 @@ pub enum Rule {
     QuadAndValid,
     /// Only some stages have the instruction.
     Stage {
+        /// The stages that may use it.
+        expected: &'static [Stage],
         /// The stage of the program.
         found: Stage,
     },
@@ -231,8 +233,12 @@ impl fmt::Display for Rule {
                 write!(f, "expected at most 16 instructions in the clause, found {found}")
             }
             Rule::QuadAndValid => f.write_str("expected WHOLE_QUAD_MODE or VALID_PIXEL_MODE, found both"),
-            Rule::Stage { found } => {
-                write!(f, "expected another stage, found the instruction in stage {}", found.name())
+            Rule::Stage { expected, found } => {
+                f.write_str("expected stage ")?;
+                for (n, stage) in expected.iter().enumerate() {
+                    write!(f, "{}{}", if n == 0 { "" } else { " or " }, stage.name())?;
+                }
+                write!(f, ", found the instruction in stage {}", found.name())
             }
             Rule::Burst { found } => write!(f, "expected BURST_COUNT 0 in a combined write, found {found}"),
             Rule::IndexedWrite => f.write_str("expected a combined write without index, found one with"),
