@@ -23,6 +23,20 @@ pub use wavemill_machine::AddressMode;
 pub use wavemill_object::TargetId;
 
 /// A modelled GPU with memory of its own. Clones are the same device.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::Device;
+///
+/// # let object = given::vector_add_object()?;
+/// // The device is of the target of the code object whose bytes `object` has.
+/// let device = Device::for_object(object)?;
+/// assert_eq!(device.target().to_string(), "gfx942");
+/// println!("{} has {} compute units", device.product().title, device.compute_units());
+/// let squares = device.buffer_from("squares", &[0u32, 1, 4, 9])?;
+/// assert_eq!(squares.to_vec::<u32>()?[3], 9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Device(pub(crate) Arc<DeviceInner>);
 
@@ -57,6 +71,22 @@ pub fn targets_for(code: &TargetId) -> Vec<(TargetId, Vec<&'static Product>)> {
 }
 
 /// Options of a device, set in any order before it is built.
+///
+/// ```
+/// use wavemill::Device;
+/// use wavemill::device::{AddressMode, TargetChoice};
+///
+/// let choice = TargetChoice::parse("mi250x:xnack-").ok_or("no such target or product")?;
+/// let device = Device::builder(choice)
+///     .addresses(AddressMode::Identity)
+///     .poison_buffers(0xdead_beef)
+///     .heap_size(1 << 20)
+///     .build()?;
+/// // A kernel that reads this buffer before anything is written there gets a word that shows.
+/// let buffer = device.buffer("uninitialised", 8)?;
+/// assert_eq!(buffer.to_vec::<u32>()?, [0xdead_beef; 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct DeviceBuilder {
     choice: TargetChoice,
