@@ -18,8 +18,56 @@ use crate::guest::DeviceInner;
 use crate::{Error, Result};
 
 pub use crate::product::{PRODUCTS, Product, TargetChoice};
+/// Sums of matrix instructions ([`DeviceBuilder::matrix_rule`]).
+///
+/// ```
+/// use wavemill::Device;
+/// use wavemill::device::{MatrixRule, TargetChoice};
+///
+/// // Trades the bits of the matrix cores for speed.
+/// let choice = TargetChoice::parse("mi300x").ok_or("no such target or product")?;
+/// let device = Device::builder(choice).matrix_rule(MatrixRule::Fast).build()?;
+/// assert_eq!(device.target().to_string(), "gfx942");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
 pub use wavemill_lift::gcn::MatrixRule;
+/// The addresses of a device ([`DeviceBuilder::addresses`]).
+///
+/// ```
+/// use wavemill::Device;
+/// use wavemill::device::{AddressMode, TargetChoice};
+///
+/// let choice = TargetChoice::parse("gfx942").ok_or("no such target or product")?;
+/// let device = |mode| Device::builder(&choice).addresses(mode).build();
+/// // In a sandbox, every run of a program gets the same addresses.
+/// let [one, other] = [device(AddressMode::Sandbox)?, device(AddressMode::Sandbox)?];
+/// let [x, y] = [one.buffer("x", 64)?, other.buffer("y", 64)?];
+/// assert_eq!(x.address(), y.address());
+/// // Kernels of this device can follow pointers of the host.
+/// let device = device(AddressMode::Identity)?;
+/// assert_eq!(device.address_mode(), AddressMode::Identity);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
 pub use wavemill_machine::AddressMode;
+/// What code and a device are for ([`Device::target`]).
+///
+/// ```
+/// use wavemill::Device;
+/// use wavemill::device::{TargetId, targets_for};
+///
+/// let code = TargetId::parse("gfx90a:xnack-").ok_or("no such target")?;
+/// // The devices on which the code runs.
+/// for (target, products) in targets_for(&code) {
+///     let names: Vec<&str> = products.iter().map(|product| product.name).collect();
+///     println!("{target}: {}", names.join(", "));
+/// }
+/// let device = Device::new(&code)?;
+/// assert_eq!(device.target(), &code);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
 pub use wavemill_object::TargetId;
 
 /// A modelled GPU with memory of its own. Clones are the same device.

@@ -27,6 +27,23 @@ use crate::{Error, Result};
 
 pub(crate) use r600::{Compares, Fetches, R600Kernel};
 pub use raw::{CodeLocation, RawCode};
+/// Bounds for files that nobody has checked ([`Module::load_within`]).
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::module::Limits;
+/// use wavemill::{Device, Module};
+///
+/// # let file = given::vector_add_object()?;
+/// let device = Device::for_object(file)?;
+/// let limits = Limits { max_image: 1 << 20, ..Limits::default() };
+/// assert!(Module::load_within(&device, file, &limits).is_ok());
+/// // No code object is so small.
+/// let limits = Limits { max_image: 16, ..limits };
+/// assert!(Module::load_within(&device, file, &limits).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
 pub use wavemill_object::Limits;
 
 /// Bytes of a code object to copy at once.

@@ -57,7 +57,7 @@ impl fmt::Display for SourceLocation {
 /// # let words = [0, out.address(), 5, 0];
 /// # let kernarg: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
 /// # let report = given::fault(Launch::new(&kernel).workgroup_size([64, 1, 1]).kernarg(&kernarg))?;
-/// // `report` of a fault in a function that the compiler inlined into another, and that into a kernel.
+/// // `report` of a fault in a function that the compiler inlined into a kernel.
 /// for call in &report.inlined {
 ///     match &call.at {
 ///         Some(at) => println!("in {}, called at {at}", call.function),

@@ -135,7 +135,7 @@ pub struct FidelityCounts {
 /// # let (kernel, args) = given::vector_add(256)?;
 /// # let launch = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args);
 /// # let stats = launch.options(RunOptions { count_blocks: true, ..RunOptions::default() }).run()?;
-/// // `stats` of a launch with RunOptions::count_blocks: what is open about the executed instructions.
+/// // `stats` of a launch with RunOptions::count_blocks: what is open about its instructions.
 /// let fidelity = stats.fidelity.ok_or("the options request it")?;
 /// for facet in &fidelity.facets {
 ///     println!("{}: {} times", facet.facet.name, facet.count);

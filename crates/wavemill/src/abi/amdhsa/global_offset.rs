@@ -32,7 +32,8 @@ use crate::traps::TrapSetup;
 ///
 /// ```
 /// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
-/// # let kernel = wavemill::Module::load(&given::device()?, &given::built("faults/offset.co")?)?.kernel("offset_x")?;
+/// # let object = given::built("faults/offset.co")?;
+/// # let kernel = wavemill::Module::load(&given::device()?, &object)?.kernel("offset_x")?;
 /// // `kernel` calls get_global_id(0), and clang linked it with libclc of LLVM 22.
 /// let misread = kernel.misread_global_offset([0, 0, 0]).ok_or("the kernel reads the right arguments")?;
 /// assert_eq!(misread.dimension, 0);
