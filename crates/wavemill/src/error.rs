@@ -212,7 +212,7 @@ impl Error {
 /// // The last parameter of `kernel` is a `uint`.
 /// args[3] = Arg::from(256u64);
 /// match Launch::new(&kernel).args(args).check() {
-///     Err(Error::Argument { error: ArgumentError::Size { index, expected, found, .. }, .. }) => {
+///     Err(Error::Argument { problem: ArgumentError::Size { index, expected, found, .. }, .. }) => {
 ///         assert_eq!((index, expected, found), (3, 4, 8));
 ///     }
 ///     other => panic!("expected an error, found {other:?}"),

@@ -169,7 +169,7 @@ pub struct FacetCount {
 /// // `stats` of a kernel that runs `v_rcp_f32` twice. The manual only bounds its error.
 /// let fidelity = stats.fidelity.ok_or("the options request it")?;
 /// let inexact = &fidelity.inexact[0];
-/// assert_eq!((inexact.mnemonic, inexact.count), ("v_rcp_f32_e32", 2));
+/// assert_eq!((inexact.mnemonic, inexact.count), ("v_rcp_f32", 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
