@@ -28,8 +28,8 @@ use crate::registers::{self, COMPLETES, HANDLED, MODE_EXCP_EN, PRIVILEGED, TRAPS
 ///     s_and_b32 ttmp1, ttmp1, 0xffff
 ///     s_rfe_b64 ttmp[0:1]";
 /// # let handler = given::kernel(&device, handler)?;
-/// # let kernel = given::kernel(&device, "s_trap 3\ns_endpgm")?;
-/// // `handler` is now this code on the device. `kernel` has an `s_trap 3` and the `s_endpgm`.
+/// # let kernel = given::kernel(&device, "s_trap 2\ns_endpgm")?;
+/// // `handler` is now this code on the device. `kernel` has an `s_trap 2` and the `s_endpgm`.
 /// let entry = handler.entry();
 /// let launch = Launch::new(&kernel).trap_handler(TrapHandler { entry, memory: 0 });
 /// assert_eq!(launch.run()?.run.instructions, 2 + 4);

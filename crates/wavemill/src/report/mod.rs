@@ -64,13 +64,13 @@ pub struct Jump {
 ///
 /// # use wavemill::Launch;
 /// # let device = given::device()?;
-/// # let kernel = given::kernel(&device, ".long 0xd1010000\n.long 0x00000401\ns_endpgm")?;
+/// # let kernel = given::kernel(&device, ".long 0xd8010000\n.long 0x00000201\ns_endpgm")?;
 /// # let report = given::fault(Launch::new(&kernel))?;
-/// // `report` of a kernel with `v_add_f32 v0, s1, s2`, which reads two SGPRs.
+/// // `report` of a kernel with `ds_add_u32 v1, v2 gds`. The chip has no global data share.
 /// match report.refusal {
 ///     Some(Refusal::BrokenRule(broken)) => {
 ///         println!("{}", broken.rule);
-///         assert_eq!(broken.rule, Rule::ConstantBus);
+///         assert_eq!(broken.rule, Rule::GlobalDataShare);
 ///     }
 ///     other => panic!("expected a broken rule, found {other:?}"),
 /// }
