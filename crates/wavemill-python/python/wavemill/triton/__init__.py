@@ -15,6 +15,18 @@ Triton imports this package in every program, through the entry point of the gro
 before the back end is chosen.
 """
 
+import sys as _sys
+
+if "triton" not in _sys.modules:
+    # Triton must come first: while it is imported, it looks for complete modules `compiler` and
+    # `driver` here.
+    try:
+        import triton as _triton  # noqa: F401
+    except ModuleNotFoundError as error:
+        if error.name != "triton":
+            raise
+        raise ModuleNotFoundError("wavemill.triton needs Triton: pip install triton", name="triton") from None
+
 __all__ = ["Array", "array", "last_stats"]
 
 

@@ -4,7 +4,7 @@ import numpy
 
 from .memory import HostPointer
 
-# Types that Triton has. It reads their names.
+# Names of the types that Triton has.
 _TYPES = {
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "bfloat16"),
@@ -27,7 +27,8 @@ class Array(HostPointer):
         if array.dtype.name not in _TYPES or not array.dtype.isnative:
             raise TypeError(f"Triton has no element type {array.dtype!r}; expected one of {', '.join(sorted(_TYPES))}")
         self._array = array
-        self.dtype = array.dtype.name
+        # Triton reads its text.
+        self.dtype = array.dtype
         # Names that PyTorch has, for programs and for Triton's descriptors.
         self.shape = array.shape
         self.ndim = array.ndim

@@ -147,7 +147,12 @@ class Interface:
         self._check(device)
 
     def _check(self, device):
-        index = device if isinstance(device, int) else getattr(device, "index", None)
+        if isinstance(device, str):
+            _, _, number = device.partition(":")
+            index = int(number) if number else None
+        else:
+            index = device if isinstance(device, int) else getattr(device, "index", None)
+        # -1 is the current device.
         if index not in (None, -1, 0):
             raise ValueError(f"there is no device {index}; Wavemill has the device 0 alone")
 

@@ -69,11 +69,12 @@ class Launcher:
         self._kept = None
         if _is_flat(self._expanded):
             self._kept = tuple((n, *one) for n, one in enumerate(self._expanded) if one is not None)
+        # No target here has descriptors in hardware, for which the list would have entries.
+        descriptors = getattr(metadata, "tensordesc_meta", None)
         self._launch = wrap_handle_tensordesc_impl(
-            self._run, signature, None, lambda descriptor, *_: decompose_descriptor(descriptor)
+            self._run, signature, descriptors, lambda descriptor, *_: decompose_descriptor(descriptor)
         )
         self._block = metadata.num_warps * metadata.warp_size
-        self._clusters = getattr(metadata, "num_ctas", 1)
         self._lds = metadata.shared
         self._cooperative = bool(metadata.launch_cooperative_grid)
         # Bytes for each workgroup, and alignment.

@@ -21,7 +21,7 @@ def _integer(bits):
 
 
 def _float(code):
-    pack = struct.Struct(code).pack
+    pack = struct.Struct(f"<{code}").pack
 
     def convert(number):
         number = float(number)
