@@ -1,0 +1,125 @@
+"""Runs Triton's own tests of its language on Wavemill.
+
+    python language.py SOURCES RESULTS [--targets T,T] [--part N] [--seconds N] [--minutes N]
+
+SOURCES is a copy of Triton's sources, of the version that is installed. RESULTS is a directory. Cases are chosen by a hash of
+their name, so that a larger part has all cases of a smaller one. Processes that a case ends are started again behind it,
+and results of an earlier run in the same directory are kept.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TESTS = Path("python/test/unit/language")
+TARGETS = ["gfx906", "gfx90a", "gfx942", "gfx950"]
+
+
+def pytest(sources, arguments, target, **variables):
+    """The command and environment of a run of pytest."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(HERE), str(sources / TESTS), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        # Output of a case that fails is not of interest here, and large.
+        "PYTHONWARNINGS": "ignore",
+        **variables,
+    }
+    command = [sys.executable, "-m", "wavemill.triton", "--pretend-cuda", "--target", target, "-m", "pytest"]
+    return [*command, "--rootdir", str(sources / "python"), "-p", "no:cacheprovider", "-q", *map(str, arguments)], environment
+
+
+def collect(sources, results):
+    """The names of all cases, by file."""
+    path = results / "cases.json"
+    if not path.exists():
+        command, environment = pytest(sources, ["--collect-only", sources / TESTS], TARGETS[0])
+        said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=sources / "python")
+        cases = [line for line in said.stdout.splitlines() if "::" in line and not line.startswith(("ERROR", "FAILED"))]
+        if not cases:
+            sys.exit(f"pytest found no cases:\n{said.stdout[-2000:]}{said.stderr[-2000:]}")
+        path.write_text(json.dumps(cases))
+    return json.loads(path.read_text())
+
+
+def key(case):
+    return int.from_bytes(hashlib.sha256(case.encode()).digest()[:8], "little") / 2**64
+
+
+def read(path):
+    """The last word on each case: (outcome, reason, seconds), or `None` for the cases that started alone."""
+    known = {}
+    if path.exists():
+        for line in path.read_text().splitlines():
+            entry = json.loads(line)
+            if "start" in entry:
+                known.setdefault(entry["case"], None)
+            else:
+                known[entry["case"]] = (entry["outcome"], entry["reason"], entry["seconds"])
+    return known
+
+
+def run(sources, results, target, cases, seconds, deadline):
+    """Runs cases of one file."""
+    path = results / f"{target}.jsonl"
+    while True:
+        known = read(path)
+        left = [case for case in cases if case not in known]
+        if not left or time.time() > deadline:
+            return
+        listing = results / f"{target}.list"
+        listing.write_text("\n".join(left))
+        file = left[0].split("::")[0]
+        command, environment = pytest(
+            sources,
+            ["-p", "cases", sources / "python" / file],
+            target,
+            WAVEMILL_CASES=str(listing),
+            WAVEMILL_RESULTS=str(path),
+            WAVEMILL_CASE_SECONDS=str(seconds),
+        )
+        said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=sources / "python")
+        known = read(path)
+        ended = [case for case in left if case in known and known[case] is None]
+        for case in ended:
+            lines = said.stderr.strip().splitlines() or said.stdout.strip().splitlines() or ["no output"]
+            error = next((line for line in lines if "LLVM ERROR" in line or "Assertion" in line), lines[-1])
+            with path.open("a") as file:
+                reason = f"ended the process ({said.returncode}): {error[:500]}"
+                file.write(json.dumps({"case": case, "outcome": "crashed", "reason": reason, "seconds": 0}) + "\n")
+        if not ended and all(case not in known for case in left):
+            print(f"{target}: pytest ran no case of {left[0].split('::')[0]}:\n{said.stdout[-1500:]}{said.stderr[-1500:]}")
+            return
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("sources", type=Path)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--targets", default=",".join(TARGETS))
+    parser.add_argument("--part", type=float, default=0.17, help="how many of all cases; 0.17 of 18,517 are 3,148")
+    parser.add_argument("--seconds", type=int, default=120, help="the longest that a case may take")
+    parser.add_argument("--minutes", type=float, default=600, help="no file begins after this time")
+    options = parser.parse_args()
+    sources, results = options.sources.resolve(), options.results.resolve()
+    results.mkdir(parents=True, exist_ok=True)
+    deadline = time.time() + 60 * options.minutes
+    every = collect(sources, results)
+    chosen = [case for case in every if key(case) < options.part]
+    print(f"{len(chosen)} of {len(every)} cases")
+    for target in options.targets.split(","):
+        files = dict.fromkeys(case.split("::")[0] for case in chosen)
+        for file in files:
+            run(sources, results, target, [case for case in chosen if case.startswith(f"{file}::")], options.seconds, deadline)
+        outcomes = [known for known in read(results / f"{target}.jsonl").values() if known]
+        print(target, {outcome: sum(1 for one in outcomes if one[0] == outcome) for outcome in sorted({o[0] for o in outcomes})})
+
+
+if __name__ == "__main__":
+    main()
