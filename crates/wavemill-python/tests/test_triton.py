@@ -297,6 +297,7 @@ def test_wrong_arguments(on_target):
     [
         ({"WAVEMILL_TARGET": "mi9000"}, "WAVEMILL_TARGET: .*mi9000.* mi355x"),
         ({"WAVEMILL_TARGET": "cayman"}, "WAVEMILL_TARGET: .*32 bits"),
+        ({"WAVEMILL_TARGET": "gfx900"}, "WAVEMILL_TARGET: Triton does not compile for gfx900"),
         ({"WAVEMILL_HOST_MEMORY": "all"}, 'WAVEMILL_HOST_MEMORY: .*"all"; expected "arguments"'),
     ],
 )

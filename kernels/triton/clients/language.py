@@ -104,7 +104,7 @@ def main():
     parser.add_argument("results", type=Path)
     parser.add_argument("--targets", default=",".join(TARGETS))
     parser.add_argument("--part", type=float, default=0.17, help="how many of all cases; 0.17 of 18,517 are 3,148")
-    parser.add_argument("--seconds", type=int, default=120, help="the longest that a case may take")
+    parser.add_argument("--seconds", type=int, default=60, help="the longest processor time of a case")
     parser.add_argument("--minutes", type=float, default=600, help="no file begins after this time")
     options = parser.parse_args()
     sources, results = options.sources.resolve(), options.results.resolve()

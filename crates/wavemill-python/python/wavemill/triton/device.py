@@ -19,11 +19,19 @@ def device(target, host_memory):
     `wavemill.Error` if there is no such target, or it cannot use arrays of the host.
     """
     try:
-        return wavemill.Device(target, host_memory=host_memory)
+        made = wavemill.Device(target, host_memory=host_memory)
     except wavemill.ArgumentError as error:
         raise wavemill.ArgumentError(f"WAVEMILL_HOST_MEMORY: {error}") from None
     except wavemill.Error as error:
         raise wavemill.Error(f"WAVEMILL_TARGET: {error}") from None
+    if _arch(made) == "gfx900":
+        raise wavemill.Error(f"WAVEMILL_TARGET: Triton does not compile for gfx900 ({target}); expected a later target")
+    return made
+
+
+def _arch(device):
+    """The target without modes such as xnack."""
+    return device.target.split(":")[0]
 
 
 class Utils:
@@ -33,8 +41,7 @@ class Utils:
 
     def __init__(self, device):
         self.device = device
-        # Without modes such as xnack, which are part of a target.
-        self.arch = device.target.split(":")[0]
+        self.arch = _arch(device)
 
     def load_binary(self, name, kernel, shared, device):
         """The module, its kernel, vector registers and spilled registers of a work-item, and most work-items of a
