@@ -89,7 +89,8 @@ impl<'py> Arguments<'py> {
             return Ok(());
         }
         let Ok(all) = memory.try_iter() else {
-            let text = format!("memory is {}; expected a list or dictionary of arrays", errors::typed(memory));
+            let text =
+                format!("memory is {}; expected a list or dictionary of arrays", errors::typed(memory));
             return Err(refuse(memory.py(), text));
         };
         for (index, object) in all.enumerate() {
