@@ -351,10 +351,10 @@ c:  x: mov r5.x, 0x7 ;;
         (&["--bind", "r2.x=1e400"], "expected the name of an argument or a number, found `1e400`"),
         (&["--offset", "500"], "a launch with bindings has no global offset"),
         (&["--bind", "semantic300=1"], "there is no location semantic300; the largest number is 255"),
-        (
-            &["--bind", "semantic3=128"],
-            "semantic3 is a value of 4 bytes; expected a register: a value of 4 bytes from 0 to 127",
-        ),
+        (&["--bind", "semantic3=6"], "semantic3=6: r6 is none of its 6 registers"),
+        // A clause temporary, and no register at all.
+        (&["--bind", "semantic3=126"], "semantic3=126: r126 is none of its 6 registers"),
+        (&["--bind", "semantic3=128"], "semantic3=128: r128 is none of its 6 registers"),
     ] {
         let text = refused("cayman_run_refused", program, &[&line[..], more].concat());
         assert!(text.contains(wanted), "{text}");

@@ -18,9 +18,10 @@ class _Launches(threading.local):
 
 launches = _Launches()
 
+_ADVICE = "  advice       "
 _FOLLOWS_POINTERS = (
-    "  triton       kernels that follow pointers in memory need the variable WAVEMILL_HOST_MEMORY=process, which lets\n"
-    "               them access all memory of the process\n"
+    f"{_ADVICE}if the kernel follows pointers in memory, set WAVEMILL_HOST_MEMORY=process, which lets kernels access all\n"
+    f"{' ' * len(_ADVICE)}memory of the process"
 )
 
 
@@ -177,8 +178,8 @@ def _packer(function, types):
 
 
 def _explained(fault):
-    """The fault, with what a user of Triton can do."""
+    """The fault, with what a user of Triton can do instead of what a caller of the package can."""
     if fault.data and fault.data.get("only_in_process"):
-        fault.args = (f"{fault.args[0].rstrip()}\n{_FOLLOWS_POINTERS}",)
-        fault.report = f"{fault.report.rstrip()}\n{_FOLLOWS_POINTERS}"
+        text, _, _ = fault.args[0].partition(f"\n{_ADVICE}")
+        fault.args = (f"{text.rstrip()}\n{_FOLLOWS_POINTERS}",)
     return fault

@@ -71,7 +71,7 @@ fn wrong(kernel: &Kernel, binding: &Binding) -> Error {
         Location::Texture(_) => "an image",
         Location::Sampler(_) => "a sampler",
         Location::Register { .. } => "a buffer with a dword for each work-item, or a value of 4 bytes",
-        Location::Semantic(_) => "a register: a value of 4 bytes from 0 to 127",
+        Location::Semantic(_) => "the number of a register: a value of 4 bytes",
         location if is_number(location) => "a value of 4 bytes",
         _ => "a buffer",
     };
@@ -132,10 +132,7 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
             (Location::Texture(_), Arg::Image(image)) => image.belongs_to(&kernel.module.device),
             (Location::Sampler(_), Arg::Sampler(sampler)) => sampler.belongs_to(&kernel.module.device),
             (Location::Texture(_) | Location::Sampler(_), _) => false,
-            (Location::Semantic(_), Arg::Value(bytes)) => {
-                value(bytes) && dword(bytes) < registers::GPRS.into()
-            }
-            (Location::Register { .. }, Arg::Value(bytes)) => value(bytes),
+            (Location::Semantic(_) | Location::Register { .. }, Arg::Value(bytes)) => value(bytes),
             (location, Arg::Value(bytes)) if is_number(location) => value(bytes),
             (location, _) if is_number(location) => false,
             (_, Arg::Buffer(buffer)) => buffer.belongs_to(&kernel.module.device),
@@ -144,11 +141,19 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
         if !fits {
             return Err(wrong(kernel, binding));
         }
-        if let Location::Register { register, .. } = binding.location
-            && u32::from(register) >= object(kernel)?.config.gprs
-        {
-            let gprs = object(kernel)?.config.gprs;
-            return Err(refuse(format!("{} is none of its {gprs} registers", binding.location)));
+        let register = match (&binding.location, &binding.resource) {
+            (Location::Register { register, .. }, _) => Some(u32::from(*register)),
+            (Location::Semantic(_), Arg::Value(bytes)) => Some(dword(bytes)),
+            _ => None,
+        };
+        let gprs = object(kernel)?.config.gprs;
+        if let Some(register) = register.filter(|register| *register >= gprs) {
+            return Err(refuse(match &binding.location {
+                Location::Semantic(_) => {
+                    format!("{}={register}: r{register} is none of its {gprs} registers", binding.location)
+                }
+                location => format!("{location} is none of its {gprs} registers"),
+            }));
         }
         if let (Location::Modes, Arg::Value(bytes)) = (&binding.location, &binding.resource)
             && dword(bytes) > 0xff
