@@ -3,8 +3,8 @@
     WAVEMILL_TARGET=gfx906 TRITON_DEFAULT_BACKEND=wavemill python launch_bench.py
     TRITON_INTERPRET=1 python launch_bench.py interpreter
 
-The first prints the time of a launch of one workgroup, and of a product of two matrices of 512 x 512 in f32. The second
-prints the time of that product in Triton's interpreter, which needs PyTorch.
+The first prints the time of a launch of one workgroup, and of a product of two matrices of 512 x
+512 in f32. The second prints the time of that product in Triton's interpreter, which needs PyTorch.
 """
 
 import sys

@@ -48,7 +48,9 @@ def _switch(target, monkeypatch, **variables):
 def pytest_generate_tests(metafunc):
     if "on_target" in metafunc.fixturenames:
         everything = os.environ.get("WAVEMILL_TESTS") == "all"
-        metafunc.parametrize("on_target", TARGETS if everything else [TARGETS[next(_next) % len(TARGETS)]], indirect=True)
+        metafunc.parametrize(
+            "on_target", TARGETS if everything else [TARGETS[next(_next) % len(TARGETS)]], indirect=True
+        )
 
 
 @pytest.fixture
@@ -86,8 +88,8 @@ def test_softmax(on_target):
     kernels.softmax[(7,)](array(x), array(out), 200, 200, BLOCK=256)
     expected = numpy.exp(x.astype(F64) - x.max(1, keepdims=True))
     expected /= expected.sum(1, keepdims=True)
-    # The difference and its product with log2(e) are rounded, which are errors in the exponent; then the power, the
-    # sum and the quotient.
+    # The difference and its product with log2(e) are rounded, which are errors in the exponent;
+    # then the power, the sum and the quotient.
     tolerance = (2 * numpy.ptp(x, 1).max() + 8) * 2**-24
     numpy.testing.assert_allclose(out.reshape(-1)[:1400].reshape(7, 200), expected, rtol=tolerance)
     assert (out.reshape(-1)[1400:] == 9).all()
@@ -177,7 +179,9 @@ def test_programs_that_wait_for_one_another(on_target):
 
 
 @pytest.mark.parametrize(
-    "of", [F16, ml_dtypes.bfloat16, F64, numpy.int8, numpy.uint16, numpy.int64, ml_dtypes.float8_e5m2], ids=lambda of: of.__name__
+    "of",
+    [F16, ml_dtypes.bfloat16, F64, numpy.int8, numpy.uint16, numpy.int64, ml_dtypes.float8_e5m2],
+    ids=lambda of: of.__name__,
 )
 def test_casts_from_single_precision(on_target, of):
     x = RANDOM.standard_normal(1000).astype(F32) * 20
@@ -230,7 +234,9 @@ def test_an_access_out_of_bounds_is_a_fault(on_target):
     fault = caught.value
     assert fault.kernel == "copy" and fault.file.endswith("triton_kernels.py")
     source = open(kernels.__file__).read().splitlines()
-    assert "tl.load(x + i, mask=mask)" in source[fault.line - 1] and "def copy" in "".join(source[fault.line - 5 : fault.line])
+    assert "tl.load(x + i, mask=mask)" in source[fault.line - 1] and "def copy" in "".join(
+        source[fault.line - 5 : fault.line]
+    )
     assert min(fault.addresses) == x.ctypes.data + x.nbytes
 
 
@@ -287,7 +293,9 @@ def test_wrong_arguments(on_target):
         def data_ptr(self):
             return x.ctypes.data
 
-    with pytest.raises(wavemill.ArgumentError, match="argument `x` is an object of type .*Pointer, whose memory is unknown"):
+    with pytest.raises(
+        wavemill.ArgumentError, match="argument `x` is an object of type .*Pointer, whose memory is unknown"
+    ):
         kernels.copy[(1,)](Pointer(), array(x), 64, BLOCK=64)
 
 

@@ -24,12 +24,16 @@ def run(code, path=None, **variables):
     environment.update(variables)
     if path is not None:
         environment["PYTHONPATH"] = str(path)
-    return subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, env=environment)
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, env=environment
+    )
 
 
 @pytest.fixture
 def broken(tmp_path):
-    """A copy of the package, installed in front of the real one, whose native module is no library."""
+    """A copy of the package, installed in front of the real one, whose native module is no
+    library.
+    """
     copy = tmp_path / "wavemill"
     shutil.copytree(Path(wavemill.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
     [native] = copy.glob("_wavemill*.so")

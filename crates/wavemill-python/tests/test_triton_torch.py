@@ -74,7 +74,9 @@ def test_the_autotuner_resets_tensors():
 
 
 def test_tensors_without_memory_of_the_host_are_refused():
-    with pytest.raises(wavemill.ArgumentError, match='argument `x` is a tensor on meta; expected one on the CPU.*"cuda"'):
+    with pytest.raises(
+        wavemill.ArgumentError, match='argument `x` is a tensor on meta; expected one on the CPU.*"cuda"'
+    ):
         kernels.copy[(1,)](torch.zeros(64, device="meta"), torch.zeros(64), 64, BLOCK=64)
 
 

@@ -32,8 +32,12 @@ def matmul(a, b, c, M, N, K, stride_a, stride_b, stride_c, BM: tl.constexpr, BN:
     sums = tl.zeros((BM, BN), tl.float32)
     for start in range(0, K, BK):
         k = start + tl.arange(0, BK)
-        left = tl.load(a + rows[:, None] * stride_a + k[None, :], mask=(rows < M)[:, None] & (k < K)[None, :], other=0)
-        right = tl.load(b + k[:, None] * stride_b + columns[None, :], mask=(k < K)[:, None] & (columns < N)[None, :], other=0)
+        left = tl.load(
+            a + rows[:, None] * stride_a + k[None, :], mask=(rows < M)[:, None] & (k < K)[None, :], other=0
+        )
+        right = tl.load(
+            b + k[:, None] * stride_b + columns[None, :], mask=(k < K)[:, None] & (columns < N)[None, :], other=0
+        )
         sums = tl.dot(left, right, sums)
     mask = (rows < M)[:, None] & (columns < N)[None, :]
     tl.store(c + rows[:, None] * stride_c + columns[None, :], sums.to(c.dtype.element_ty), mask=mask)

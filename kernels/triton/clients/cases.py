@@ -2,8 +2,9 @@
 
     WAVEMILL_CASES=FILE WAVEMILL_RESULTS=FILE WAVEMILL_CASE_SECONDS=N pytest -p cases ...
 
-The list has one name of a case per line. The results have one JSON object per line: `case`, and `start` or `outcome` with
-`reason` and `seconds`. A case that started and has no outcome ended the process.
+The list has one name of a case per line. The results have one JSON object per line: `case`, and
+`start` or `outcome` with `reason` and `seconds`. A case that started and has no outcome ended the
+process.
 """
 
 import json

@@ -2,12 +2,14 @@
 
     python language.py SOURCES RESULTS [--targets T,T] [--part N] [--seconds N] [--minutes N]
 
-SOURCES is a copy of Triton's sources, of the version that is installed. RESULTS is a directory. Cases are chosen by a hash of
-their name, so that a larger part has all cases of a smaller one. Processes that a case ends are started again behind it,
-and results of an earlier run in the same directory are kept.
+SOURCES is a copy of Triton's sources, of the version that is installed. RESULTS is a directory.
+Cases are chosen by a hash of their name, so that a larger part has all cases of a smaller one.
+Processes that a case ends are started again behind it, and results of an earlier run in the same
+directory are kept.
 """
 
 import argparse
+import collections
 import hashlib
 import json
 import os
@@ -27,12 +29,19 @@ def pytest(sources, arguments, target, **variables):
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(HERE), str(sources / TESTS), os.environ.get("PYTHONPATH", "")]),
         "PYTHONDONTWRITEBYTECODE": "1",
-        # Output of a case that fails is not of interest here, and large.
         "PYTHONWARNINGS": "ignore",
         **variables,
     }
     command = [sys.executable, "-m", "wavemill.triton", "--pretend-cuda", "--target", target, "-m", "pytest"]
-    return [*command, "--rootdir", str(sources / "python"), "-p", "no:cacheprovider", "-q", *map(str, arguments)], environment
+    return [
+        *command,
+        "--rootdir",
+        str(sources / "python"),
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        *map(str, arguments),
+    ], environment
 
 
 def collect(sources, results):
@@ -41,7 +50,9 @@ def collect(sources, results):
     if not path.exists():
         command, environment = pytest(sources, ["--collect-only", sources / TESTS], TARGETS[0])
         said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=sources / "python")
-        cases = [line for line in said.stdout.splitlines() if "::" in line and not line.startswith(("ERROR", "FAILED"))]
+        cases = [
+            line for line in said.stdout.splitlines() if "::" in line and not line.startswith(("ERROR", "FAILED"))
+        ]
         if not cases:
             sys.exit(f"pytest found no cases:\n{said.stdout[-2000:]}{said.stderr[-2000:]}")
         path.write_text(json.dumps(cases))
@@ -52,11 +63,13 @@ def key(case):
     return int.from_bytes(hashlib.sha256(case.encode()).digest()[:8], "little") / 2**64
 
 
-def read(path):
-    """The last word on each case: (outcome, reason, seconds), or `None` for the cases that started alone."""
+def read(path, start=0):
+    """The last word on each case, from a position in the file: (outcome, reason, seconds), or
+    `None` for the cases that started alone.
+    """
     known = {}
     if path.exists():
-        for line in path.read_text().splitlines():
+        for line in path.read_bytes()[start:].decode().splitlines():
             entry = json.loads(line)
             if "start" in entry:
                 known.setdefault(entry["case"], None)
@@ -66,35 +79,35 @@ def read(path):
 
 
 def run(sources, results, target, cases, seconds, deadline):
-    """Runs cases of one file."""
+    """Runs cases of one file. Those that an earlier run did not end run again."""
     path = results / f"{target}.jsonl"
     while True:
         known = read(path)
-        left = [case for case in cases if case not in known]
+        left = [case for case in cases if known.get(case) is None]
         if not left or time.time() > deadline:
             return
         listing = results / f"{target}.list"
         listing.write_text("\n".join(left))
-        file = left[0].split("::")[0]
+        tests = left[0].split("::")[0]
         command, environment = pytest(
             sources,
-            ["-p", "cases", sources / "python" / file],
+            ["-p", "cases", sources / "python" / tests],
             target,
             WAVEMILL_CASES=str(listing),
             WAVEMILL_RESULTS=str(path),
             WAVEMILL_CASE_SECONDS=str(seconds),
         )
+        before = path.stat().st_size if path.exists() else 0
         said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=sources / "python")
-        known = read(path)
-        ended = [case for case in left if case in known and known[case] is None]
-        for case in ended:
+        ran = read(path, before)
+        for case in (case for case, result in ran.items() if result is None):
             lines = said.stderr.strip().splitlines() or said.stdout.strip().splitlines() or ["no output"]
             error = next((line for line in lines if "LLVM ERROR" in line or "Assertion" in line), lines[-1])
+            reason = f"ended the process ({said.returncode}): {error[:500]}"
             with path.open("a") as file:
-                reason = f"ended the process ({said.returncode}): {error[:500]}"
                 file.write(json.dumps({"case": case, "outcome": "crashed", "reason": reason, "seconds": 0}) + "\n")
-        if not ended and all(case not in known for case in left):
-            print(f"{target}: pytest ran no case of {left[0].split('::')[0]}:\n{said.stdout[-1500:]}{said.stderr[-1500:]}")
+        if not ran:
+            print(f"{target}: pytest ran no case of {tests}:\n{said.stdout[-1500:]}{said.stderr[-1500:]}")
             return
 
 
@@ -116,9 +129,10 @@ def main():
     for target in options.targets.split(","):
         files = dict.fromkeys(case.split("::")[0] for case in chosen)
         for file in files:
-            run(sources, results, target, [case for case in chosen if case.startswith(f"{file}::")], options.seconds, deadline)
-        outcomes = [known for known in read(results / f"{target}.jsonl").values() if known]
-        print(target, {outcome: sum(1 for one in outcomes if one[0] == outcome) for outcome in sorted({o[0] for o in outcomes})})
+            cases = [case for case in chosen if case.startswith(f"{file}::")]
+            run(sources, results, target, cases, options.seconds, deadline)
+        outcomes = collections.Counter(known[0] for known in read(results / f"{target}.jsonl").values() if known)
+        print(target, dict(outcomes), flush=True)
 
 
 if __name__ == "__main__":

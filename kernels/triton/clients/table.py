@@ -2,7 +2,8 @@
 
     python table.py RESULTS REVISION > docs/triton-clients.md
 
-RESULTS is a directory that `language.py` and `tutorials.py` filled. REVISION names the sources that they ran.
+RESULTS is a directory that `language.py` and `tutorials.py` filled. REVISION names the sources that
+they ran.
 """
 
 import collections
@@ -19,7 +20,12 @@ from tutorials import ALL
 KNOWN = [
     ("skipped", "", "", None),
     ("failed", "", "no result after", "takes longer than the limit"),
-    ("failed", "", "CompilationError|PassManager::run failed|Cannot select|failed to legalize", "Triton's compiler refuses it"),
+    (
+        "failed",
+        "",
+        "CompilationError|PassManager::run failed|Cannot select|failed to legalize",
+        "Triton's compiler refuses it",
+    ),
     ("crashed", "", "LLVM ERROR|Cannot select|Assertion", "Triton's compiler ends the process"),
     ("failed", "", "OutOfResources", "does not fit into the LDS of the target"),
 ]
@@ -60,7 +66,9 @@ def tutorials(results):
             print(f"| `{tutorial.file}` | {target} | {outcome} | {short(reason)} |")
         others = [target for target in TARGETS if target not in tutorial.targets]
         if others:
-            print(f"| `{tutorial.file}` | {', '.join(others)} | not applicable | it needs {', '.join(tutorial.targets)} |")
+            print(
+                f"| `{tutorial.file}` | {', '.join(others)} | not applicable | it needs {', '.join(tutorial.targets)} |"
+            )
 
 
 def language(results):
@@ -70,9 +78,7 @@ def language(results):
     reasons = collections.defaultdict(list)
     for target in TARGETS:
         for case, known in read(results / f"{target}.jsonl").items():
-            if known is None:
-                continue
-            outcome, why = judge(case, known[0], known[1])
+            outcome, why = judge(case, *known[:2]) if known else ("failed", "the run was interrupted")
             counts[target][outcome] += 1
             function = re.sub(r"^test/unit/language/|\[.*$", "", case, flags=re.DOTALL)
             functions[function, target][outcome] += 1
@@ -83,7 +89,9 @@ def language(results):
     for target, count in counts.items():
         print(f"| {target} | {count['passed']:,} | {count['failed']:,} | {count['not applicable']:,} |")
     for outcome, title in (("failed", "Failed"), ("not applicable", "Not applicable")):
-        found = sorted((function, why, targets) for (one, function, why), targets in reasons.items() if one == outcome)
+        found = sorted(
+            (function, why, targets) for (one, function, why), targets in reasons.items() if one == outcome
+        )
         print(f"\n### {title}\n")
         if not found:
             print("None.")

@@ -2,9 +2,9 @@
 
     python torch_stubs.py SITE_PACKAGES/torch/lib
 
-PyPI's build for x86-64 is linked with CUDA's libraries, and the loader wants them even if only the CPU computes. This makes
-empty libraries with the same names and symbols next to PyTorch's. Their functions return an error, so PyTorch finds no GPU.
-It needs `objdump` and `cc`.
+PyPI's build for x86-64 is linked with CUDA's libraries, and the loader wants them even if only the
+CPU computes. This makes empty libraries with the same names and symbols next to PyTorch's. Their
+functions return an error, so PyTorch finds no GPU. It needs `objdump` and `cc`.
 """
 
 import re
@@ -33,7 +33,8 @@ PREFIXES = {
     "__cuda": "libcudart.so",
     "cu": "libcuda.so",
 }
-# What functions return: an error code (100, no device), except for those that PyTorch calls while it is loaded.
+# What functions return: an error code (100, no device), except for those that PyTorch calls while
+# it is loaded.
 BODIES = {
     "cudaGetErrorString": 'const char *%s(void) { return "no CUDA: this is a stub"; }',
     "cudaGetErrorName": 'const char *%s(void) { return "cudaErrorNoDevice"; }',
@@ -91,11 +92,25 @@ def main():
                 lines.append(body(name))
                 versions[version].append(name)
             source.write_text("\n".join(lines) + "\n")
-            command = ["cc", "-shared", "-fPIC", "-w", "-fno-builtin", f"-Wl,-soname,{library}", "-o", folder / library, source]
+            command = [
+                "cc",
+                "-shared",
+                "-fPIC",
+                "-w",
+                "-fno-builtin",
+                f"-Wl,-soname,{library}",
+                "-o",
+                folder / library,
+                source,
+            ]
             named = {version: names for version, names in versions.items() if version}
             if named:
                 script = Path(work, "versions")
-                script.write_text("".join(f"{version} {{ {' '.join(f'{n};' for n in names)} }};\n" for version, names in named.items()))
+                script.write_text(
+                    "".join(
+                        f"{version} {{ {' '.join(f'{n};' for n in names)} }};\n" for version, names in named.items()
+                    )
+                )
                 command.append(f"-Wl,--version-script={script}")
             subprocess.run(list(map(str, command)), check=True)
             print(f"{library}: {len(wanted[library])} symbols")

@@ -1,9 +1,9 @@
-"""Runs Triton's tutorials on Wavemill: their files as they are, and three of them at a smaller size.
+"""Runs Triton's tutorials on Wavemill: their files as they are, and some of them at a smaller size.
 
-    python tutorials.py SOURCES RESULTS [--targets T,T] [--only 05,06] [--minutes N]
+    python tutorials.py SOURCES RESULTS [--targets T,T] [--only 05,06] [--seconds N]
 
-Each tutorial runs as `python -m wavemill.triton [OPTIONS] FILE`. With `--part NAME FILE`, this program is that FILE: it
-imports a tutorial and calls its own check.
+Each tutorial runs as `python -m wavemill.triton [OPTIONS] FILE`. With `--part NAME FILE`, this
+program is that FILE: it imports a tutorial and calls its own check.
 """
 
 import argparse
@@ -49,8 +49,9 @@ def _load(file):
 
 
 def layer_norm(file):
-    """The reference of the tutorial is PyTorch's layer_norm in f16; on a CPU, its gradients have large errors. Here the
-    reference computes in f32."""
+    """The reference of the tutorial is PyTorch's layer_norm in f16; on a CPU, its gradients have
+    large errors. Here the reference computes in f32.
+    """
     import torch
     from torch.nn import functional
 
@@ -91,11 +92,24 @@ def run(sources, tutorial, target, seconds):
         return "not applicable", f"the tutorial is for {', '.join(tutorial.targets)}", 0
     file = sources / TUTORIALS / tutorial.file
     script = [file] if tutorial.part is None else [__file__, "--part", tutorial.part, file]
-    command = [sys.executable, "-W", "ignore", "-m", "wavemill.triton", *QUICK, *tutorial.options, "--target", target, *script]
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "wavemill.triton",
+        *QUICK,
+        *tutorial.options,
+        "--target",
+        target,
+        *script,
+    ]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **tutorial.variables}
     start = time.time()
     try:
-        said = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, timeout=seconds)
+        said = subprocess.run(
+            list(map(str, command)), capture_output=True, text=True, env=environment, timeout=seconds
+        )
     except subprocess.TimeoutExpired:
         return "failed", f"no result after {seconds} s", seconds
     taken = round(time.time() - start, 1)
@@ -120,7 +134,13 @@ def main():
             outcome, reason, seconds = run(options.sources.resolve(), ALL[number], target, options.seconds)
             print(number, target, outcome, reason, seconds, flush=True)
             with (options.results / "tutorials.jsonl").open("a") as file:
-                entry = {"case": ALL[number].file, "target": target, "outcome": outcome, "reason": reason, "seconds": seconds}
+                entry = {
+                    "case": ALL[number].file,
+                    "target": target,
+                    "outcome": outcome,
+                    "reason": reason,
+                    "seconds": seconds,
+                }
                 file.write(json.dumps(entry) + "\n")
 
 

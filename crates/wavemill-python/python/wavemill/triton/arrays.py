@@ -25,7 +25,9 @@ class Array(HostPointer):
                 "PyTorch are arguments as they are"
             )
         if array.dtype.name not in _TYPES or not array.dtype.isnative:
-            raise TypeError(f"Triton has no element type {array.dtype!r}; expected one of {', '.join(sorted(_TYPES))}")
+            raise TypeError(
+                f"Triton has no element type {array.dtype!r}; expected one of {', '.join(sorted(_TYPES))}"
+            )
         self._array = array
         # Triton reads its text.
         self.dtype = array.dtype
@@ -46,8 +48,9 @@ class Array(HostPointer):
         return self._array.ctypes.data
 
     def ptr_range(self):
-        """Bytes of the whole array that this one is a view of. Triton's compiler for AMD GPUs uses short offsets into
-        small arrays."""
+        """Bytes of the whole array that this one is a view of. Triton's compiler for AMD GPUs uses
+        short offsets into small arrays.
+        """
         whole = self._array
         while isinstance(whole.base, numpy.ndarray):
             whole = whole.base

@@ -25,7 +25,9 @@ def device(target, host_memory):
     except wavemill.Error as error:
         raise wavemill.Error(f"WAVEMILL_TARGET: {error}") from None
     if _arch(made) == "gfx900":
-        raise wavemill.Error(f"WAVEMILL_TARGET: Triton does not compile for gfx900 ({target}); expected a later target")
+        raise wavemill.Error(
+            f"WAVEMILL_TARGET: Triton does not compile for gfx900 ({target}); expected a later target"
+        )
     return made
 
 
@@ -44,8 +46,9 @@ class Utils:
         self.arch = _arch(device)
 
     def load_binary(self, name, kernel, shared, device):
-        """The module, its kernel, vector registers and spilled registers of a work-item, and most work-items of a
-        workgroup."""
+        """The module, its kernel, vector registers and spilled registers of a work-item, and most
+        work-items of a workgroup.
+        """
         module = wavemill.Module.load(kernel, self.device)
         function = module.kernel(name)
         facts = _facts(wavemill.info(kernel), name)
@@ -55,8 +58,9 @@ class Utils:
         """The module ends with its last reference."""
 
     def get_device_properties(self, device):
-        """What Triton's driver for HIP says. Clocks are in kHz and the width of the bus in bits; they are those of no
-        product, and bandwidths that programs compute of them mean nothing."""
+        """What Triton's driver for HIP says. Clocks are in kHz and the width of the bus in bits;
+        they are those of no product, and bandwidths that programs compute of them mean nothing.
+        """
         return {
             "max_shared_mem": self.device.lds_size,
             "max_num_regs": _REGISTERS,

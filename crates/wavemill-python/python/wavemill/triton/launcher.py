@@ -26,16 +26,18 @@ _FOLLOWS_POINTERS = (
 
 
 def _names(name, ty):
-    """Types and names of the kernel's parameters, of which an argument can be several; `None` for a type that is
-    dropped, as it is part of the code."""
+    """Types and names of the kernel's parameters, of which an argument can be several; `None` for a
+    type that is dropped, as it is part of the code.
+    """
     if isinstance(ty, tuple):
         return tuple(_names(f"{name}[{n}]", one) for n, one in enumerate(ty))
     return None if ty == "constexpr" else (name, ty)
 
 
 def _expand(signature):
-    """The signature after Triton's launcher has made several arguments of a descriptor: `(name, type)`, a tuple of such
-    for a tuple, and `None` for what is dropped."""
+    """The signature after Triton's launcher has made several arguments of a descriptor: `(name,
+    type)`, a tuple of such for a tuple, and `None` for what is dropped.
+    """
     from triton.backends.driver import expand_signature
 
     expanded = []
@@ -156,8 +158,8 @@ def _pointer(name, arg, memories):
 
 
 def _packer(function, types):
-    """Makes the kernel argument segment of the values of arguments with these types, and of the two pointers to scratch
-    memory.
+    """Makes the kernel argument segment of the values of arguments with these types, and of the two
+    pointers to scratch memory.
 
     # Errors
     `wavemill.Error` if the code object has other parameters.

@@ -6,7 +6,9 @@ import wavemill
 
 
 class HostPointer:
-    """A pointer argument. `memory` is an object with the buffer protocol: the allocation that it points into."""
+    """A pointer argument. `memory` is an object with the buffer protocol: the allocation that it
+    points into.
+    """
 
     memory = None
 
@@ -33,7 +35,7 @@ def _of_torch(tensor):
         # Not its attribute, which pretends.
         where = tensor.untyped_storage().device
         raise wavemill.ArgumentError(
-            f"is a tensor on {where}; expected one on the CPU. For programs that name \"cuda\", use "
+            f'is a tensor on {where}; expected one on the CPU. For programs that name "cuda", use '
             "python -m wavemill.triton --pretend-cuda"
         )
     storage = tensor.untyped_storage()

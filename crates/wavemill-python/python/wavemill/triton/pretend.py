@@ -1,8 +1,9 @@
-"""PyTorch on a machine without a GPU that pretends to have one: for programs that name the device "cuda".
+"""PyTorch on a machine without a GPU that pretends to have one: for programs that name the device
+"cuda".
 
-Tensors stay in memory of the host, and PyTorch computes with them on the CPU. What a program asks to be on "cuda" is on
-the CPU; what it asks of `torch.cuda` is answered for Wavemill's device. Tensors say that they are on "cuda:0", all of
-them: a program that compares devices sees one device.
+Tensors stay in memory of the host, and PyTorch computes with them on the CPU. What a program asks
+to be on "cuda" is on the CPU; what it asks of `torch.cuda` is answered for Wavemill's device.
+Tensors say that they are on "cuda:0", all of them: a program that compares devices sees one device.
 """
 
 import functools
@@ -26,7 +27,9 @@ _METHODS = "new_empty new_empty_strided new_full new_ones new_tensor new_zeros t
 
 
 def start(interface):
-    """Changes PyTorch in this process. `interface` answers for `torch.cuda`, see `device.Interface`."""
+    """Changes PyTorch in this process. `interface` answers for `torch.cuda`, see
+    `device.Interface`.
+    """
     global active, DEVICE
     import torch
 
@@ -119,9 +122,7 @@ def _cuda(torch, interface):
         "reset_max_memory_allocated reset_peak_memory_stats"
     ).split():
         setattr(cuda, name, nothing)
-    for name in (
-        "max_memory_allocated max_memory_reserved memory_allocated memory_reserved"
-    ).split():
+    for name in ("max_memory_allocated max_memory_reserved memory_allocated memory_reserved").split():
         setattr(cuda, name, lambda device=None: 0)
     cuda.device = cuda.device_of = _Device
     cuda.is_initialized = lambda: True

@@ -6,7 +6,9 @@ from typing import Callable, NamedTuple
 
 
 class Scalar(NamedTuple):
-    """A type: its code in `struct`, bytes, name in C++, and how a number of Python becomes a value for the code."""
+    """A type: its code in `struct`, bytes, name in C++, and how a number of Python becomes a value
+    for the code.
+    """
 
     code: str
     size: int
