@@ -248,7 +248,8 @@ def test_read_only_arrays_are_protected(on_target):
 
 
 def test_pointers_in_memory_need_the_memory_of_the_process(on_target, monkeypatch):
-    rows = [numpy.full(64, n, F32) for n in range(3)]
+    # Large arrays have mappings of their own, which are far from the small ones.
+    rows = [numpy.full(1 << 18, n, F32) for n in range(3)]
     pointers = numpy.array([row.ctypes.data for row in rows], numpy.int64)
     out = numpy.zeros((3, 64), F32)
     with pytest.raises(wavemill.GuestFault) as caught:
@@ -257,7 +258,7 @@ def test_pointers_in_memory_need_the_memory_of_the_process(on_target, monkeypatc
     assert "memory=[" not in str(caught.value)
     _switch(on_target, monkeypatch, WAVEMILL_HOST_MEMORY="process")
     kernels.follow[(3,)](array(pointers), array(out), BLOCK=64)
-    numpy.testing.assert_array_equal(out, numpy.array(rows))
+    numpy.testing.assert_array_equal(out, [row[:64] for row in rows])
 
 
 def test_hooks_and_empty_grids(on_target):
@@ -274,6 +275,78 @@ def test_hooks_and_empty_grids(on_target):
     finally:
         knobs.runtime.launch_enter_hook.remove(enter)
         knobs.runtime.launch_exit_hook.remove(exit)
+
+
+def test_scratch_memory(on_target):
+    """Of Triton's own passes, only those for debugging ask for some."""
+    from triton.runtime._allocation import NullAllocator
+
+    from wavemill.triton.launcher import Launcher
+    from wavemill.triton.memory import Scratch
+
+    x, out = eighths(RANDOM, 64), numpy.zeros(64, F32)
+    compiled = kernels.copy[(1,)](array(x), array(out), 64, BLOCK=64)
+    wants = {"global_scratch_size": 24, "global_scratch_align": 256}
+    wants |= {"profile_scratch_size": 8, "profile_scratch_align": 512}
+    launcher = Launcher(compiled.src, compiled.metadata._replace(**wants))
+
+    def launch():
+        launcher(2, 3, 1, 0, compiled.function, None, None, None, None, array(x), array(out), 64, 64)
+
+    with pytest.raises(RuntimeError, match="no allocator was set"):
+        launch()
+    made = []
+
+    def allocate(size, align, stream):
+        made.append((size, align, Scratch(size, align)))
+        return made[-1][2]
+
+    out[:] = 0
+    triton.set_allocator(allocate)
+    try:
+        launch()
+    finally:
+        triton.set_allocator(NullAllocator())
+    assert [(size, align) for size, align, _ in made] == [(24 * 6, 256)]
+    assert made[0][2].data_ptr() % 256 == 0 and bytes(made[0][2].memory) == bytes(24 * 6)
+    numpy.testing.assert_array_equal(out, x)
+
+
+def test_other_ways_to_launch(on_target, tmp_path):
+    x = eighths(RANDOM, 64)
+    out = numpy.zeros((4, 64), F32)
+    # All workgroups at once.
+    compiled = kernels.copy[(1,)](array(x), array(out[0]), 64, BLOCK=64, launch_cooperative_grid=True)
+    assert compiled.metadata.launch_cooperative_grid
+    # A kernel that is compiled already, from its source or from its intermediate representation.
+    compiled[(1, 1, 1)](array(x), array(out[1]), 64, 64)
+    (tmp_path / "copy.ttir").write_text(compiled.asm["ttir"])
+    again = triton.compile(str(tmp_path / "copy.ttir"), options={"num_warps": 2})
+    again[(1, 1, 1)](array(x), array(out[2]), 64)
+    assert wavemill.triton.last_stats().waves == 2
+    milliseconds = triton.testing.do_bench(
+        lambda: kernels.copy[(1,)](array(x), array(out[3]), 64, BLOCK=64), warmup=1, rep=2
+    )
+    assert milliseconds > 0
+    numpy.testing.assert_array_equal(out, [x] * 4)
+    with pytest.raises(wavemill.Error, match="cooperative"):
+        kernels.copy[(1 << 20,)](array(x), array(out[0]), 64, BLOCK=64, launch_cooperative_grid=True)
+
+
+def test_launches_of_several_threads(on_target):
+    import concurrent.futures
+
+    x = eighths(RANDOM, 1000)
+
+    def launch(n):
+        out = numpy.zeros(1000, F32)
+        for _ in range(5):
+            kernels.copy[(n,)](array(x), array(out), min(1000, 64 * n), BLOCK=64)
+        assert (out[: 64 * n] == x[: 64 * n]).all() and not out[64 * n :].any()
+        return wavemill.triton.last_stats().workgroups
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(launch, range(1, 9))) == list(range(1, 9))
 
 
 def test_wrong_arguments(on_target):
