@@ -388,6 +388,13 @@ def test_wrong_variables(variables, text, monkeypatch):
         WavemillDriver()
 
 
+def test_an_old_triton_is_refused(monkeypatch):
+    monkeypatch.delattr("triton.backends.driver.expand_signature")
+    monkeypatch.setattr(triton, "__version__", "3.5.0")
+    with pytest.raises(wavemill.Error, match=r"needs Triton 3\.9 or later, found 3\.5\.0"):
+        WavemillDriver()
+
+
 def test_the_device_as_programs_see_it(monkeypatch):
     monkeypatch.setenv("WAVEMILL_TARGET", "mi355x")
     one = WavemillDriver()

@@ -118,7 +118,7 @@ module = torch.nn.Linear(4, 3).to("cuda")
 assert module(torch.ones(2, 4).cuda()).shape == (2, 3)
 assert torch.ones(3).to(device="cuda:0", dtype=torch.float16).dtype == torch.float16
 assert torch.ones(3).to(torch.device("cuda")).new_zeros(2, device="cuda").sum() == 0
-assert torch.zeros(4, pin_memory=True).is_pinned()
+assert torch.zeros(4, pin_memory=True).is_pinned() and torch.zeros(4, device=0).is_cuda
 with torch.device("cuda"):
     assert torch.ones(2).is_cuda
 torch.set_default_device("cuda")

@@ -17,6 +17,7 @@ class WavemillDriver(DriverBase):
 
     def __init__(self):
         super().__init__()
+        _check_triton()
         from .device import Interface, Utils, device
         from .launcher import Launcher
 
@@ -92,6 +93,17 @@ class WavemillDriver(DriverBase):
         from .memory import Scratch
 
         return Scratch(size, alignment)
+
+
+def _check_triton():
+    """Triton's launchers have no stable interface: it must be one that this package knows."""
+    import triton
+    import triton.backends.driver as contract
+
+    import wavemill
+
+    if not all(hasattr(contract, name) for name in ("decompose_descriptor", "expand_signature")):
+        raise wavemill.Error(f"wavemill.triton needs Triton 3.9 or later, found {triton.__version__}")
 
 
 # As for the compiler: an abstract class would fail `import triton`.

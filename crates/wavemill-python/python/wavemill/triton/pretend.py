@@ -62,6 +62,9 @@ def _on_host(torch, function):
     def call(*args, **kwargs):
         # Pinned memory needs a GPU.
         kwargs.pop("pin_memory", None)
+        # A number as a device is that of a GPU.
+        if isinstance(kwargs.get("device"), int):
+            kwargs["device"] = "cpu"
         args = [_host(torch, arg) for arg in args]
         return function(*args, **{name: _host(torch, arg) for name, arg in kwargs.items()})
 
