@@ -72,7 +72,10 @@ def tutorials(results):
 
 
 def language(results):
-    every = len(json.loads((results / "cases.json").read_text()))
+    every = {}
+    for target in TARGETS:
+        path = results / f"{target}.cases.json"
+        every[target] = len(json.loads(path.read_text())) if path.exists() else 0
     counts = {target: collections.Counter() for target in TARGETS}
     functions = collections.defaultdict(collections.Counter)
     reasons = collections.defaultdict(list)
@@ -84,10 +87,10 @@ def language(results):
             functions[function, target][outcome] += 1
             if outcome != "passed":
                 reasons[outcome, function, short(why)].append(target)
-    print(f"Of {every:,} cases, these ran:\n")
-    print("| target | passed | failed | not applicable |\n|---|---:|---:|---:|")
+    print("| target | cases | that ran | passed | failed | not applicable |\n|---|--:|--:|--:|--:|--:|")
     for target, count in counts.items():
-        print(f"| {target} | {count['passed']:,} | {count['failed']:,} | {count['not applicable']:,} |")
+        numbers = (every[target], count.total(), count["passed"], count["failed"], count["not applicable"])
+        print(f"| {target} | {' | '.join(f'{number:,}' for number in numbers)} |")
     for outcome, title in (("failed", "Failed"), ("not applicable", "Not applicable")):
         found = sorted(
             (function, why, targets) for (one, function, why), targets in reasons.items() if one == outcome
