@@ -122,7 +122,7 @@ def main():
     print("# Clients\n\n" + textwrap.fill(text, 100) + "\n\n## Triton's tutorials\n")
     text = (
         "All run with `--no-bench --first-config`, and 07, 08 and 10 with `--pretend-cuda`. Their files are as they are. 05 "
-        "compares with PyTorch in f32 instead of f16. 06 runs its own test with 2 heads, 128 tokens and 64 dimensions. 10 "
+        "compares with PyTorch in f32 instead of f16, and 04 with Philox in numpy. 06 runs its own test with 2 heads, 128 tokens and 64 dimensions. 10 "
         "runs its own check at 256 x 256 x 512 in MXFP4. 08 needs `WAVEMILL_HOST_MEMORY=process`."
     )
     print(textwrap.fill(text, 100) + "\n")
