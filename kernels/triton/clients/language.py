@@ -1,9 +1,9 @@
 """Runs Triton's own tests of its language on Wavemill.
 
-    python language.py SOURCES RESULTS [--targets T,T] [--part N] [--seconds N] [--minutes N]
+    python language.py SOURCES RESULTS [--targets T,T] [--cases N] [--seconds N] [--minutes N]
 
 SOURCES is a copy of Triton's sources, of the version that is installed. RESULTS is a directory.
-Cases are chosen by a hash of their name, so that a larger part has all cases of a smaller one.
+Cases are chosen by a hash of their name, so that a larger number has all cases of a smaller one.
 Processes that a case ends are started again behind it, and results of an earlier run in the same
 directory are kept.
 """
@@ -60,7 +60,7 @@ def collect(sources, results, target):
 
 
 def key(case):
-    return int.from_bytes(hashlib.sha256(case.encode()).digest()[:8], "little") / 2**64
+    return hashlib.sha256(case.encode()).digest()
 
 
 def read(path, start=0):
@@ -116,9 +116,7 @@ def main():
     parser.add_argument("sources", type=Path)
     parser.add_argument("results", type=Path)
     parser.add_argument("--targets", default=",".join(TARGETS))
-    parser.add_argument(
-        "--part", type=float, default=0.2, help="how many of all cases: 0.2 of about 16,500 are 3,300"
-    )
+    parser.add_argument("--cases", type=int, default=3000, help="how many cases of each target")
     parser.add_argument("--seconds", type=int, default=60, help="the longest processor time of a case")
     parser.add_argument("--minutes", type=float, default=600, help="no file begins after this time")
     options = parser.parse_args()
@@ -127,7 +125,8 @@ def main():
     deadline = time.time() + 60 * options.minutes
     for target in options.targets.split(","):
         every = collect(sources, results, target)
-        chosen = [case for case in every if key(case) < options.part]
+        first = set(sorted(every, key=key)[: options.cases])
+        chosen = [case for case in every if case in first]
         print(f"{target}: {len(chosen)} of {len(every)} cases", flush=True)
         files = dict.fromkeys(case.split("::")[0] for case in chosen)
         for file in files:
