@@ -139,6 +139,12 @@ impl PyDevice {
         self.device.compute_units()
     }
 
+    /// Bytes of LDS in a compute unit, and the limit for a workgroup.
+    #[getter]
+    fn lds_size(&self) -> u32 {
+        self.device.product().lds()
+    }
+
     /// Host threads of a launch; `None` for as many as the host has cores.
     #[getter]
     fn threads(&self) -> Option<usize> {

@@ -138,7 +138,8 @@ impl PyBoundKernel {
     /// Arrays are passed by their addresses, without a copy. `signature` gives types of arguments,
     /// such as `"*fp32,*fp32,i32"`. `kernarg` is the whole kernel argument segment as bytes,
     /// instead of arguments. `memory` lists arrays that the kernel may access besides its
-    /// arguments, such as those that pointers in memory point to.
+    /// arguments, such as those that pointers in memory point to; a dictionary gives them names for
+    /// reports.
     #[pyo3(signature = (
         *args, signature=None, dynamic_lds=0, cooperative=false, kernarg=None, memory=None, stack=None, threads=None,
         max_instructions=None, time_limit=None, find_stalls=true, count=false, traffic=false, poison=None
@@ -152,7 +153,7 @@ impl PyBoundKernel {
         dynamic_lds: u32,
         cooperative: bool,
         kernarg: Option<Vec<u8>>,
-        memory: Option<Vec<Bound<'_, PyAny>>>,
+        memory: Option<Bound<'_, PyAny>>,
         stack: Option<u32>,
         threads: Option<usize>,
         max_instructions: Option<u64>,
@@ -189,8 +190,8 @@ impl PyBoundKernel {
         } else {
             Arguments::of(args, shared.described.then_some(&shared.parameters), declared.as_deref())?
         };
-        for (index, object) in memory.iter().flatten().enumerate() {
-            bound.add(object, index)?;
+        if let Some(memory) = &memory {
+            bound.add_all(memory)?;
         }
         let kernarg = match kernarg {
             None if !shared.described && !args.is_empty() => Some(bound.segment(py)?),

@@ -1,5 +1,5 @@
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, Protocol, SupportsFloat, SupportsIndex
 
@@ -77,6 +77,8 @@ class Device:
     @property
     def compute_units(self) -> int: ...
     @property
+    def lds_size(self) -> int: ...
+    @property
     def threads(self) -> int | None: ...
     @property
     def host_memory(self) -> str: ...
@@ -138,7 +140,7 @@ class BoundKernel:
         dynamic_lds: int = 0,
         cooperative: bool = False,
         kernarg: bytes | None = None,
-        memory: Sequence[_Array] | None = None,
+        memory: Sequence[_Array] | Mapping[str, _Array] | None = None,
         stack: int | None = None,
         threads: int | None = None,
         max_instructions: int | None = None,
