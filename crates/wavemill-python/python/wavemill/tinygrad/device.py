@@ -6,7 +6,7 @@ import mmap
 import os
 
 from tinygrad.device import BufferSpec, Compiled, LRUAllocator, Program, TinyELF
-from tinygrad.helpers import DEV, cpu_profile
+from tinygrad.helpers import DEV, cpu_profile, round_up
 from tinygrad.renderer.cstyle import HIPCCRenderer, HIPRenderer
 from tinygrad.renderer.llvmir import AMDLLVMRenderer
 
@@ -76,34 +76,41 @@ WavemillHIPCCRenderer = _renderer(HIPCCRenderer, "WavemillHIPCCRenderer")
 
 
 class Memory:
-    """An allocation, or a part of one: `view` has the bytes, `address` the first of them."""
+    """An allocation, or a part of one.
 
-    __slots__ = ("address", "view")
+    view: its bytes. padding: the bytes between the end of the allocation and that of its range.
+    """
 
-    def __init__(self, view, address):
-        self.view = view
-        self.address = address
+    __slots__ = ("padding", "view")
+
+    def __init__(self, view, padding):
+        self.view, self.padding = view, padding
 
     def part(self, offset, size):
         """A part of it."""
-        return Memory(self.view[offset : offset + size], self.address + offset)
+        return Memory(self.view[offset : offset + size], self.padding)
 
 
-def _address(memory):
-    """The address of the first byte of an object with a writable buffer."""
-    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
+#: The alignment of arguments that tinygrad's LLVM renderer promises. LLVM reads a dozen bytes that are so aligned as 16,
+#: thus a range ends at such an address.
+ALIGNMENT = 32
+
+#: The contents of padding.
+PADDING = b"\xa5" * ALIGNMENT
 
 
 class WavemillAllocator(LRUAllocator):
-    """Memory of this process. Each allocation is one range, which launches check to the byte."""
+    """Memory of this process. Each allocation is one range for the checks of launches."""
 
     def _alloc(self, size, options: BufferSpec):
         if options.external_ptr is not None:
             memory = (ctypes.c_ubyte * size).from_address(options.external_ptr)
-            return Memory(memoryview(memory).cast("B"), options.external_ptr)
+            return Memory(memoryview(memory).cast("B"), b"")
         # Pages of their own: vectors are aligned, and the host has the memory back when it is free.
-        memory = mmap.mmap(-1, size)
-        return Memory(memoryview(memory), _address(memory))
+        whole = memoryview(mmap.mmap(-1, round_up(size, ALIGNMENT)))
+        padding = whole[size:]
+        padding[:] = PADDING[: len(padding)]
+        return Memory(whole[:size], padding)
 
     def _offset(self, buf, size, offset):
         return buf.part(offset, size)
@@ -158,6 +165,13 @@ class WavemillProgram(Program):
             raise LaunchError(f"{self.name}: {error}") from error
         except wavemill.ArgumentError as error:
             raise LaunchError(f"{self.name}: {error}") from error
+        for index, buf in enumerate(bufs):
+            if buf.padding != PADDING[: len(buf.padding)]:
+                buf.padding[:] = PADDING[: len(buf.padding)]
+                raise wavemill.GuestFault(
+                    f"`{self.name}` wrote to the {len(buf.padding)} bytes after the allocation that argument {index} is in",
+                    kernel=self.name,
+                )
         totals = self.dev.totals
         totals.launches += 1
         totals.instructions += stats.instructions
