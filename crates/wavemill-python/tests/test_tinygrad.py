@@ -403,25 +403,24 @@ class Memory:
 def test_run_asm(machine):
     memory = Memory(machine, np.arange(128, dtype=np.uint32) * 3)
     expected = memory.data + 7 + np.arange(128)
-    code, arguments = memory.code.ctypes.data, memory.arguments.ctypes.data
-    result = wavemill.tinygrad.run_asm(
-        code, memory.code.nbytes, 2, 1, 1, 64, 1, 1, arguments, RSRC2, 0, "cdna", [arguments & 0xFFFFFFFF, arguments >> 32]
-    )
-    assert result == 0
-    np.testing.assert_array_equal(memory.data, expected)
-    # Without user data, the address of the arguments is in s0 and s1.
-    expected = expected + 7 + np.arange(128)
-    assert wavemill.tinygrad.run_asm(code, memory.code.nbytes, 2, 1, 1, 64, 1, 1, arguments, RSRC2, 0, "cdna") == 0
-    np.testing.assert_array_equal(memory.data, expected)
+    at = memory.arguments.ctypes.data
+    call = (memory.code.ctypes.data, memory.code.nbytes, 2, 1, 1, 64, 1, 1, at, RSRC2, 0, "cdna")
+    with wavemill.tinygrad.Dispatch(ranges=memory.ranges()):
+        assert wavemill.tinygrad.run_asm(*call, [at & 0xFFFFFFFF, at >> 32]) == 0
+        np.testing.assert_array_equal(memory.data, expected)
+        # Without user data, the address of the arguments is in s0 and s1.
+        expected = expected + 7 + np.arange(128)
+        assert wavemill.tinygrad.run_asm(*call) == 0
+        np.testing.assert_array_equal(memory.data, expected)
+    with pytest.raises(wavemill.Error, match="needs the memory that the code may access"):
+        wavemill.tinygrad.run_asm(*call)
 
 
 def test_run_asm_checks_what_is_mapped(machine):
-    from wavemill.tinygrad.emulator import Dispatch
-
     memory = Memory(machine, np.zeros(100, np.uint32))
     arguments = (memory.code.nbytes, 2, 1, 1, 64, 1, 1, memory.arguments.ctypes.data, RSRC2, 0, "cdna")
-    with Dispatch(ranges=memory.ranges()):
-        with pytest.raises(wavemill.GuestFault, match="ends at 400"):
+    with wavemill.tinygrad.Dispatch(ranges=memory.ranges()):
+        with pytest.raises(wavemill.GuestFault, match="just past the end of `range 1`"):
             wavemill.tinygrad.run_asm(memory.code.ctypes.data, *arguments)
 
 

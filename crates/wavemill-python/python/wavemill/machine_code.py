@@ -36,6 +36,8 @@ class Result(ctypes.Structure):
         ("image_out_of_range", ctypes.c_uint64),
         ("resident", ctypes.c_uint32),
         ("lds_size", ctypes.c_uint32),
+        ("lds_allocated", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
     ]
 
 

@@ -68,6 +68,6 @@ _device = _register()
 WavemillDevice = _device.WavemillDevice
 Totals = _device.Totals
 
-from .emulator import run_asm  # noqa: E402
+from .emulator import Dispatch, run_asm  # noqa: E402
 
-__all__ = ["TINYGRAD", "Totals", "WavemillDevice", "run_asm"]
+__all__ = ["TINYGRAD", "Dispatch", "Totals", "WavemillDevice", "run_asm"]

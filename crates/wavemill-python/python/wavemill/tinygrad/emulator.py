@@ -5,7 +5,7 @@ belongs. `wavemill.tinygrad.mockgpu` puts the function there.
 """
 
 import os
-import re
+import sys
 import threading
 
 from tinygrad.helpers import DEV
@@ -39,22 +39,18 @@ class Dispatch:
         _dispatch.current = self.outer
 
 
-def process_ranges():
-    """The memory of this process that can be read and written, as pairs of an address and a size.
+def mapped_ranges():
+    """The memory that tinygrad's mock driver has mapped for the GPU.
 
-    Raises Error on systems without /proc/self/maps.
+    Raises Error if the mock driver is not loaded.
     """
-    ranges = []
-    try:
-        with open("/proc/self/maps") as maps:
-            for line in maps:
-                found = re.match(r"([0-9a-f]+)-([0-9a-f]+) rw", line)
-                if found:
-                    start, end = int(found[1], 16), int(found[2], 16)
-                    ranges.append((start, end - start))
-    except OSError as error:
-        raise Error(f"run_asm finds the memory of the process in /proc/self/maps: {error}") from error
-    return ranges
+    driver = sys.modules.get("test.mockgpu.amd.amdgpu")
+    if driver is None:
+        raise Error(
+            "run_asm needs the memory that the code may access: call it in `with Dispatch(ranges=[(address, size), ...])`, "
+            "or through tinygrad's mock driver"
+        )
+    return sorted(driver.remu.valid_mem_ranges)
 
 
 def target_of(arch):
@@ -93,15 +89,16 @@ def run_asm(
     arch: "cdna". The target is that of DEV or of WAVEMILL_TARGET; gfx950 by default.
     user_data: s0 and so on.
 
-    Code may access what `Dispatch` lists, or else all memory of the process that can be written: then an access to
-    memory of something else is not found. Raises GuestFault and the like.
+    Code may access what `Dispatch` lists, or else what the mock driver has mapped for the GPU. Raises GuestFault and the
+    like.
     """
+    target = target_of(arch)
     dispatch = getattr(_dispatch, "current", None) or Dispatch()
-    ranges = process_ranges() if dispatch.ranges is None else dispatch.ranges
+    ranges = mapped_ranges() if dispatch.ranges is None else dispatch.ranges
     if not user_data:
         user_data = [args_ptr & 0xFFFFFFFF, args_ptr >> 32]
     machine_code.run_code(
-        target_of(arch),
+        target,
         lib,
         lib_sz,
         grid=(gx, gy, gz),
