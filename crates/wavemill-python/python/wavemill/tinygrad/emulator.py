@@ -8,10 +8,11 @@ import os
 import sys
 import threading
 
-from tinygrad.helpers import DEV
+from tinygrad.helpers import DEV, round_up
 
 from .. import machine_code
 from ..errors import Error
+from .device import ALIGNMENT
 
 #: GRANULATED_LDS_SIZE of COMPUTE_PGM_RSRC2: its first bit and its mask. tinygrad counts units of 512 bytes.
 LDS_SHIFT, LDS_MASK, LDS_UNIT = 15, 0x1FF, 512
@@ -40,7 +41,7 @@ class Dispatch:
 
 
 def mapped_ranges():
-    """The memory that tinygrad's mock driver has mapped for the GPU.
+    """The memory that tinygrad's mock driver has mapped for the GPU, in units in which LLVM may read it.
 
     Raises Error if the mock driver is not loaded.
     """
@@ -50,7 +51,7 @@ def mapped_ranges():
             "run_asm needs the memory that the code may access: call it in `with Dispatch(ranges=[(address, size), ...])`, "
             "or through tinygrad's mock driver"
         )
-    return sorted(driver.remu.valid_mem_ranges)
+    return [(start, round_up(size, ALIGNMENT)) for start, size in driver.remu.valid_mem_ranges]
 
 
 def target_of(arch):

@@ -44,8 +44,7 @@ def install():
             except KeyError:
                 return None
 
-        ranges = sorted(executor.gpu.mapped_ranges)
-        with Dispatch(rsrc1=register(rsrc1), rsrc3=register(rsrc3), ranges=ranges):
+        with Dispatch(rsrc1=register(rsrc1), rsrc3=register(rsrc3)):
             return dispatch_direct(executor, *arguments)
 
     amdgpu.PM4Executor._exec_dispatch_direct = dispatch
