@@ -201,7 +201,10 @@ class Program:
         for command in recorded.commands:
             match command:
                 case Dispatch():
-                    stats = self.module[command.kernel][command.grid, None](
+                    kernel = self.module[command.kernel]
+                    if kernel.required_block is None:
+                        raise Unknown(f"the size of workgroups of {command.kernel} is not in the code object")
+                    stats = kernel[command.grid, kernel.required_block](
                         *[part(binding) for binding in command.bindings],
                         *[wavemill.u32(constant & 0xFFFFFFFF) for constant in command.constants],
                     )
