@@ -1,9 +1,10 @@
 """Runs tinygrad's own tests with Wavemill, and counts their outcomes.
 
-    python clients/tinygrad_suite.py SOURCES WORK [--target T]... [--file F]... [--mock] [--results FILE]
+    python clients/tinygrad_suite.py SOURCES WORK [--target T]... [--file F]... [--mock] [--part N] [--results FILE]
 
 SOURCES is a copy of tinygrad's repository: its wheel has no tests. The tests run as they are, with DEV=WAVEMILL, or with
 --mock through tinygrad's mock driver of AMD and `run_asm`. WORK keeps what pytest wrote, and a second run continues it.
+With --part, every N-th test of a file runs.
 Tests that fail run again on tinygrad's CPU backend, which needs clang: a test that fails there, too, is not applicable.
 """
 
@@ -60,6 +61,16 @@ def pytest(sources, report, device, target, plugin, tests):
     partial.rename(report)
 
 
+def collect(sources, file, target, part):
+    """Every part-th test of a file."""
+    environment = {**os.environ, "DEV": "WAVEMILL", "WAVEMILL_TARGET": target, "PYTHONPATH": str(sources)}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "wavemill.tinygrad", "-q"]
+    done = subprocess.run(
+        [*command, "--collect-only", file], cwd=sources, env=environment, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return [line for line in done.stdout.splitlines() if "::" in line][::part]
+
+
 def outcomes(report):
     """The outcome of each test in a report, and the first line of the reason."""
     for case in xml.etree.ElementTree.parse(report).iter("testcase"):
@@ -73,14 +84,15 @@ def outcomes(report):
             yield name, PASSED, ""
 
 
-def run_file(file, target, mock, sources, work):
+def run_file(file, target, mock, part, sources, work):
     """Runs the tests of a file on a target. Yields the name, the outcome and the reason of each."""
     device = f"MOCKKFD+AMD:LLVM:{target}" if mock else "WAVEMILL"
     plugin = "wavemill.tinygrad.mockgpu" if mock else "wavemill.tinygrad"
-    stem = f"{'mock-' if mock else ''}{target}-{Path(file).stem}"
+    stem = f"{'mock-' if mock else ''}{target}-{Path(file).stem}{f'-{part}' if part > 1 else ''}"
     report = work / f"{stem}.xml"
     if not report.exists():
-        pytest(sources, report, device, target, plugin, [file])
+        tests = [file] if part == 1 else collect(sources, file, target, part)
+        pytest(sources, report, device, target, plugin, tests)
     found = list(outcomes(report))
     failed = [name for name, outcome, _ in found if outcome == FAILED]
     also = {}
@@ -104,6 +116,7 @@ def main():
     parser.add_argument("--target", action="append", choices=TARGETS, help="only this target")
     parser.add_argument("--file", action="append", help="only this file of tests")
     parser.add_argument("--mock", action="store_true", help="through the mock driver and run_asm")
+    parser.add_argument("--part", type=int, default=1, metavar="N", help="every N-th test only")
     parser.add_argument("--results", help="a file for the outcomes")
     options = parser.parse_args()
     if not (options.sources / "test" / "test_tiny.py").is_file():
@@ -116,10 +129,11 @@ def main():
     for target in options.target or TARGETS:
         for file in options.file or FILES:
             before = {outcome: results.count(outcome) for outcome in (PASSED, FAILED, NOT_APPLICABLE)}
-            for name, outcome, reason in run_file(file, target, options.mock, options.sources, options.work.absolute()):
+            found = run_file(file, target, options.mock, options.part, options.sources, options.work.absolute())
+            for _, outcome, reason in found:
                 results.add(file.removeprefix("test/").removeprefix("backend/"), target, outcome, reason)
                 if outcome == FAILED:
-                    print(f"{target}  {file}::{name}: failed: {reason}")
+                    print(f"{target}  {file}: failed: {reason}")
             counts = ", ".join(f"{results.count(outcome) - before[outcome]} {outcome}" for outcome in before)
             print(f"{target}  {file}: {counts}", flush=True)
     if options.results:

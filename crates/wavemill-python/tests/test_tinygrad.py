@@ -292,6 +292,40 @@ def test_beam_search(monkeypatch, rng):
         np.testing.assert_allclose((on(device, x) @ on(device, x)).numpy(), x @ x, rtol=1e-4, atol=1e-5)
 
 
+def test_kernels_of_tinygrads_assembler(device, rng):
+    """A kernel of instructions, as tinygrad's assembler makes it: a file without symbols."""
+    from tinygrad.dtype import AddrSpace
+    from tinygrad.engine.realize import run_linear
+    from tinygrad.renderer.amd.dsl import s, v
+    from tinygrad.runtime.autogen.amd.cdna import ins
+    from tinygrad.uop.ops import KernelInfo, Ops, UOp
+
+    def add(out, x):
+        items = UOp.special(64, "lidx0")
+        amount = UOp.param(2, dtypes.int, vmin_vmax=(0, 1000), name="amount", addrspace=AddrSpace.ALU)
+        instructions = [
+            ins.s_load_dwordx4(s[4:7], s[0:1], imm=1),
+            ins.s_load_dword(s[8], s[0:1], offset=0x10, imm=1),
+            ins.s_waitcnt(0xC07F),
+            ins.v_lshlrev_b32_e32(v[0], 2, v[0]),
+            ins.global_load_dword(vdst=v[1], addr=v[0], saddr=s[6:7]),
+            ins.s_waitcnt(0x0F70),
+            ins.v_add_u32_e32(v[1], s[8], v[1]),
+            ins.global_store_dword(addr=v[0], data=v[1], saddr=s[4:5]),
+            ins.s_endpgm(),
+        ]
+        sink = UOp.sink(out.base, x.base, amount, items, arg=KernelInfo("assembled_add"))
+        return UOp(Ops.PROGRAM, src=(sink, UOp(Ops.LINEAR, src=tuple(UOp(Ops.INS, arg=one) for one in instructions))))
+
+    x = rng.integers(0, 1000, 64, np.uint32)
+    out = on(device, np.zeros(64, np.uint32))
+    out = Tensor.custom_kernel(out, on(device, x), fxn=add)[0]
+    linear = out.schedule_linear()
+    for amount in (0, 5, 1000):
+        run_linear(linear, var_vals={"amount": amount})
+        np.testing.assert_array_equal(out.numpy(), x + amount)
+
+
 def program(tmp_path, text):
     path = tmp_path / "program.py"
     path.write_text(text)
