@@ -2,10 +2,10 @@
 
     python clients/tinygrad_speed.py [--target T]... [--threads N] [--runs N] [--emulator SOURCES]
 
-Each program runs once to be compiled, and then --runs times; the best counts. The time is that of the kernels, as the
-device counts it, without tinygrad's work for a launch. With --emulator, the same programs run through tinygrad's mock
-driver on its own emulator, from a copy of its repository: there, the time is that of its function `run_asm`, and the
-instructions are those that Wavemill counts.
+Each program runs once to be compiled, and then --runs times; the best counts. The time is the processor time of all
+threads during launches, so that other work of the host counts little: without tinygrad's work around launches. With
+--emulator, the same programs run through tinygrad's mock driver on its own emulator, from a copy of its repository:
+there, the time is that of its function `run_asm`, and the instructions are those that Wavemill counts.
 """
 
 import argparse
@@ -50,48 +50,54 @@ def tensor_of(device):
     return tensor
 
 
-def measure_wavemill(runs):
-    """Prints a line for each program on the device WAVEMILL."""
+class Timed:
+    """A function, and the processor time of its calls."""
+
+    def __init__(self, function):
+        self.function, self.seconds = function, 0.0
+
+    def __call__(self, *arguments, **options):
+        start = time.process_time()
+        try:
+            return self.function(*arguments, **options)
+        finally:
+            self.seconds += time.process_time() - start
+
+
+def measure(device, timed, instructions, runs):
+    """Prints a line for each program: its name, instructions of waves and seconds."""
     from tinygrad import Device
 
-    device = Device["WAVEMILL"]
-    for name, program in programs(tensor_of("WAVEMILL")).items():
+    for name, program in programs(tensor_of(device)).items():
         program()
+        Device[device].synchronize()
         best = None
         for _ in range(runs):
-            instructions, seconds = device.totals.instructions, device.totals.seconds
+            before = (timed.seconds, instructions())
             program()
-            one = (device.totals.seconds - seconds, device.totals.instructions - instructions)
+            Device[device].synchronize()
+            one = (timed.seconds - before[0], instructions() - before[1])
             best = min(best or one, one)
         print(f"{name}\t{best[1]}\t{best[0]}", flush=True)
 
 
+def measure_wavemill(runs):
+    """Measures on the device WAVEMILL."""
+    from tinygrad import Device
+    from wavemill.tinygrad.device import WavemillProgram
+
+    timed = Timed(WavemillProgram.__call__)
+    WavemillProgram.__call__ = lambda *arguments, **options: timed(*arguments, **options)
+    totals = Device["WAVEMILL"].totals
+    measure("WAVEMILL", timed, lambda: totals.instructions, runs)
+
+
 def measure_emulator(runs):
-    """Prints a line for each program on tinygrad's emulator, without a number of instructions."""
+    """Measures on tinygrad's emulator, which does not count instructions."""
     import test.mockgpu.amd.emu as emu
 
-    run_asm, spent = emu.run_asm, [0.0]
-
-    def timed(*arguments):
-        start = time.perf_counter()
-        try:
-            return run_asm(*arguments)
-        finally:
-            spent[0] += time.perf_counter() - start
-
-    emu.run_asm = timed
-    from tinygrad import Device
-
-    for name, program in programs(tensor_of("AMD")).items():
-        program()
-        Device["AMD"].synchronize()
-        best = float("inf")
-        for _ in range(runs):
-            before = spent[0]
-            program()
-            Device["AMD"].synchronize()
-            best = min(best, spent[0] - before)
-        print(f"{name}\t0\t{best}", flush=True)
+    timed = emu.run_asm = Timed(emu.run_asm)
+    measure("AMD", timed, lambda: 0, runs)
 
 
 def child(mode, runs, **environment):
@@ -111,7 +117,7 @@ def main():
     parser.add_argument("--measure", choices=("wavemill", "emulator"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure == "wavemill":
-        import wavemill.tinygrad
+        import wavemill.tinygrad  # noqa: F401: it registers the device
 
         return measure_wavemill(options.runs)
     if options.measure == "emulator":
