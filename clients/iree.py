@@ -47,7 +47,7 @@ class Array:
         return f"tensor<{'x'.join(map(str, self.shape))}x{self.of}>"
 
     def random(self, generator):
-        """Numbers that every type has exactly and that are no denormals: matrix instructions of gfx90a flush these."""
+        """Numbers that every type has exactly. None is a denormal: matrix instructions of gfx90a flush these."""
         if self.of.startswith("i"):
             return generator.integers(-128, 128, self.shape).astype(TYPES[self.of])
         step = 4 if self.of.startswith("f8") else 64
@@ -65,6 +65,9 @@ class Case:
         parameters = ", ".join(f"%{name}: {one}" for name, one in arguments.items())
         self.text = f"func.func @main({parameters}) -> {result} {{\n{body}\n  return %out : {result}\n}}\n"
 
+
+#: Attributes of a convolution.
+STRIDE_1 = "{dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}"
 
 #: The rounding error of a single-precision operation, relative to its result.
 ULP = 2.0**-24
@@ -111,7 +114,7 @@ def convolution(n, height, width, channels, filters, size, of, to):
     y = Array(to, n, height - size + 1, width - size + 1, filters)
     body = (
         _zeros(y, "zero")
-        + "  %out = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}\n"
+        + f"  %out = linalg.conv_2d_nhwc_hwcf {STRIDE_1}\n"
         + f"    ins(%x, %w : {x}, {w}) outs(%zeros : {y}) -> {y}"
     )
 
@@ -133,7 +136,7 @@ def depthwise(n, height, width, channels, size):
     y = Array("f32", n, height - size + 1, width - size + 1, channels)
     body = (
         _zeros(y, "zero")
-        + "  %out = linalg.depthwise_conv_2d_nhwc_hwc {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}\n"
+        + f"  %out = linalg.depthwise_conv_2d_nhwc_hwc {STRIDE_1}\n"
         + f"    ins(%x, %w : {x}, {w}) outs(%zeros : {y}) -> {y}"
     )
 
@@ -156,7 +159,8 @@ def pooling(n, height, width, channels, size):
         f"  %least = arith.constant 0xFF800000 : f32\n"
         f"  %empty = tensor.empty() : {y}\n  %window = tensor.empty() : tensor<{size}x{size}xf32>\n"
         f"  %start = linalg.fill ins(%least : f32) outs(%empty : {y}) -> {y}\n"
-        f"  %out = linalg.pooling_nhwc_max {{dilations = dense<1> : tensor<2xi64>, strides = dense<{size}> : tensor<2xi64>}}\n"
+        "  %out = linalg.pooling_nhwc_max\n"
+        f"    {STRIDE_1.replace('strides = dense<1>', f'strides = dense<{size}>')}\n"
         f"    ins(%x, %window : {x}, tensor<{size}x{size}xf32>) outs(%start : {y}) -> {y}"
     )
 
@@ -191,8 +195,8 @@ def elementwise(size):
     """`x * tanh(y) + exp(x)`, by two operations that become one kernel."""
     x = Array("f32", size)
     generic = (
-        '  {n} = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],'
-        ' iterator_types = ["parallel"]}}\n'
+        "  {n} = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>,"
+        ' affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}\n'
         "    ins({a}, {b} : {t}, {t}) outs(%empty : {t}) {{\n  ^bb0(%p: f32, %q: f32, %o: f32):\n{s}"
         "    linalg.yield %r : f32\n  }} -> {t}\n"
     )

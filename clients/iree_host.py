@@ -3,8 +3,8 @@
 `iree-compile --compile-to=hal` writes, as text, which dispatches a program has, with what grids and constants, and
 which parts of which buffers each of them is bound to. `Program` reads that, and runs the dispatches with Wavemill.
 
-A kernel receives the addresses of its bindings, and then its constants of 32 bits: IREE's sources call this the "direct"
-binding layout (`runtime/src/iree/hal/drivers/hip/stream_command_buffer.c`).
+A kernel receives the addresses of its bindings, and then its constants of 32 bits, as IREE's HIP driver passes them
+(`runtime/src/iree/hal/drivers/hip/stream_command_buffer.c`).
 """
 
 import re

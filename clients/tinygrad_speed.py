@@ -132,7 +132,8 @@ def main():
             llvm.choose()
             path = os.pathsep.join([options.emulator, *filter(None, [os.environ.get("PYTHONPATH")])])
             theirs = child("emulator", options.runs, DEV="MOCKKFD+AMD:LLVM:gfx950", PYTHONPATH=path)
-        print(f"{target}\n\n| program | instructions | time | instr/s |" + " emulator | instr/s | times faster |" * bool(theirs))
+        print(f"{target}\n\n| program | instructions | time | instr/s |", end="")
+        print(" emulator | instr/s | times faster |" * bool(theirs))
         print("|---|---:|---:|---:|" + "---:|---:|---:|" * bool(theirs))
         for name, (instructions, seconds) in ours.items():
             line = f"| {name} | {instructions} | {1e3 * seconds:.2f} ms | {instructions / seconds / 1e6:.1f} M |"

@@ -245,7 +245,7 @@ def test_gradients(device, rng):
     np.testing.assert_allclose(b.grad.numpy(), x.T.astype(np.float64) @ mask, rtol=1e-4, atol=1e-5)
 
 
-def run_kernel(device, name, sizes, grid, **options):
+def run_kernel(device, name, sizes, grid, block=256, **options):
     """Runs a kernel of this repository through tinygrad's interface on buffers of these bytes."""
     from tinygrad.device import Buffer, TinyELF
     from tinygrad.helpers import Target
@@ -254,7 +254,7 @@ def run_kernel(device, name, sizes, grid, **options):
     target = of.arch
     program = of.runtime(TinyELF(code_object(name, target).read_bytes(), name, Target("WAVEMILL"), ()))
     buffers = [Buffer(device, size, dtypes.uint8, preallocate=True) for size in sizes]
-    program(*[buffer.get_buf(device) for buffer in buffers], global_size=grid, local_size=(256, 1, 1), **options)
+    program(*[buffer.get_buf(device) for buffer in buffers], global_size=grid, local_size=(block, 1, 1), **options)
     return buffers
 
 
@@ -267,6 +267,15 @@ def test_accesses_beyond_an_allocation(device):
     # Bytes between the end and the next multiple of 32, which LLVM may read, but kernels must not write.
     with pytest.raises(wavemill.GuestFault, match="wrote to the 28 bytes after"):
         run_kernel(device, "vector_add", [4 * 256, 4 * 256, 4 * 249], (1, 1, 1), vals=(250,))
+
+
+def test_launches_that_are_impossible(device):
+    from wavemill.tinygrad.device import LaunchError
+
+    with pytest.raises(LaunchError, match="vector_add: .*2048"):
+        run_kernel(device, "vector_add", [4] * 3, (1, 1, 1), vals=(1,), block=2048)
+    with pytest.raises(LaunchError, match="expected 4 arguments, found 3"):
+        run_kernel(device, "vector_add", [4] * 3, (1, 1, 1))
 
 
 def test_time_limits_of_beam_search(device):

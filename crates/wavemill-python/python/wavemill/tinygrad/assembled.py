@@ -51,7 +51,9 @@ def code_object(file, name, arch):
     found = {section: (offset, size) for section, _, _, offset, size in sections(file)}
     (text, text_size), (descriptor, descriptor_size) = found[".text"], found[".rodata"]
     if descriptor_size != DESCRIPTOR_SIZE or text < HEADER.size + SEGMENT.size:
-        raise ValueError(f"`{name}`: {descriptor_size} bytes of .rodata; expected a kernel descriptor of {DESCRIPTOR_SIZE}")
+        raise ValueError(
+            f"`{name}`: .rodata has {descriptor_size} bytes; expected a kernel descriptor of {DESCRIPTOR_SIZE}"
+        )
     end = descriptor + descriptor_size
     body = bytearray(file[:end])
     # The code begins with its section. The distance that tinygrad 0.14.0 writes is right only if the size of the section

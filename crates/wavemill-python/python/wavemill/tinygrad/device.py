@@ -94,8 +94,8 @@ class Memory:
         return Memory(self.view[offset : offset + size], self.padding)
 
 
-#: The alignment of arguments that tinygrad's LLVM renderer promises. LLVM reads a dozen bytes that are so aligned as 16,
-#: thus a range ends at such an address.
+#: The alignment of arguments that tinygrad's LLVM renderer promises. LLVM reads a dozen bytes that are so aligned as
+#: 16, thus a range ends at such an address.
 ALIGNMENT = 32
 
 #: The contents of padding.
@@ -169,17 +169,15 @@ class WavemillProgram(Program):
         try:
             with cpu_profile(self.name, self.dev.device, profile_key=self.profile_key):
                 stats = bound(*[buf.view for buf in bufs], *vals, **limits)
-        except wavemill.LimitReached as error:
-            raise LaunchError(f"{self.name}: {error}") from error
-        except wavemill.ArgumentError as error:
+        except (wavemill.GuestFault, wavemill.Stalled):
+            raise
+        except wavemill.Error as error:
             raise LaunchError(f"{self.name}: {error}") from error
         for index, buf in enumerate(bufs):
             if buf.padding != PADDING[: len(buf.padding)]:
                 buf.padding[:] = PADDING[: len(buf.padding)]
-                raise wavemill.GuestFault(
-                    f"`{self.name}` wrote to the {len(buf.padding)} bytes after the allocation that argument {index} is in",
-                    kernel=self.name,
-                )
+                text = f"wrote to the {len(buf.padding)} bytes after the allocation that argument {index} is in"
+                raise wavemill.GuestFault(f"`{self.name}` {text}", kernel=self.name)
         totals = self.dev.totals
         totals.launches += 1
         totals.instructions += stats.instructions

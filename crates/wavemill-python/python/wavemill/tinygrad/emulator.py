@@ -48,8 +48,8 @@ def mapped_ranges():
     driver = sys.modules.get("test.mockgpu.amd.amdgpu")
     if driver is None:
         raise Error(
-            "run_asm needs the memory that the code may access: call it in `with Dispatch(ranges=[(address, size), ...])`, "
-            "or through tinygrad's mock driver"
+            "run_asm needs the memory that the code may access: call it in "
+            "`with Dispatch(ranges=[(address, size), ...])`, or through tinygrad's mock driver"
         )
     return [(start, round_up(size, ALIGNMENT)) for start, size in driver.remu.valid_mem_ranges]
 
@@ -90,8 +90,8 @@ def run_asm(
     arch: "cdna". The target is that of DEV or of WAVEMILL_TARGET; gfx950 by default.
     user_data: s0 and so on.
 
-    Code may access what `Dispatch` lists, or else what the mock driver has mapped for the GPU. Raises GuestFault and the
-    like.
+    Code may access what `Dispatch` lists, or else what the mock driver has mapped for the GPU. Raises GuestFault and
+    the like.
     """
     target = target_of(arch)
     dispatch = getattr(_dispatch, "current", None) or Dispatch()
