@@ -20,6 +20,9 @@ mod stats;
 mod tools;
 mod types;
 
+// Its functions are symbols of this library, for Python's `ctypes`: `wavemill/c.py` calls them.
+use wavemill_c as _;
+
 /// Native parts of the package `wavemill`.
 #[pyo3::pymodule]
 mod _wavemill {

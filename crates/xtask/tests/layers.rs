@@ -11,7 +11,7 @@ use wavemill_isa::{cayman, gcn};
 const LAYERS: [(&str, &[&str]); 13] = [
     ("wavemill-cli", &["wavemill", "wavemill-asm", "wavemill-isa", "wavemill-kernels", "wavemill-object"]),
     ("wavemill-c", &["wavemill", "wavemill-asm", "wavemill-object"]),
-    ("wavemill-python", &["wavemill", "wavemill-asm", "wavemill-isa", "wavemill-object"]),
+    ("wavemill-python", &["wavemill", "wavemill-asm", "wavemill-c", "wavemill-isa", "wavemill-object"]),
     (
         "wavemill",
         &[

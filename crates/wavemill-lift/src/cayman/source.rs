@@ -137,19 +137,19 @@ impl Lifter<'_, '_> {
     /// A constant of a window, of which the clause has locked lines (HD 6900 ISA 4.6.4). Lines have
     /// 16 constants of four dwords each.
     fn constant(&mut self, control: &Inst, inst: &Inst, of: Constant) -> Result<Operand, Refused> {
+        let Constant { window, number, channel, is_relative } = of;
+        if is_relative && inst.get(F::IndexMode) != INDEX_LOOP {
+            return Err(UNSUPPORTED);
+        }
         if let Some((_, value)) = self.constants.loaded.iter().find(|(known, _)| *known == of) {
             return Ok((*value).into());
         }
-        let Constant { window, number, channel, is_relative } = of;
         let fields = WINDOW_FIELDS.get(usize::from(window)).ok_or(UNSUPPORTED)?;
         // Nothing may be read without a lock (HD 6900 ISA 4.6.4).
         let lock = fields.lock(control).ok_or(ILLEGAL)?;
         let locked = lock.constants();
         if u32::from(number) >= locked && !is_relative {
             return Err(ILLEGAL);
-        }
-        if is_relative && inst.get(F::IndexMode) != INDEX_LOOP {
-            return Err(UNSUPPORTED);
         }
         let base = match self.constants.banks[usize::from(window)] {
             Some(base) => base,

@@ -1,5 +1,8 @@
 //! ALU groups: the registers that slots read and write, and when (HD 6900 ISA 4).
 
+use wavemill_ir::FaultKind;
+use wavemill_machine::FaultCause;
+
 use super::machine::{Machine, clause, set_active, set_gpr};
 
 const ONE: u32 = 0x3f80_0000;
@@ -196,4 +199,22 @@ fn many_constants_of_an_indexed_bank() {
     let expected = [at(1, 0) + at(1, 1), at(1, 1) + at(2, 0), at(2, 0) + at(2, 1), at(2, 1) + at(1, 0)];
     let found: Vec<u32> = (0..4).map(|channel| outcome.value(0, channel)).collect();
     assert_eq!(found, expected);
+}
+
+/// A name with AR is another constant than that with the loop index, and it has no meaning here.
+#[test]
+fn constants_relative_to_ar_are_no_others() {
+    let constants = (0..64).collect::<Vec<u32>>();
+    let machine = Machine { buffers: vec![constants], ..Machine::default() };
+    for groups in [
+        "y: mov r0.y, kc0[ar+1].x ;;",
+        "x: mov r0.x, kc0[al+1].x\ny: mov r0.y, kc0[ar+1].x ;;",
+        "x: mov r0.x, kc0[1].x\ny: mov r0.y, kc0[ar+1].x ;;",
+    ] {
+        let outcome = machine.run(&clause(", kc0=cb0[0:15]", groups), |registers, addresses| {
+            registers.set_uni64(wavemill_lift::cayman::registers::bank(0), addresses[0]);
+        });
+        let cause = outcome.fault.as_ref().map(|(_, cause, _)| cause);
+        assert_eq!(cause, Some(&FaultCause::Instruction(FaultKind::Unsupported)), "{groups}");
+    }
 }

@@ -14,7 +14,7 @@ use crate::argument::Arg;
 use crate::binding::{Binding, Location};
 use crate::buffer::Buffer;
 use crate::image::ImageFormat;
-use crate::module::{Compares, Kernel};
+use crate::module::{Compares, Fetches, Kernel};
 use crate::report::Segment;
 use crate::services::ServiceAddresses;
 use crate::{Error, Result};
@@ -122,10 +122,11 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
             )));
         }
         if bindings[..index].iter().any(|other| key(&other.location) == key(&binding.location)) {
-            return Err(refuse(format!(
-                "{} is bound more than once; buffers and textures share numbers",
-                binding.location
-            )));
+            let shares = match binding.location {
+                Location::Buffer { .. } | Location::Texture(_) => "; buffers and textures share numbers",
+                _ => "",
+            };
+            return Err(refuse(format!("{} is bound more than once{shares}", binding.location)));
         }
         let value = |bytes: &Vec<u8>| bytes.len() == 4;
         let fits = match (&binding.location, &binding.resource) {
@@ -172,7 +173,38 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
     if let Some(n) = needs.jump_constants.iter().find(|n| !is_bound(Location::JumpTable(**n))) {
         return refuse(format!("a jump table depends on constant {n}; bind it, such as jumptable{n}=0"));
     }
+    if needs.calls_fetch_program {
+        let problem =
+            "`call_fs` calls a fetch program, and a launch has none; put its fetches in place of the call";
+        return refuse(problem.to_owned());
+    }
+    check_fetches(kernel, bindings)?;
     check_comparisons(kernel, bindings)
+}
+
+/// Checks that fetches from buffers find buffers, and those from textures find textures.
+fn check_fetches(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
+    for Fetches { op, number, is_texture } in &object(kernel)?.needs.fetches {
+        let found = bindings.iter().find_map(|binding| match (&binding.location, &binding.resource) {
+            (Location::Buffer { number: n, .. }, _) if n == number => Some((false, true)),
+            (Location::Texture(n), Arg::Image(image)) if n == number => Some((true, image.desc().is_buffer)),
+            _ => None,
+        });
+        let problem = match (is_texture, found) {
+            (false, Some((true, false))) => format!(
+                "`{}` fetches from buffer {number}, but tex{number} is an image; bind buf{number} to a buffer, or an \
+                 image1d_buffer",
+                wavemill_asm::cayman::mnemonic(*op)
+            ),
+            (true, Some((false, _))) => format!(
+                "`{}` fetches from texture {number}, but buf{number} is a buffer; bind tex{number} to an image",
+                wavemill_asm::cayman::mnemonic(*op)
+            ),
+            _ => continue,
+        };
+        return Err(Error::Launch { kernel: kernel.name().to_owned(), problem });
+    }
+    Ok(())
 }
 
 /// Checks that samplers that compare have a comparison.
