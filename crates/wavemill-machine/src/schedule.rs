@@ -452,8 +452,9 @@ impl Run<'_> {
                 }
                 Next::Resume { standing, group, in_vain } => {
                     drop(shared);
-                    if in_vain {
-                        // They wait for another thread, which may need this processor.
+                    // They wait for another thread, which may need this processor. On a busy host, a
+                    // yield takes long: it is not worth it where all threads have processors.
+                    if in_vain && (self.threads > cores() || !self.detect_stalls) {
                         std::thread::yield_now();
                     }
                     return Some((standing, group));

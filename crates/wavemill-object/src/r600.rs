@@ -23,11 +23,12 @@ const R_AMDGPU_ABS32: elf::RelocationType = elf::RelocationType(6);
 /// The name of the section with the registers of functions.
 const CONFIG: &str = ".AMDGPU.config";
 /// Registers that begin the pairs of a function: SQ_PGM_RESOURCES of each stage, as LLVM's
-/// R600AsmPrinter has them. Bits 7:0 are the registers, 15:8 the entries of the stack.
-const RESOURCES: [(u32, R600Stage); 4] = [
+/// R600AsmPrinter has them (it makes no hull shaders; theirs is that of Mesa's driver). Bits 7:0 are the registers, 15:8 the entries of the stack.
+const RESOURCES: [(u32, R600Stage); 5] = [
     (0x28844, R600Stage::Pixel),
     (0x28860, R600Stage::Vertex),
     (0x28878, R600Stage::Geometry),
+    (0x288bc, R600Stage::Hull),
     (0x288d4, R600Stage::Compute),
 ];
 /// DB_SHADER_CONTROL: whether a pixel shader kills.
@@ -50,6 +51,8 @@ pub enum R600Stage {
     Vertex,
     /// A geometry shader.
     Geometry,
+    /// A hull shader.
+    Hull,
     /// A compute kernel.
     #[default]
     Compute,
@@ -435,9 +438,12 @@ mod tests {
         let first = R600Program { relocations: vec![4], ..code("k", 24, R600Stage::Compute) };
         let pixel = R600Config { lds: 0, stage: R600Stage::Pixel, ..config };
         let geometry = R600Config { stage: R600Stage::Geometry, ..config };
+        let hull = R600Config { stage: R600Stage::Hull, ..geometry };
         let second = R600Program { config: Some(pixel), ..code("p", 16, R600Stage::Pixel) };
         let third = R600Program { config: Some(geometry), ..code("g", 8, R600Stage::Geometry) };
-        let file = write_r600(&[first.clone(), second.clone(), table.clone(), third]).expect("it fits");
+        let fourth = R600Program { config: Some(hull), ..code("h", 8, R600Stage::Hull) };
+        let file =
+            write_r600(&[first.clone(), second.clone(), table.clone(), third, fourth]).expect("it fits");
         assert!(is_r600(&file));
         let object = R600Object::parse(&file).expect("it is an object");
         assert_eq!(object.processor.name(), "cayman");
@@ -450,10 +456,11 @@ mod tests {
             ("p", 256..272, second.config),
             ("t", 288..304, None),
             ("g", 512..520, Some(geometry)),
+            ("h", 768..776, Some(hull)),
         ];
         assert_eq!(read, expected);
         let alignments: Vec<usize> = object.parts.iter().map(|part| part.alignment).collect();
-        assert_eq!(alignments, [256, 256, 32, 256]);
+        assert_eq!(alignments, [256, 256, 32, 256, 256]);
         assert_eq!(object.text[256..272], second.bytes);
     }
 

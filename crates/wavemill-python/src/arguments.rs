@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyTuple};
 use wavemill::Arg;
 use wavemill::module::ParameterKind;
 
@@ -76,12 +76,31 @@ impl<'py> Arguments<'py> {
         Ok(all)
     }
 
-    /// Adds an array that is not an argument.
+    /// Adds arrays that are not arguments: a dictionary by name, or a sequence.
     ///
     /// # Errors
-    /// The object has no memory.
-    pub(crate) fn add(&mut self, object: &Bound<'py, PyAny>, index: usize) -> PyResult<()> {
-        let name: Arc<str> = format!("memory[{index}]").into();
+    /// It is neither, or an object in it has no memory.
+    pub(crate) fn add_all(&mut self, memory: &Bound<'py, PyAny>) -> PyResult<()> {
+        if let Ok(named) = memory.cast::<PyDict>() {
+            for (name, object) in named.iter() {
+                let name = name.str()?.to_string();
+                self.add(&object, name.into())?;
+            }
+            return Ok(());
+        }
+        let Ok(all) = memory.try_iter() else {
+            let text =
+                format!("memory is {}; expected a list or dictionary of arrays", errors::typed(memory));
+            return Err(refuse(memory.py(), text));
+        };
+        for (index, object) in all.enumerate() {
+            self.add(&object?, format!("memory[{index}]").into())?;
+        }
+        Ok(())
+    }
+
+    /// Adds an array that is not an argument. The name is for messages.
+    fn add(&mut self, object: &Bound<'py, PyAny>, name: Arc<str>) -> PyResult<()> {
         let Some(array) = Array::of(object, &name)? else {
             let text = format!("{name} is {}; expected an array", errors::typed(object));
             return Err(refuse(object.py(), text));

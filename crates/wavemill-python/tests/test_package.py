@@ -56,6 +56,7 @@ def test_devices():
     assert (device.target, device.host_memory, device.threads) == ("gfx906:xnack-", "arguments", None)
     assert wavemill.Device("mi355x").target == "gfx950"
     assert wavemill.Device("mi210").compute_units == 104
+    assert [wavemill.Device(name).lds_size >> 10 for name in ("mi50", "mi300x", "mi355x")] == [64, 64, 160]
     assert repr(wavemill.Device("mi300x", threads=3)) == "<Device gfx942 (mi300x), threads=3>"
     for target, text in [
         ("gfx1234", "gfx1234"),
@@ -109,13 +110,22 @@ def test_everything_public_has_a_description():
 
 
 def test_nothing_else_is_imported():
-    """The import is quick: it needs neither numpy nor large parts of the standard library."""
+    """The import is quick: it needs neither numpy nor large parts of the standard library, nor the native module."""
     code = "import sys; before = set(sys.modules); import wavemill; print(*(set(sys.modules) - before))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert {name.split(".")[0] for name in said.split()} == {"wavemill"}
+    assert set(said.split()) == {"wavemill", "wavemill.errors"}
+
+
+def test_names_come_with_the_native_module():
+    code = (
+        "import wavemill; assert set(wavemill.__all__) <= set(dir(wavemill)); "
+        "assert not hasattr(wavemill, 'nothing'); from wavemill import *; print(Device('mi355x'), f32(2) is not None)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "gfx950" in said
 
 
 def test_free_threaded_python_is_refused():
-    code = "import sys; sys.abiflags = 't'; import wavemill"
+    code = "import sys; sys.abiflags = 't'; import wavemill; wavemill.Device"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert said.returncode == 1 and "ImportError: wavemill does not support free-threaded" in said.stderr

@@ -2,11 +2,12 @@
 
 use core::fmt;
 
-use wavemill_isa::cayman::{Elem, Field, Format, Group, Inst, Op, Row};
+use wavemill_isa::cayman::{BrokenRule, Elem, Field, Format, Group, Inst, Op, Row};
 
 use super::field::{name, value_names};
 use super::mnemonic::{from_mnemonic, mnemonic};
-use super::print::{print, print_group};
+use super::print::{print, print_group, source_text};
+use super::syntax::CHANNELS;
 
 /// The instruction with a mnemonic, in any case: a slot of a group if one has it, after `x:` or
 /// alone, or another word.
@@ -46,6 +47,16 @@ pub struct FacetFacts {
     pub settled_by: &'static str,
 }
 
+/// A property of an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct PropertyFacts {
+    /// Its name.
+    pub name: &'static str,
+    /// What it means.
+    pub description: &'static str,
+}
+
 /// An instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -75,7 +86,7 @@ pub struct InstructionFacts {
     /// The stages that may use it; empty for all.
     pub stages: Vec<&'static str>,
     /// Its properties.
-    pub properties: Vec<&'static str>,
+    pub properties: Vec<PropertyFacts>,
     /// Further spellings.
     pub aliases: Vec<String>,
     /// A remark, such as an erratum of the manual.
@@ -105,11 +116,15 @@ impl InstructionFacts {
             manual: row.section,
             sources: row.sources.iter().map(|elem| elem.name()).collect(),
             result: row.result.map(Elem::name),
-            slots: row.format.is_alu().then(|| row.slots.name()),
-            chain: row.chain.map(|chain| chain.name()),
-            address: row.address.map(|address| address.name()),
+            slots: row.format.is_alu().then(|| row.slots.in_words()),
+            chain: row.chain.map(|chain| chain.description()),
+            address: row.address.map(|address| address.description()),
             stages: row.stages.iter().map(|stage| stage.name()).collect(),
-            properties: row.flags.iter().map(|flag| flag.name()).collect(),
+            properties: row
+                .flags
+                .iter()
+                .map(|flag| PropertyFacts { name: flag.name(), description: flag.description() })
+                .collect(),
             aliases: spellings
                 .map(|name| name.to_ascii_lowercase())
                 .filter(|name| name != mnemonic(op))
@@ -168,7 +183,7 @@ pub struct FieldValue {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SourceFacts {
-    /// What it is.
+    /// Its text, with modifiers.
     pub source: String,
     /// The type that it is read as.
     pub r#type: &'static str,
@@ -211,9 +226,27 @@ impl WordFacts {
             fields: inst.format().fields().iter().map(value).collect(),
             sources: inst
                 .sources()
-                .map(|(elem, _, source)| SourceFacts { source: format!("{source:?}"), r#type: elem.name() })
+                .map(|(elem, field, source)| SourceFacts {
+                    source: source_text(inst, elem, field, source),
+                    r#type: elem.name(),
+                })
                 .collect(),
-            broken_rules: inst.broken_rules().iter().map(ToString::to_string).collect(),
+            broken_rules: inst.broken_rules().iter().map(in_words).collect(),
+        }
+    }
+}
+
+/// A broken rule, with the name that its field has in texts.
+fn in_words(broken: &BrokenRule) -> String {
+    let whole = BrokenRule { field: None, ..*broken };
+    match broken.field {
+        None => whole.to_string(),
+        Some(field) => {
+            let rule = BrokenRule { slot: None, ..whole };
+            let slot = broken
+                .slot
+                .map_or(String::new(), |slot| format!("slot {}: ", CHANNELS[usize::from(slot & 3)]));
+            format!("{slot}`{}`: {rule}", name(field))
         }
     }
 }
@@ -259,7 +292,7 @@ impl Explanation {
             is_group: true,
             words,
             literals: group.literals.iter().take(literals).copied().collect(),
-            broken_rules: group.broken_rules().iter().map(ToString::to_string).collect(),
+            broken_rules: group.broken_rules().iter().map(in_words).collect(),
         }
     }
 }
@@ -297,7 +330,6 @@ impl InstructionFacts {
             ("chain", self.chain.unwrap_or_default().to_owned()),
             ("address", self.address.unwrap_or_default().to_owned()),
             ("stages", self.stages.join(", ")),
-            ("properties", self.properties.join(", ")),
             ("also", self.aliases.join(", ")),
             ("note", self.note.unwrap_or_default().to_owned()),
             ("emulator", self.fidelity.to_owned()),
@@ -305,7 +337,9 @@ impl InstructionFacts {
         for (name, text) in lines.iter().filter(|(_, text)| !text.is_empty()) {
             writeln!(f, "  {name:<10} {text}")?;
         }
-        Ok(())
+        let properties = &mut self.properties.iter();
+        properties
+            .try_for_each(|property| writeln!(f, "  property   {}: {}", property.name, property.description))
     }
 }
 

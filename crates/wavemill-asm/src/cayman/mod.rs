@@ -18,7 +18,7 @@ mod syntax;
 
 pub use dump::{DumpedShader, is_dump, read_dump};
 pub use explain::{
-    Explanation, FacetFacts, FieldFacts, FieldValue, InstructionFacts, SourceFacts, WordFacts,
+    Explanation, FacetFacts, FieldFacts, FieldValue, InstructionFacts, PropertyFacts, SourceFacts, WordFacts,
     instruction_named,
 };
 pub use mnemonic::mnemonic;

@@ -96,6 +96,7 @@ fn instruction(op: Op) -> Document {
     let facts = InstructionFacts::of(op);
     let mut format = link(facts.format, format_path(facts.format));
     format.extend(text(format!(": {}", facts.format_description)));
+    let properties: Vec<&str> = facts.properties.iter().map(|property| property.description).collect();
     let lines = [
         ("Opcode", facts.opcode.clone()),
         ("Manual", facts.manual.to_owned()),
@@ -106,7 +107,7 @@ fn instruction(op: Op) -> Document {
         ("Chain", facts.chain.unwrap_or_default().to_owned()),
         ("Address", facts.address.unwrap_or_default().to_owned()),
         ("Stages", facts.stages.join(", ")),
-        ("Properties", facts.properties.join(", ")),
+        ("Properties", properties.join(" ")),
         ("Also", facts.aliases.join(", ")),
         ("Emulator", format!("{}: {}", facts.fidelity, facts.fidelity_description)),
     ];

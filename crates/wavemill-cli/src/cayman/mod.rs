@@ -86,6 +86,7 @@ fn stage_of(config: &R600Config) -> Option<Stage> {
         R600Stage::Pixel => Some(Stage::Ps),
         R600Stage::Vertex => Some(Stage::Vs),
         R600Stage::Geometry => Some(Stage::Gs),
+        R600Stage::Hull => Some(Stage::Hs),
         R600Stage::Compute => None,
     }
 }
@@ -96,6 +97,7 @@ fn stage_to(stage: Option<Stage>) -> R600Stage {
         Some(Stage::Ps) => R600Stage::Pixel,
         Some(Stage::Vs) => R600Stage::Vertex,
         Some(Stage::Gs) => R600Stage::Geometry,
-        _ => R600Stage::Compute,
+        Some(Stage::Hs) => R600Stage::Hull,
+        None => R600Stage::Compute,
     }
 }

@@ -14,7 +14,8 @@ use crate::text::closest;
 
 /// The forms of locations, for messages.
 const FORMS: &str = "cb0, buf1, rat0, returns, tex0, smp0, r2.x, stream0.1, ring0, scatter, lds, parameters, \
-                     booleans, loop0, modes, pix0, pos60 or param0";
+                     booleans, loop0, semantic0, jumptable0, modes, pix0, pos60 or \
+                     param0";
 
 /// A location and its resource, as the user wrote them.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +68,7 @@ impl BindSpec {
             None if is_name(resource) => Resource::Argument(resource.to_owned()),
             None => {
                 return Err(wrong(format!(
-                    "expected the name of an argument or a number, found `{}`",
+                    "expected the name of an argument or a number of 32 bits, found `{}`",
                     resource.shown()
                 )));
             }
@@ -98,9 +99,10 @@ fn number(text: &str) -> Option<u32> {
     if let Some(hex) = digits.strip_prefix("0x") {
         return u32::from_str_radix(&hex.replace('_', ""), 16).ok().filter(|_| digits.len() == text.len());
     }
-    let integer = text.parse::<u32>().ok().or_else(|| Some(text.parse::<i32>().ok()? as u32));
-    let float = || text.parse::<f32>().ok().filter(|float| float.is_finite());
-    integer.or_else(|| float().map(f32::to_bits))
+    if digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return text.parse::<u32>().ok().or_else(|| Some(text.parse::<i32>().ok()? as u32));
+    }
+    text.parse::<f32>().ok().filter(|float| float.is_finite()).map(f32::to_bits)
 }
 
 /// The words behind a resource.
@@ -142,8 +144,8 @@ impl Words {
 fn location(text: &str, words: &Words) -> Result<Location, String> {
     let mut location = Location::from_name(text).ok_or_else(|| {
         let kind = text.find(|c: char| c.is_ascii_digit()).map_or(text, |split| &text[..split]);
-        let hint =
-            closest(kind, Location::KINDS).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let near = closest(kind, Location::KINDS).filter(|near| *near != kind);
+        let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         format!("there is no location `{}`; expected {FORMS}{hint}", text.shown())
     })?;
     match &mut location {
@@ -277,7 +279,10 @@ mod tests {
             ("buf0=a[stride:x]", "expected a number of bytes"),
             ("buf0=a[wide]", "expected stride:BYTES"),
             ("rat0=a[format:q8]", "there is no format `q8`"),
-            ("buf0=a b", "expected the name of an argument or a number"),
+            ("buf0=a b", "expected the name of an argument or a number of 32 bits"),
+            ("r0.x=4294967296", "expected the name of an argument or a number of 32 bits"),
+            ("r0.x=-2147483649", "expected the name of an argument or a number of 32 bits"),
+            ("loop5=0x1_0000_0000", "expected the name of an argument or a number of 32 bits"),
             ("buf0=a[stride:4", "expected `]`"),
             ("tec0=a", "did you mean `tex`?"),
         ] {

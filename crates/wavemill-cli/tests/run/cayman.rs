@@ -348,13 +348,13 @@ c:  x: mov r5.x, 0x7 ;;
             &["l:u32[100]", "--bind", "lds=l", "--dynamic-lds", "16"],
             "lds is a buffer of 400 bytes, but a workgroup has 16 bytes of LDS; request more dynamic LDS",
         ),
-        (&["--bind", "r2.x=1e400"], "expected the name of an argument or a number, found `1e400`"),
+        (&["--bind", "r2.x=1e400"], "expected the name of an argument or a number of 32 bits, found `1e400`"),
         (&["--offset", "500"], "a launch with bindings has no global offset"),
         (&["--bind", "semantic300=1"], "there is no location semantic300; the largest number is 255"),
-        (
-            &["--bind", "semantic3=128"],
-            "semantic3 is a value of 4 bytes; expected a register: a value of 4 bytes from 0 to 127",
-        ),
+        (&["--bind", "semantic3=6"], "semantic3=6: r6 is none of its 6 registers"),
+        // A clause temporary, and no register at all.
+        (&["--bind", "semantic3=126"], "semantic3=126: r126 is none of its 6 registers"),
+        (&["--bind", "semantic3=128"], "semantic3=128: r128 is none of its 6 registers"),
     ] {
         let text = refused("cayman_run_refused", program, &[&line[..], more].concat());
         assert!(text.contains(wanted), "{text}");
@@ -550,4 +550,19 @@ fn scratch_memory_belongs_to_lanes() {
     // Without it, the first store is outside.
     let message = said(&folder, 4, &[&line[..], &more].concat());
     assert!(message.contains("illegal store of 16 bytes at byte 0 of private memory"), "{message}");
+}
+
+/// No launch has a fetch program.
+#[test]
+fn fetch_programs_are_refused() {
+    let program = "    .program p
+    .stage vs
+    .gprs 4
+    call_fs
+    export_done param0, r0.xyzw
+    end
+";
+    let line = ["--grid", "1", "--block", "4", "o:u32[4,4]", "--bind", "param0=o"];
+    let text = refused("cayman_run_fetch_program", program, &line);
+    assert!(text.contains("`call_fs` calls a fetch program, and a launch has none"), "{text}");
 }

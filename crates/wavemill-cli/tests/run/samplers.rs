@@ -383,3 +383,48 @@ f:  vfetch r8.x___, r0.x, buf:{number} fmt:32_float
         assert!(message.contains("image resource with TYPE 0"), "{message}");
     }
 }
+
+/// COORD_TYPE of the instruction says what coordinates are; on this chip, samplers do not.
+#[test]
+fn the_instruction_says_what_coordinates_are() {
+    let folder = Folder::new("samplers_coordinates");
+    let image = "image2d[r32f,8x1]=iota(10)";
+    for sampler in ["nearest", "nearest,unnormalized", "nearest,normalized"] {
+        let sample = |fetch, at| sampled(&folder, fetch, [image, sampler], &[[at, 0.0, 0.0, 0.0]], "0")[0];
+        assert_eq!(sample("sample_lz r8.xyzw, r4.xyzw ct:nnnn", 0.5), 14.0, "{sampler}");
+        assert_eq!(sample("sample_lz r8.xyzw, r4.xyzw ct:uuuu", 2.5), 12.0, "{sampler}");
+    }
+}
+
+/// Buffers and textures share their numbers, and a fetch from one does not find the other.
+#[test]
+fn fetches_find_what_they_need() {
+    let folder = Folder::new("samplers_kinds");
+    for number in [3, 30] {
+        let program = |fetch: &str| {
+            format!(
+                "    .program p
+    .gprs 9
+    tc f
+    export_done param0, r8.xyzw
+    end
+f:  {fetch}
+"
+            )
+        };
+        let run = |fetch: &str, argument: &str, location: &str| {
+            folder.file("p.s", program(fetch));
+            let bind = format!("{location}{number}=b");
+            let line = ["run", "p.s", "--target", "cayman", "--grid", "1", "--block", "4", argument];
+            let rest = ["o:f32[4,4]", "--bind", &bind, "--bind", "param0=o"];
+            said(&folder, 2, &[&line[..], &rest].concat())
+        };
+        let message =
+            run(&format!("vfetch r8.xyzw, r0.x, buf:{number} fmt:32"), "b:image2d[r32f,4x4]", "tex");
+        let wanted = format!("`vfetch` fetches from buffer {number}, but tex{number} is an image");
+        assert!(message.contains(&wanted), "{message}");
+        let message = run(&format!("ld r8.xyzw, r0.x000, res:{number} smp:0 ct:uuuu"), "b:u32[16]", "buf");
+        let wanted = format!("`ld` fetches from texture {number}, but buf{number} is a buffer");
+        assert!(message.contains(&wanted), "{message}");
+    }
+}

@@ -157,10 +157,17 @@ fn workgroups_of_a_cooperative_launch_meet() {
 fn waves_that_wait_for_more_waves_than_there_are() {
     for target in ["gfx906", "gfx942"] {
         let folder = folder("alone", target, "0");
-        for engine in ["interpreter", "reference"] {
-            let line =
-                ["run", "k.co", "--kernel", "alone", "--grid", "1", "--block", "64", "--engine", engine];
-            let output = expect(&folder, 4, &[&line[..], &["a:u32[1]", "b:u32[1]", "n:u32=0"]].concat());
+        // Several workgroups wait in turns of one thread, or of two. Each sets the resource first.
+        for (engine, grid, threads) in [
+            ("interpreter", "1", "1"),
+            ("reference", "1", "1"),
+            ("interpreter", "3", "1"),
+            ("interpreter", "3", "2"),
+        ] {
+            let line = ["run", "k.co", "--kernel", "alone", "--grid", grid, "--block", "64"];
+            let how = ["--engine", engine, "--threads", threads];
+            let arguments = ["a:u32[1]", "b:u32[1]", "n:u32=0"];
+            let output = expect(&folder, 4, &[&line[..], &how, &arguments].concat());
             let message = err(&output);
             for part in [
                 "the grid can never finish: its waves wait, and no wave can end the wait",

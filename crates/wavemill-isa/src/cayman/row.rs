@@ -118,6 +118,21 @@ impl Op {
         )
     }
 
+    /// Whether it reads a texture or what describes one: other words of its format set what later
+    /// ones use (HD 6900 ISA 8.3).
+    pub fn reads_texture(self) -> bool {
+        self.row().format == Format::Tex
+            && !matches!(
+                self,
+                Op::TexGetGradientsH
+                    | Op::TexGetGradientsV
+                    | Op::TexSetGradientsH
+                    | Op::TexSetGradientsV
+                    | Op::TexKeepGradients
+                    | Op::TexSetTextureOffsets
+            )
+    }
+
     /// The instruction with this mnemonic or alias.
     pub fn from_name(name: &str) -> Option<Op> {
         let row = ROWS.iter().find(|row| row.name == name || row.aliases.contains(&name))?;

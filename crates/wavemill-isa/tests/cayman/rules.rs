@@ -112,9 +112,15 @@ fn words_break_rules() {
 fn stages_have_instructions_of_their_own() {
     let in_stage = |op, stage| Inst::new(op).broken_rules_in(stage).into_iter().map(|broken| broken.rule);
     assert_eq!(in_stage(Op::Kille, Stage::Ps).next(), None);
-    assert_eq!(in_stage(Op::Kille, Stage::Vs).next(), Some(Rule::Stage { found: Stage::Vs }));
+    assert_eq!(
+        in_stage(Op::Kille, Stage::Vs).next(),
+        Some(Rule::Stage { expected: &[Stage::Ps], found: Stage::Vs })
+    );
     assert_eq!(in_stage(Op::EmitVertex, Stage::Gs).next(), None);
-    assert_eq!(in_stage(Op::EmitVertex, Stage::Ps).next(), Some(Rule::Stage { found: Stage::Ps }));
+    assert_eq!(
+        in_stage(Op::EmitVertex, Stage::Ps).next(),
+        Some(Rule::Stage { expected: &[Stage::Gs], found: Stage::Ps })
+    );
     assert_eq!(in_stage(Op::Add, Stage::Hs).next(), None);
     let quads = word(Op::Alu, &[(F::WholeQuadMode, 1)]);
     assert_eq!(quads.broken_rules_in(Stage::Ps), []);
@@ -456,8 +462,8 @@ fn programs_belong_to_stages() {
     let rules = |stage| -> Vec<(usize, Rule)> {
         program.broken_rules_in(stage).iter().map(|broken| (broken.at, broken.broken.rule)).collect()
     };
-    assert_eq!(rules(Stage::Gs), [(24, Rule::Stage { found: Stage::Gs })]);
-    assert_eq!(rules(Stage::Ps), [(8, Rule::Stage { found: Stage::Ps })]);
+    assert_eq!(rules(Stage::Gs), [(24, Rule::Stage { expected: &[Stage::Ps], found: Stage::Gs })]);
+    assert_eq!(rules(Stage::Ps), [(8, Rule::Stage { expected: &[Stage::Gs], found: Stage::Ps })]);
     assert_eq!(program.broken_rules(), []);
 }
 
@@ -519,7 +525,7 @@ fn rules_say_what_and_where() {
     assert_eq!(
         shown,
         [
-            "slot y: `src0_sel`: expected one register of channel X in cycle 0, found T1 and T2: choose other bank swizzles"
+            "slot y: `src0_sel`: expected one register of channel x in cycle 0, found r1 and r2: choose other bank swizzles"
         ]
     );
     let call = word(Op::Alu, &[(F::Addr, 2)]);
@@ -529,7 +535,7 @@ fn rules_say_what_and_where() {
     assert_eq!(
         shown,
         [
-            "byte 0x10, instruction 0 of clause 0: slot x: `src0_sel`: expected a constant of a window that the control flow word locks, found KC0[0]: it locks no line for window 0"
+            "byte 0x10, instruction 0 of clause 0: slot x: `src0_sel`: expected a constant of a window that the control flow word locks, found kc0[0]: it locks no line for window 0"
         ]
     );
 }
@@ -548,13 +554,13 @@ fn rules_in_words() {
     assert_eq!(slots(Slots::All, 0b0011), "expected the instruction in all four slots, found it in x, y");
     assert_eq!(
         Rule::Window { window: 1, number: 0, locked: 0 }.to_string(),
-        "expected a constant of a window that the control flow word locks, found KC1[0]: it locks no \
+        "expected a constant of a window that the control flow word locks, found kc1[0]: it locks no \
          line for window 1"
     );
     assert_eq!(
         Rule::Window { window: 0, number: 17, locked: 16 }.to_string(),
-        "expected a constant that the control flow word locks for window 0, KC0[0] to KC0[15], found \
-         KC0[17]"
+        "expected a constant that the control flow word locks for window 0, kc0[0] to kc0[15], found \
+         kc0[17]"
     );
     let code = |listed, value| Rule::Code { listed, value }.to_string();
     assert_eq!(code(0b1011, 2), "expected a code that the manual lists (0, 1, 3), found 2");

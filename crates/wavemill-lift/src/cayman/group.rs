@@ -21,6 +21,7 @@ use super::masks::ACTIVE;
 use super::registers::{
     self, BROKEN, CLAUSE_GLOBAL, CONTROL_INDEX, INDEX, INVALID, LEFT, PENDING, PREDICATE,
 };
+use super::source::GroupConstants;
 
 /// The lanes of a slot: those of the clause that PRED_SEL selects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,6 +62,11 @@ impl Step<'_> {
         self.joint.0.is_none() && self.slot.sources.contains(&Operand::Row(row))
     }
 
+    /// Whether it may write a row.
+    fn writes(&self, row: IrRow) -> bool {
+        self.target == row || self.copy == Some(row) || self.indexed.is_some()
+    }
+
     /// Whether it computes in all lanes of the clause, and only its result is for the lanes of the
     /// slot: nothing else depends on the lanes.
     fn merges(&self) -> bool {
@@ -77,7 +83,7 @@ impl Lifter<'_, '_> {
     /// A group of a clause. Gives whether the active lanes are already those after the clause.
     pub(super) fn alu_group(&mut self, clause: &InClause<'_>) -> Result<bool, Refused> {
         // Operations that can fault come first, before anything is written.
-        self.loaded.clear();
+        self.constants = GroupConstants::default();
         let mut slots = Vec::with_capacity(4);
         let is_ignored = |inst: &&Inst| inst.row().has(Flag::Kill) && !self.family.kills;
         let executed: Vec<&Inst> =
@@ -110,6 +116,7 @@ impl Lifter<'_, '_> {
         }
         self.run_for(&mut selected, Lanes::All);
         let mut steps = self.steps(clause, &slots)?;
+        let late = self.late_sources(&slots, &steps);
         let mut masks = Vec::new();
         let mut written = Vec::with_capacity(4);
         while !steps.is_empty() {
@@ -158,18 +165,19 @@ impl Lifter<'_, '_> {
                 self.push(IrOp::LaneIndexedWrite(rows), register, &sources, Attrs::default());
             }
         }
-        for slot in slots.iter().filter(|slot| slot.inst.op() == Op::MovaInt) {
-            let lanes = lanes_of(clause, slot)?;
-            if lanes != Lanes::None {
-                self.run_for(&mut selected, lanes);
-                self.move_to_index(slot)?;
+        for (slot, source) in late {
+            if slot.inst.op() == Op::MovaInt {
+                let lanes = lanes_of(clause, slot)?;
+                if lanes != Lanes::None {
+                    self.run_for(&mut selected, lanes);
+                    self.move_to_index(&slot.inst, source)?;
+                }
+            } else {
+                // Whether lanes that a predicate leaves out count is not defined.
+                all_zero(&slot.inst, &[F::PredSel])?;
+                self.run_for(&mut selected, Lanes::All);
+                self.set_share_size(slot, source)?;
             }
-        }
-        for slot in slots.iter().filter(|slot| slot.inst.op() == Op::SetLdsSize) {
-            // Whether lanes that a predicate leaves out count is not defined.
-            all_zero(&slot.inst, &[F::PredSel])?;
-            self.run_for(&mut selected, Lanes::All);
-            self.set_share_size(slot)?;
         }
         self.run_for(&mut selected, Lanes::All);
         let mut is_pending = clause.state.is_pending;
@@ -192,6 +200,26 @@ impl Lifter<'_, '_> {
             self.update_masks(clause, slot, lanes, mask, &mut is_pending)?;
         }
         Ok(false)
+    }
+
+    /// The slots that act after the results of the group, because these may need what they change.
+    /// Their sources are those before the results.
+    fn late_sources<'s>(&mut self, slots: &'s [Slot], steps: &[Step<'_>]) -> Vec<(&'s Slot, Operand)> {
+        let mut late: Vec<(&Slot, Operand)> = Vec::new();
+        let of = |op: Op| slots.iter().filter(move |slot| slot.inst.op() == op);
+        for slot in of(Op::MovaInt).chain(of(Op::SetLdsSize)) {
+            let [mut source, ..] = slot.sources;
+            let is_written = |row| steps.iter().any(|step| step.writes(row));
+            if let Operand::Row(row) = source
+                && is_written(row)
+            {
+                let before = self.b.row_temp(1);
+                self.copy(before, source);
+                source = before.into();
+            }
+            late.push((slot, source));
+        }
+        late
     }
 
     /// The slots with an effect, and where their results go.
@@ -380,11 +408,9 @@ impl Lifter<'_, '_> {
 
     /// MOVA_INT: an index, -256 if it is out of the range of nine bits (HD 6900 ISA 8.2). Registers
     /// of the wave get the value of the first lane, and stay as they are if there is none.
-    fn move_to_index(&mut self, slot: &Slot) -> Result<(), Refused> {
-        let inst = &slot.inst;
+    fn move_to_index(&mut self, inst: &Inst, source: Operand) -> Result<(), Refused> {
         // Its register number is the destination.
         all_zero(inst, &[F::WriteMask, F::DstRel])?;
-        let [source, ..] = slot.sources;
         let above = self.b.row_temp(1);
         let constant = |value: i32| Operand::Const(u64::from(value as u32));
         self.push(IrOp::Int(IntOp::Add), above, &[source, constant(256)], Attrs::default());

@@ -13,8 +13,8 @@ use super::registers::SHARE_SIZE;
 impl Lifter<'_, '_> {
     /// SET_LDS_SIZE: the size in bytes, from the first active lane. Its other source selects the
     /// global mode, in which accesses leave the part of the workgroup.
-    pub(super) fn set_share_size(&mut self, slot: &Slot) -> Result<(), Refused> {
-        let [size, mode, _] = slot.sources;
+    pub(super) fn set_share_size(&mut self, slot: &Slot, size: Operand) -> Result<(), Refused> {
+        let [_, mode, _] = slot.sources;
         if mode != Operand::Const(0) {
             return Err(UNSUPPORTED);
         }

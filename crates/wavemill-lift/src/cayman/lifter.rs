@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use wavemill_ir::{Attrs, Block, BlockBuilder, FaultKind, FpEnv, Op, Operand, Round, Terminator, Uni};
+use wavemill_ir::{Attrs, Block, BlockBuilder, FaultKind, FpEnv, Op, Operand, Round, Terminator};
 use wavemill_isa::cayman::{DecodeError, FieldId, GroupError, Inst, decode_control};
 
 use super::clause::ClauseState;
+use super::source::GroupConstants;
 use super::{Cayman, FLOAT_MODES, Position};
 use crate::family::Fetch;
 
@@ -66,8 +67,8 @@ pub(super) struct Lifter<'a, 'f> {
     pub(super) depth: u8,
     /// The state before the next group of the clause; `None` if the block begins inside a clause.
     pub(super) clause: Option<ClauseState>,
-    /// Constants that the current group has loaded: address, offset, and cell.
-    pub(super) loaded: Vec<(Uni, u32, Uni)>,
+    /// What the current group has read of constants.
+    pub(super) constants: GroupConstants,
     pub(super) fetch: &'a mut Fetch<'f>,
     ranges: Vec<Range<u64>>,
 }
@@ -101,7 +102,7 @@ pub(super) fn lift(
         b: BlockBuilder::new(position),
         depth: Position::depth(position),
         clause: None,
-        loaded: Vec::new(),
+        constants: GroupConstants::default(),
         fetch,
         ranges: Vec::new(),
     };

@@ -26,6 +26,25 @@ const FIXED_BANKS: u16 = 14;
 const CONSTANT_BYTES: u32 = 16;
 const LINE_BYTES: u32 = CONSTANT_BYTES * LINE_CONSTANTS;
 
+/// What a group has read of constants, so that it is read once.
+#[derive(Debug, Default)]
+pub(super) struct GroupConstants {
+    /// The address of the bank of each window.
+    banks: [Option<Uni>; WINDOW_FIELDS.len()],
+    /// The constants.
+    loaded: Vec<(Constant, Uni)>,
+}
+
+/// A constant that a source names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Constant {
+    window: u8,
+    number: u8,
+    channel: u8,
+    /// Whether the loop index is added to its number.
+    is_relative: bool,
+}
+
 impl Lifter<'_, '_> {
     /// Appends the operations that read a slot's sources, where any are needed.
     pub(super) fn slot(&mut self, clause: &InClause<'_>, inst: &Inst) -> Result<Slot, Refused> {
@@ -73,7 +92,7 @@ impl Lifter<'_, '_> {
                 value.into()
             }
             Source::Constant(window, number, channel) => {
-                self.constant(clause.control, inst, (window, number, channel), is_relative)?
+                self.constant(clause.control, inst, Constant { window, number, channel, is_relative })?
             }
             // An index has no meaning for other sources.
             _ if is_relative => return Err(UNSUPPORTED),
@@ -117,13 +136,14 @@ impl Lifter<'_, '_> {
 
     /// A constant of a window, of which the clause has locked lines (HD 6900 ISA 4.6.4). Lines have
     /// 16 constants of four dwords each.
-    fn constant(
-        &mut self,
-        control: &Inst,
-        inst: &Inst,
-        (window, number, channel): (u8, u8, u8),
-        is_relative: bool,
-    ) -> Result<Operand, Refused> {
+    fn constant(&mut self, control: &Inst, inst: &Inst, of: Constant) -> Result<Operand, Refused> {
+        let Constant { window, number, channel, is_relative } = of;
+        if is_relative && inst.get(F::IndexMode) != INDEX_LOOP {
+            return Err(UNSUPPORTED);
+        }
+        if let Some((_, value)) = self.constants.loaded.iter().find(|(known, _)| *known == of) {
+            return Ok((*value).into());
+        }
         let fields = WINDOW_FIELDS.get(usize::from(window)).ok_or(UNSUPPORTED)?;
         // Nothing may be read without a lock (HD 6900 ISA 4.6.4).
         let lock = fields.lock(control).ok_or(ILLEGAL)?;
@@ -131,19 +151,16 @@ impl Lifter<'_, '_> {
         if u32::from(number) >= locked && !is_relative {
             return Err(ILLEGAL);
         }
-        if is_relative && inst.get(F::IndexMode) != INDEX_LOOP {
-            return Err(UNSUPPORTED);
-        }
-        let base = self.bank(control, fields.bank, fields.index)?;
+        let base = match self.constants.banks[usize::from(window)] {
+            Some(base) => base,
+            None => self.bank(control, fields.bank, fields.index)?,
+        };
+        self.constants.banks[usize::from(window)] = Some(base);
         let first = LINE_BYTES * control.get(fields.line) + 4 * u32::from(channel);
         let value = self.b.uni_temp(1);
+        self.constants.loaded.push((of, value));
         if !is_relative && !lock.by_loop {
             let imm = first + CONSTANT_BYTES * u32::from(number);
-            let known = self.loaded.iter().find(|(bank, offset, _)| (*bank, *offset) == (base, imm));
-            if let Some((.., value)) = known {
-                return Ok((*value).into());
-            }
-            self.loaded.push((base, imm, value));
             let attrs = Attrs { imm: imm as i32, ..Attrs::default() };
             self.push(IrOp::ScalarLoad(1), value, &[base.into()], attrs);
             return Ok(value.into());

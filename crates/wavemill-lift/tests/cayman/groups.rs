@@ -1,5 +1,8 @@
 //! ALU groups: the registers that slots read and write, and when (HD 6900 ISA 4).
 
+use wavemill_ir::FaultKind;
+use wavemill_machine::FaultCause;
+
 use super::machine::{Machine, clause, set_active, set_gpr};
 
 const ONE: u32 = 0x3f80_0000;
@@ -20,6 +23,25 @@ fn all_slots_read_before_any_writes() {
     let outcome = run("x: mov r0.x, r0.y\ny: mov r0.y, r0.z\nz: mov r0.z, r0.w\nw: mov r0.w, r0.x ;;");
     let turned: Vec<u32> = (0..4).map(|channel| outcome.value(0, channel)).collect();
     assert_eq!(turned, [11, 12, 13, 10]);
+}
+
+/// Index registers and the size of LDS change after all slots have read, and before the next group.
+/// Sources that another slot overwrites are those before.
+#[test]
+fn index_registers_have_sources_from_before_the_group() {
+    let first = "x: mov r4.x, 1\ny: mov r4.y, 2\nz: mov r4.z, 3 ;;";
+    for group in [
+        "x: mov r4.x, 3\ny: mova_int ar, r4.x",
+        "x: mova_int ar, r4.x\ny: mov r4.y, 3",
+        // PV is of the group before.
+        "x: mov r4.x, 3\ny: mova_int ar, pv.x",
+        // A relative address may be that of the source.
+        "x: mov r[ar+4].x, 3\ny: mova_int ar, r4.x",
+    ] {
+        let outcome = run(&format!("{first}\n{group} ;;\nx: mov r6.x, r[ar+0].x ;;"));
+        // AR is 1, so that it reads r1.x.
+        assert_eq!(outcome.value(6, 0), 20, "{group}");
+    }
 }
 
 #[test]
@@ -155,4 +177,44 @@ fn constants_come_from_locked_lines() {
     // Constant 16 + 1, channel 1, and constant 2, channel 3.
     assert_eq!(outcome.value(0, 0), 1000 + 4 * 17 + 1 + 5000 + 4 * 2 + 3);
     assert_eq!(outcome.value(0, 1), 1000 + 4 * 47 + 2);
+}
+
+/// Each slot has two constants of a bank that an index register chooses: four different ones, as
+/// many as the ports read.
+#[test]
+fn many_constants_of_an_indexed_bank() {
+    let constants = |first: u32| (0..64).map(|n| first + n).collect::<Vec<u32>>();
+    let machine = Machine { buffers: vec![constants(1000), constants(5000)], ..Machine::default() };
+    let groups = "x: add_int r0.x, kc0[1].x, kc0[1].y\ny: add_int r0.y, kc0[1].y, kc0[2].x
+        z: add_int r0.z, kc0[2].x, kc0[2].y\nw: add_int r0.w, kc0[2].y, kc0[1].x ;;";
+    let source = format!(
+        "alu index\nalu_extended alu sums, kc0=cb3+idx0[0:15]\nhalt\nindex: x: mova_int cf_idx0, 1 ;;\n\
+         sums: {groups}\n"
+    );
+    let outcome = machine.run(&source, |registers, addresses| {
+        registers.set_uni64(wavemill_lift::cayman::registers::bank(3), addresses[0]);
+        registers.set_uni64(wavemill_lift::cayman::registers::bank(4), addresses[1]);
+    });
+    let at = |constant: u32, channel: u32| 5000 + 4 * constant + channel;
+    let expected = [at(1, 0) + at(1, 1), at(1, 1) + at(2, 0), at(2, 0) + at(2, 1), at(2, 1) + at(1, 0)];
+    let found: Vec<u32> = (0..4).map(|channel| outcome.value(0, channel)).collect();
+    assert_eq!(found, expected);
+}
+
+/// A name with AR is another constant than that with the loop index, and it has no meaning here.
+#[test]
+fn constants_relative_to_ar_are_no_others() {
+    let constants = (0..64).collect::<Vec<u32>>();
+    let machine = Machine { buffers: vec![constants], ..Machine::default() };
+    for groups in [
+        "y: mov r0.y, kc0[ar+1].x ;;",
+        "x: mov r0.x, kc0[al+1].x\ny: mov r0.y, kc0[ar+1].x ;;",
+        "x: mov r0.x, kc0[1].x\ny: mov r0.y, kc0[ar+1].x ;;",
+    ] {
+        let outcome = machine.run(&clause(", kc0=cb0[0:15]", groups), |registers, addresses| {
+            registers.set_uni64(wavemill_lift::cayman::registers::bank(0), addresses[0]);
+        });
+        let cause = outcome.fault.as_ref().map(|(_, cause, _)| cause);
+        assert_eq!(cause, Some(&FaultCause::Instruction(FaultKind::Unsupported)), "{groups}");
+    }
 }

@@ -191,7 +191,7 @@ fn random_groups() {
             let mut literals = Vec::new();
             let mut group = Vec::new();
             let mut compares = random.below(4) == 0;
-            let mut has_index = false;
+            let (mut has_index, mut has_mova) = (false, false);
             let mut now = [false; 4];
             for channel in 0..4u16 {
                 if random.below(4) == 0 {
@@ -215,12 +215,20 @@ fn random_groups() {
                 if compares {
                     op = [Op::PredSetgeInt, Op::PredSetneInt][random.index(2)];
                 }
+                // An index register changes after all slots have read, and before the next group.
+                if !compares && !has_mova && random.below(8) == 0 {
+                    has_mova = true;
+                    let mova = slot(Op::MovaInt, 0, channel, &[Src::Gpr(2, random.below(4) as u16)]).masked();
+                    group.push(mova.when([0, 0, 2, 3][random.index(4)]));
+                    continue;
+                }
                 let count = match op {
                     Op::Mov => 1,
                     Op::BitAlignInt => 3,
                     _ => 2,
                 };
-                let mut new = slot(op, [0, 1, 3, 6][random.index(4)], channel, &sources[..count]);
+                let target = [0, 1, 2, 3, 6][random.index(5)];
+                let mut new = slot(op, target, channel, &sources[..count]);
                 if std::mem::take(&mut compares) && random.below(4) != 0 {
                     new = new.predicate();
                 }

@@ -73,10 +73,13 @@ impl Run<'_> {
                 }
                 Step::Run(length) => {
                     let linear = standing.linear();
+                    let before = group.retired();
                     let (outcome, ran) =
                         self.quantum(executor, watch.as_deref_mut(), group, linear, length.min(most));
-                    cost += ran;
-                    (outcome, if group.is_held() { Stepped::Held } else { Stepped::Ran(ran) })
+                    // One that could not run costs as much as a look at it.
+                    let held = group.is_held();
+                    cost += if held && group.retired() == before { HELD } else { ran };
+                    (outcome, if held { Stepped::Held } else { Stepped::Ran(ran) })
                 }
             };
             if !matches!(outcome, Outcome::Again) {

@@ -1,7 +1,7 @@
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Protocol, SupportsFloat, SupportsIndex
+from typing import Any, Literal, Protocol, SupportsFloat, SupportsIndex
 
 if sys.version_info >= (3, 12):
     from collections.abc import Buffer
@@ -67,7 +67,7 @@ class Device:
         cls,
         target: str,
         threads: int | None = None,
-        host_memory: str = "arguments",
+        host_memory: Literal["arguments", "process"] = "arguments",
         matrix_rule: str = "exact",
     ) -> Device: ...
     @property
@@ -76,6 +76,8 @@ class Device:
     def product(self) -> str: ...
     @property
     def compute_units(self) -> int: ...
+    @property
+    def lds_size(self) -> int: ...
     @property
     def threads(self) -> int | None: ...
     @property
@@ -138,7 +140,7 @@ class BoundKernel:
         dynamic_lds: int = 0,
         cooperative: bool = False,
         kernarg: bytes | None = None,
-        memory: Sequence[_Array] | None = None,
+        memory: Sequence[_Array] | Mapping[str, _Array] | None = None,
         stack: int | None = None,
         threads: int | None = None,
         max_instructions: int | None = None,

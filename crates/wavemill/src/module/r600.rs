@@ -41,6 +41,35 @@ pub(crate) struct ProgramNeeds {
     /// The samplers that it compares samples through, in the order of its code. Index registers may
     /// lead to others.
     pub compares: Vec<Compares>,
+    /// Whether it calls a fetch program.
+    pub calls_fetch_program: bool,
+    /// The buffers and textures that it fetches from by their own number, in the order of its code.
+    pub fetches: Vec<Fetches>,
+}
+
+/// A fetch from a buffer or a texture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fetches {
+    /// Its operation.
+    pub op: Op,
+    /// The number of what it fetches from. Buffers and textures share their numbers.
+    pub number: u16,
+    /// Whether it needs a texture.
+    pub is_texture: bool,
+}
+
+impl Fetches {
+    fn of(inst: &Inst) -> Option<Fetches> {
+        let (id, index, is_texture) = match inst.format() {
+            Format::Vtx | Format::VtxSemantic => (FieldId::BufferId, FieldId::BufferIndexMode, false),
+            Format::Tex if inst.op().reads_texture() => {
+                (FieldId::ResourceId, FieldId::ResourceIndexMode, true)
+            }
+            _ => return None,
+        };
+        let number = inst.get(id) as u16;
+        (inst.get(index) == 0).then_some(Fetches { op: inst.op(), number, is_texture })
+    }
 }
 
 /// A fetch that compares samples with a reference.
@@ -69,6 +98,8 @@ impl ProgramNeeds {
             if inst.op() == Op::Jumptable && inst.get(FieldId::JumptableSel) < 4 {
                 needs.jump_constants.push(inst.get(FieldId::CfConst) as u16);
             }
+            needs.calls_fetch_program |= inst.op() == Op::CallFs;
+            needs.fetches.extend(Fetches::of(inst));
             if inst.op().compares_samples() {
                 needs.compares.push(Compares {
                     op: inst.op(),

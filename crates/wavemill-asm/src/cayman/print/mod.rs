@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use wavemill_isa::cayman::{FieldId as F, Format, Inst};
 
 pub use group::print_group;
-pub(super) use slot::special;
+pub(super) use slot::{source_text, special};
 
 use super::field::{base, differing, is_signed, name, value_names, with};
 use super::mnemonic::mnemonic;

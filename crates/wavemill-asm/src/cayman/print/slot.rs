@@ -1,6 +1,6 @@
 //! Slots of ALU groups.
 
-use wavemill_isa::cayman::{Elem, FieldId as F, Format, Inline, Source, SourceField};
+use wavemill_isa::cayman::{Elem, FieldId as F, Format, Inline, Inst, Source, SourceField};
 
 use super::Printer;
 use crate::cayman::field::with;
@@ -22,6 +22,13 @@ pub(super) enum Literals {
     Automatic([u32; 4]),
     /// Sources name their channel; the values stand after the slots.
     Written,
+}
+
+/// A source of a slot as texts have it: `-|r1.x|`, `kc0[2].z`.
+pub(in crate::cayman) fn source_text(inst: &Inst, elem: Elem, field: &SourceField, source: Source) -> String {
+    let mut printer = Printer::new(inst);
+    printer.source(elem, field, source, Literals::Written);
+    printer.out
 }
 
 impl Printer<'_> {

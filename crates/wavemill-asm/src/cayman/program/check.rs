@@ -8,7 +8,7 @@ use wavemill_isa::cayman::{
 
 use super::Kind;
 use super::assemble::Assembled;
-use super::read::{Content, Item, Place, Reader};
+use super::read::{Content, Item, Place, Reader, registers};
 use crate::cayman::field;
 use crate::cayman::syntax::CHANNELS;
 use crate::diagnostic::Diagnostic;
@@ -23,6 +23,8 @@ struct Remark {
 /// Warns of the rules that a program breaks, and checks its stack.
 pub(super) fn program(reader: &mut Reader<'_>, index: usize, whole: bool, to: &mut Assembled) {
     let mut remarks = Vec::new();
+    // Numbers that are too small, with better ones.
+    let mut short = Vec::new();
     let source = &reader.programs[index];
     if !whole {
         for item in &source.items {
@@ -68,7 +70,17 @@ pub(super) fn program(reader: &mut Reader<'_>, index: usize, whole: bool, to: &m
         let note = clause_note(&decoded, &code.labels, broken.clause, broken.number);
         remarks.push(remark(&broken.broken, &item.content, &item.place, note));
     }
-    let mut too_small = None;
+    if let (true, None) = (code.kills, source.stage) {
+        remarks.extend(killing(&source.items));
+    }
+    let named = source.items.iter().map(named_registers).max().unwrap_or(0);
+    if let Some((stated, place)) = source.gprs.as_ref().filter(|(stated, _)| *stated < named) {
+        let message = format!("expected at least {named} registers, found {stated}");
+        let fail = Diagnostic::new(place.span.clone(), message)
+            .note(format!("the program names r{}; registers that it lacks are r0", named - 1))
+            .replace_with(named.to_string());
+        short.push((place.line, fail));
+    }
     match (decoded.stack_need(0), &source.stack) {
         (Ok(need), Some((stated, place))) if *stated < need.size() => {
             let message = format!("expected a stack of at least {} entries, found {stated}", need.size());
@@ -77,7 +89,7 @@ pub(super) fn program(reader: &mut Reader<'_>, index: usize, whole: bool, to: &m
                 need.entries, need.subentries
             );
             let fail = Diagnostic::new(place.span.clone(), message).note(pushes);
-            too_small = Some((place.line, fail.replace_with(need.size().to_string())));
+            short.push((place.line, fail.replace_with(need.size().to_string())));
         }
         (Ok(need), None) => code.stack = Some(need.size()),
         (Err(error), stated) if decoded.problems.is_empty() => {
@@ -92,7 +104,7 @@ pub(super) fn program(reader: &mut Reader<'_>, index: usize, whole: bool, to: &m
         }
         _ => {}
     }
-    if let Some((line, fail)) = too_small {
+    for (line, fail) in short {
         reader.warning(line, *fail);
     }
     warn(reader, remarks);
@@ -126,6 +138,29 @@ fn missing_end(decoded: &Program, placed: &[(Range<usize>, &Item)]) -> Option<Re
             Some((_, next)) => next.content.kind().filter(|kind| *kind != Kind::Control)?.name(),
         };
         Some(remark(found, Some("without `end`, what follows is read as control flow words")))
+    })
+}
+
+/// One more than the highest register that an item names.
+fn named_registers(item: &Item) -> u32 {
+    match &item.content {
+        Content::Word { inst, .. } => registers(inst),
+        Content::Group(group, _) => group.slots.iter().flatten().map(registers).max().unwrap_or(0),
+        Content::Data(_) | Content::Align(_) => 0,
+    }
+}
+
+/// The first slot that kills pixels, in a program that does not say that it is of pixels.
+fn killing(items: &[Item]) -> Option<Remark> {
+    let kills = |item: &&Item| match &item.content {
+        Content::Group(group, _) => group.slots.iter().flatten().any(|slot| slot.row().has(Flag::Kill)),
+        _ => false,
+    };
+    let item = items.iter().find(kills)?;
+    Some(Remark {
+        place: item.place.clone(),
+        message: "expected `.stage ps` in a program that kills pixels, found no stage".to_owned(),
+        notes: vec!["in other stages, nothing is killed".to_owned()],
     })
 }
 

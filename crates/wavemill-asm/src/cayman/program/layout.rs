@@ -135,6 +135,11 @@ pub(super) fn place(reader: &mut Reader<'_>, index: usize, whole: bool, to: &mut
         let range = start..start + size(content);
         to.statements.push(Statement { line: place.line + 1, program: index, range, text });
     }
+    for (offset, place) in program.relocations.iter().filter(|(offset, _)| offset + 4 > at) {
+        let message =
+            format!("expected the offset of a dword of the program, which has {at} bytes, found {offset}");
+        errors.push((place.line, Diagnostic::new(place.span.clone(), message)));
+    }
     let mut labels: Vec<(String, usize)> =
         program.labels.iter().map(|(name, label)| (name.clone(), offsets[label.item])).collect();
     labels.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
@@ -146,11 +151,11 @@ pub(super) fn place(reader: &mut Reader<'_>, index: usize, whole: bool, to: &mut
         name: program.name.clone(),
         bytes,
         stack: program.stack.as_ref().map(|(size, _)| *size),
-        gprs: program.gprs.unwrap_or(gprs),
+        gprs: program.gprs.as_ref().map_or(gprs, |(stated, _)| *stated),
         lds: program.lds,
         stage: program.stage,
         labels,
-        relocations: program.relocations.clone(),
+        relocations: program.relocations.iter().map(|(offset, _)| *offset).collect(),
         alignment: alignments.max().unwrap_or(0),
         is_table: !kinds.is_empty() && kinds.iter().all(Option::is_none),
         kills,

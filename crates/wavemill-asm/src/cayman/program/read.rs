@@ -34,11 +34,11 @@ pub(super) struct Program {
     /// The item behind each label.
     pub(super) labels: HashMap<String, Label>,
     pub(super) stack: Option<(u32, Place)>,
-    pub(super) gprs: Option<u32>,
+    pub(super) gprs: Option<(u32, Place)>,
     pub(super) lds: u32,
     pub(super) stage: Option<Stage>,
     pub(super) in_order: bool,
-    pub(super) relocations: Vec<usize>,
+    pub(super) relocations: Vec<(usize, Place)>,
 }
 
 pub(super) struct Label {
@@ -316,11 +316,15 @@ impl<'s> Reader<'s> {
                 let (value, value_span) = self.number(cursor, 255)?;
                 self.program().stack = Some((value, Place { line, span: value_span }));
             }
-            ".gprs" => self.program().gprs = Some(self.number(cursor, 128)?.0),
+            ".gprs" => {
+                let (value, value_span) = self.number(cursor, 128)?;
+                self.program().gprs = Some((value, Place { line, span: value_span }));
+            }
             ".lds" => self.program().lds = self.number(cursor, 32768)?.0,
             ".reloc" => {
-                let offset = self.number(cursor, MOST_BYTES as i64)?.0 as usize;
-                self.program().relocations.push(offset);
+                let (offset, offset_span) = self.number(cursor, MOST_BYTES as i64)?;
+                let place = Place { line, span: offset_span };
+                self.program().relocations.push((offset as usize, place));
             }
             ".in_order" => self.program().in_order = true,
             ".set" => {

@@ -11,7 +11,7 @@ mod word;
 use core::fmt;
 
 use super::row::Op;
-use super::source::{CHANNELS, SourceField};
+use super::source::{CHANNELS, Source, SourceField};
 use super::vocabulary::{FieldId, Slots, Stage};
 
 /// A rule that is broken, with what was found.
@@ -63,6 +63,8 @@ pub enum Rule {
     QuadAndValid,
     /// Only some stages have the instruction.
     Stage {
+        /// The stages that may use it.
+        expected: &'static [Stage],
         /// The stage of the program.
         found: Stage,
     },
@@ -203,7 +205,7 @@ pub enum Rule {
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let letter = |channel: u8| CHANNELS[usize::from(channel & 3)];
+        let letter = |channel: u8| CHANNELS[usize::from(channel & 3)].to_ascii_lowercase();
         let queue = |queue: u8| if queue == 0 { 'A' } else { 'B' };
         match *self {
             Rule::Reserved { value } => write!(f, "expected 0 in the reserved field, found {value}"),
@@ -231,8 +233,12 @@ impl fmt::Display for Rule {
                 write!(f, "expected at most 16 instructions in the clause, found {found}")
             }
             Rule::QuadAndValid => f.write_str("expected WHOLE_QUAD_MODE or VALID_PIXEL_MODE, found both"),
-            Rule::Stage { found } => {
-                write!(f, "expected another stage, found the instruction in stage {}", found.name())
+            Rule::Stage { expected, found } => {
+                f.write_str("expected stage ")?;
+                for (n, stage) in expected.iter().enumerate() {
+                    write!(f, "{}{}", if n == 0 { "" } else { " or " }, stage.name())?;
+                }
+                write!(f, ", found the instruction in stage {}", found.name())
             }
             Rule::Burst { found } => write!(f, "expected BURST_COUNT 0 in a combined write, found {found}"),
             Rule::IndexedWrite => f.write_str("expected a combined write without index, found one with"),
@@ -301,13 +307,16 @@ impl fmt::Display for Rule {
             }
             Rule::ReadPort { cycle, channel, first, second } => write!(
                 f,
-                "expected one register of channel {} in cycle {cycle}, found T{first} and T{second}: choose other bank swizzles",
+                "expected one register of channel {} in cycle {cycle}, found r{first} and r{second}: choose other bank swizzles",
                 letter(channel)
             ),
-            Rule::ConstantPort { select } => write!(
-                f,
-                "expected at most two halves of constants in the group, found a third, of code {select}"
-            ),
+            Rule::ConstantPort { select } => {
+                f.write_str("expected at most two halves of constants in the group, found a third, of ")?;
+                match Source::from_code(select.into(), 0) {
+                    Source::Constant(window, number, _) => write!(f, "kc{window}[{number}]"),
+                    _ => write!(f, "code {select}"),
+                }
+            }
             Rule::DirectSource => f.write_str(
                 "expected LDS_DIRECT_A as first source or LDS_DIRECT_B as second, found another use",
             ),
@@ -337,16 +346,16 @@ impl fmt::Display for Rule {
             ),
             Rule::Window { window, number, locked: 0 } => write!(
                 f,
-                "expected a constant of a window that the control flow word locks, found KC{window}[{number}]: it locks no line for window {window}"
+                "expected a constant of a window that the control flow word locks, found kc{window}[{number}]: it locks no line for window {window}"
             ),
             Rule::Window { window, number, locked } => write!(
                 f,
-                "expected a constant that the control flow word locks for window {window}, KC{window}[0] to KC{window}[{}], found KC{window}[{number}]",
+                "expected a constant that the control flow word locks for window {window}, kc{window}[0] to kc{window}[{}], found kc{window}[{number}]",
                 locked - 1
             ),
             Rule::IndexHazard { register } => write!(
                 f,
-                "expected a group between an AR-relative access and another of T{register}, found none"
+                "expected a group between an AR-relative access and another of r{register}, found none"
             ),
             Rule::KillBeforeEnd => {
                 f.write_str("expected KILL* in the last group of its clause, found groups after it")

@@ -75,12 +75,12 @@ impl Inst {
     pub(super) fn broken_stage(&self, stage: Stage) -> impl Iterator<Item = BrokenRule> + use<> {
         let stages = self.row().stages;
         let is_here = stages.is_empty() || stages.contains(&stage);
-        let rule = Rule::Stage { found: stage };
+        let rule = move |expected| Rule::Stage { expected, found: stage };
         let inst = *self;
         let of_pixels = [F::WholeQuadMode, F::ValidPixelMode, F::FetchWholeQuad].into_iter();
         let fields = of_pixels.filter(move |id| stage != Stage::Ps && inst.bit(*id));
-        let whole = (!is_here).then(|| BrokenRule::of(rule));
-        whole.into_iter().chain(fields.map(move |id| BrokenRule::field(rule, id)))
+        let whole = (!is_here).then(|| BrokenRule::of(rule(stages)));
+        whole.into_iter().chain(fields.map(move |id| BrokenRule::field(rule(&[Stage::Ps]), id)))
     }
 
     fn broken_fields(&self) -> Vec<BrokenRule> {

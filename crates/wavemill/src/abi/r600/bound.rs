@@ -14,7 +14,7 @@ use crate::argument::Arg;
 use crate::binding::{Binding, Location};
 use crate::buffer::Buffer;
 use crate::image::ImageFormat;
-use crate::module::{Compares, Kernel};
+use crate::module::{Compares, Fetches, Kernel};
 use crate::report::Segment;
 use crate::services::ServiceAddresses;
 use crate::{Error, Result};
@@ -71,7 +71,7 @@ fn wrong(kernel: &Kernel, binding: &Binding) -> Error {
         Location::Texture(_) => "an image",
         Location::Sampler(_) => "a sampler",
         Location::Register { .. } => "a buffer with a dword for each work-item, or a value of 4 bytes",
-        Location::Semantic(_) => "a register: a value of 4 bytes from 0 to 127",
+        Location::Semantic(_) => "the number of a register: a value of 4 bytes",
         location if is_number(location) => "a value of 4 bytes",
         _ => "a buffer",
     };
@@ -122,20 +122,18 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
             )));
         }
         if bindings[..index].iter().any(|other| key(&other.location) == key(&binding.location)) {
-            return Err(refuse(format!(
-                "{} is bound more than once; buffers and textures share numbers",
-                binding.location
-            )));
+            let shares = match binding.location {
+                Location::Buffer { .. } | Location::Texture(_) => "; buffers and textures share numbers",
+                _ => "",
+            };
+            return Err(refuse(format!("{} is bound more than once{shares}", binding.location)));
         }
         let value = |bytes: &Vec<u8>| bytes.len() == 4;
         let fits = match (&binding.location, &binding.resource) {
             (Location::Texture(_), Arg::Image(image)) => image.belongs_to(&kernel.module.device),
             (Location::Sampler(_), Arg::Sampler(sampler)) => sampler.belongs_to(&kernel.module.device),
             (Location::Texture(_) | Location::Sampler(_), _) => false,
-            (Location::Semantic(_), Arg::Value(bytes)) => {
-                value(bytes) && dword(bytes) < registers::GPRS.into()
-            }
-            (Location::Register { .. }, Arg::Value(bytes)) => value(bytes),
+            (Location::Semantic(_) | Location::Register { .. }, Arg::Value(bytes)) => value(bytes),
             (location, Arg::Value(bytes)) if is_number(location) => value(bytes),
             (location, _) if is_number(location) => false,
             (_, Arg::Buffer(buffer)) => buffer.belongs_to(&kernel.module.device),
@@ -144,11 +142,19 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
         if !fits {
             return Err(wrong(kernel, binding));
         }
-        if let Location::Register { register, .. } = binding.location
-            && u32::from(register) >= object(kernel)?.config.gprs
-        {
-            let gprs = object(kernel)?.config.gprs;
-            return Err(refuse(format!("{} is none of its {gprs} registers", binding.location)));
+        let register = match (&binding.location, &binding.resource) {
+            (Location::Register { register, .. }, _) => Some(u32::from(*register)),
+            (Location::Semantic(_), Arg::Value(bytes)) => Some(dword(bytes)),
+            _ => None,
+        };
+        let gprs = object(kernel)?.config.gprs;
+        if let Some(register) = register.filter(|register| *register >= gprs) {
+            return Err(refuse(match &binding.location {
+                Location::Semantic(_) => {
+                    format!("{}={register}: r{register} is none of its {gprs} registers", binding.location)
+                }
+                location => format!("{location} is none of its {gprs} registers"),
+            }));
         }
         if let (Location::Modes, Arg::Value(bytes)) = (&binding.location, &binding.resource)
             && dword(bytes) > 0xff
@@ -167,7 +173,38 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
     if let Some(n) = needs.jump_constants.iter().find(|n| !is_bound(Location::JumpTable(**n))) {
         return refuse(format!("a jump table depends on constant {n}; bind it, such as jumptable{n}=0"));
     }
+    if needs.calls_fetch_program {
+        let problem =
+            "`call_fs` calls a fetch program, and a launch has none; put its fetches in place of the call";
+        return refuse(problem.to_owned());
+    }
+    check_fetches(kernel, bindings)?;
     check_comparisons(kernel, bindings)
+}
+
+/// Checks that fetches from buffers find buffers, and those from textures find textures.
+fn check_fetches(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
+    for Fetches { op, number, is_texture } in &object(kernel)?.needs.fetches {
+        let found = bindings.iter().find_map(|binding| match (&binding.location, &binding.resource) {
+            (Location::Buffer { number: n, .. }, _) if n == number => Some((false, true)),
+            (Location::Texture(n), Arg::Image(image)) if n == number => Some((true, image.desc().is_buffer)),
+            _ => None,
+        });
+        let problem = match (is_texture, found) {
+            (false, Some((true, false))) => format!(
+                "`{}` fetches from buffer {number}, but tex{number} is an image; bind buf{number} to a buffer, or an \
+                 image1d_buffer",
+                wavemill_asm::cayman::mnemonic(*op)
+            ),
+            (true, Some((false, _))) => format!(
+                "`{}` fetches from texture {number}, but buf{number} is a buffer; bind tex{number} to an image",
+                wavemill_asm::cayman::mnemonic(*op)
+            ),
+            _ => continue,
+        };
+        return Err(Error::Launch { kernel: kernel.name().to_owned(), problem });
+    }
+    Ok(())
 }
 
 /// Checks that samplers that compare have a comparison.

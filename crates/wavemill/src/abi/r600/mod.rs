@@ -106,7 +106,8 @@ impl Abi for R600 {
         resource.to_vec()
     }
 
+    /// COORD_TYPE of each fetch says what coordinates are, and no field of a sampler.
     fn sampler_descriptor(&self, sampler: &Sampler) -> Vec<u32> {
-        sampler.encode().to_vec()
+        Sampler { unnormalised: false, ..*sampler }.encode().to_vec()
     }
 }
