@@ -104,7 +104,8 @@ def run_file(file, target, mock, part, sources, work):
         also = {name: reason for name, outcome, reason in outcomes(again) if outcome == FAILED}
     for name, outcome, reason in found:
         if name in also:
-            yield name, NOT_APPLICABLE, "fails on tinygrad's CPU backend, too"
+            test = name.rpartition("::")[2]
+            yield name, NOT_APPLICABLE, f"`{test}` fails on tinygrad's CPU backend with this PyTorch, too"
         else:
             yield name, outcome, reason if outcome != FAILED else f"`{name}`: {reason}"
 
