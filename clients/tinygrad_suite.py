@@ -132,7 +132,7 @@ def main():
             before = {outcome: results.count(outcome) for outcome in (PASSED, FAILED, NOT_APPLICABLE)}
             found = run_file(file, target, options.mock, options.part, options.sources, options.work.absolute())
             for _, outcome, reason in found:
-                name = Path(file).name if options.part == 1 else f"{Path(file).name}, every {options.part}th test"
+                name = Path(file).name if options.part == 1 else f"{Path(file).name}, one test in {options.part}"
                 results.add(name, target, outcome, reason)
                 if outcome == FAILED:
                     print(f"{target}  {file}: failed: {reason}")
