@@ -131,7 +131,8 @@ def main():
             before = {outcome: results.count(outcome) for outcome in (PASSED, FAILED, NOT_APPLICABLE)}
             found = run_file(file, target, options.mock, options.part, options.sources, options.work.absolute())
             for _, outcome, reason in found:
-                results.add(file.removeprefix("test/").removeprefix("backend/"), target, outcome, reason)
+                name = Path(file).name if options.part == 1 else f"{Path(file).name}, every {options.part}th test"
+                results.add(name, target, outcome, reason)
                 if outcome == FAILED:
                     print(f"{target}  {file}: failed: {reason}")
             counts = ", ".join(f"{results.count(outcome) - before[outcome]} {outcome}" for outcome in before)
