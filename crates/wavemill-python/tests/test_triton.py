@@ -4,6 +4,7 @@ Each test runs on one target, and with WAVEMILL_TESTS=all on all of them.
 """
 
 import itertools
+import mmap
 import os
 import re
 
@@ -248,8 +249,10 @@ def test_read_only_arrays_are_protected(on_target):
 
 
 def test_pointers_in_memory_need_the_memory_of_the_process(on_target, monkeypatch):
-    # Large arrays have mappings of their own, which are far from the small ones.
-    rows = [numpy.full(1 << 18, n, F32) for n in range(3)]
+    # Far from the arguments: otherwise, it would be a plain access out of bounds.
+    rows = [numpy.frombuffer(mmap.mmap(-1, 4096), F32) for _ in range(3)]
+    for n, row in enumerate(rows):
+        row[:] = n
     pointers = numpy.array([row.ctypes.data for row in rows], numpy.int64)
     out = numpy.zeros((3, 64), F32)
     with pytest.raises(wavemill.GuestFault) as caught:

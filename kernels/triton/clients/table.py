@@ -119,7 +119,7 @@ def main():
         f"Triton's own programs, run by [Wavemill's back end](triton.md). `.ci/triton-clients` makes this page. Sources: {revision}. "
         "They are not a part of this repository."
     )
-    print("# Clients\n\n" + textwrap.fill(text, 100) + "\n\n## Triton's tutorials\n")
+    print("# Triton as a client\n\n" + textwrap.fill(text, 100) + "\n\n## Triton's tutorials\n")
     text = (
         "All run with `--no-bench --first-config`, and 07, 08 and 10 with `--pretend-cuda`. Their files are as they are. 05 "
         "compares with PyTorch in f32 instead of f16, and 04 with Philox in numpy. 06 runs its own test with 2 heads, 128 tokens and 64 dimensions. 10 "
