@@ -21,6 +21,9 @@ from tinygrad_train import find_clang
 
 TARGETS = ("gfx942", "gfx950")
 
+#: Targets that the tests can run on, too: tinygrad has no matrix instructions of these.
+OTHERS = ("gfx90a", "gfx906")
+
 #: What tinygrad's own CI runs on its emulator of gfx950, without tests of its driver.
 FILES = (
     "test/test_tiny.py",
@@ -114,7 +117,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sources", type=Path, help="a copy of tinygrad's repository")
     parser.add_argument("work", type=Path, help="a folder for reports")
-    parser.add_argument("--target", action="append", choices=TARGETS, help="only this target")
+    parser.add_argument("--target", action="append", choices=TARGETS + OTHERS, help="only this target")
     parser.add_argument("--file", action="append", help="only this file of tests")
     parser.add_argument("--mock", action="store_true", help="through the mock driver and run_asm")
     parser.add_argument("--part", type=int, default=1, metavar="N", help="every N-th test only")
