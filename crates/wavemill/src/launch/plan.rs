@@ -8,6 +8,17 @@ use crate::limits::MAX_KERNARG;
 use crate::{Error, Result};
 
 /// LDS of a workgroup, in bytes.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::Launch;
+///
+/// # let (kernel, args) = given::vector_add(256)?;
+/// // The kernel has no LDS of its own. The chip allocates granules of 512 bytes.
+/// let lds = Launch::new(&kernel).args(args).dynamic_lds(1000).lds()?;
+/// assert_eq!((lds.declared, lds.asked, lds.allocated), (0, 1000, 1024));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LdsSize {
     /// Bytes that the kernel declares.
