@@ -53,7 +53,9 @@ def section(results):
         for target in targets:
             count = of.get(target, Counter())
             total = sum(count.values())
-            if total == 1:
+            if total == 0:
+                cells.append("not run")
+            elif total == 1:
                 cells.append(next(iter(count)))
             else:
                 cells.append(", ".join(f"{count[o]} {o}" for o in (PASSED, FAILED, NOT_APPLICABLE) if count[o]))
