@@ -59,6 +59,12 @@ typedef enum wm_host_memory_t {
      * Imported buffers. Each access is checked against them, to the byte.
      */
     WM_HOST_MEMORY_BUFFERS = 0,
+    /**
+     * All memory of the process, for kernels that follow pointers in memory. Only accesses where
+     * the process has no memory, or where it must not write, are faults: a wrong kernel can break
+     * everything in the process. Needs `WM_ADDRESS_IDENTITY`.
+     */
+    WM_HOST_MEMORY_PROCESS = 1,
 } wm_host_memory_t;
 
 /**

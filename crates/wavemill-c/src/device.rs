@@ -16,6 +16,8 @@ pub(crate) struct Entry {
     pub device: Device,
     /// Host threads of launches that do not say how many; 0 for the default.
     pub threads: u32,
+    /// Whether kernels may access all memory of the process.
+    pub process_memory: bool,
     target: CString,
 }
 
@@ -35,6 +37,10 @@ pub enum wm_address_mode_t {
 pub enum wm_host_memory_t {
     /// Imported buffers. Each access is checked against them, to the byte.
     WM_HOST_MEMORY_BUFFERS = 0,
+    /// All memory of the process, for kernels that follow pointers in memory. Only accesses where
+    /// the process has no memory, or where it must not write, are faults: a wrong kernel can break
+    /// everything in the process. Needs `WM_ADDRESS_IDENTITY`.
+    WM_HOST_MEMORY_PROCESS = 1,
 }
 
 /// Options of a device.
@@ -102,10 +108,20 @@ unsafe fn new(options: &wm_device_options_t) -> Result<Entry> {
             )));
         }
     };
-    if options.host_memory != wm_host_memory_t::WM_HOST_MEMORY_BUFFERS as u32 {
-        let found = options.host_memory;
-        return Err(Failure::new(format!("host_memory is {found}; expected WM_HOST_MEMORY_BUFFERS (0)")));
-    }
+    let process_memory = match options.host_memory {
+        0 => false,
+        1 if mode == AddressMode::Identity => true,
+        1 => {
+            return Err(Failure::new(
+                "host_memory is WM_HOST_MEMORY_PROCESS, which needs WM_ADDRESS_IDENTITY (1); found address_mode 0",
+            ));
+        }
+        other => {
+            return Err(Failure::new(format!(
+                "host_memory is {other}; expected WM_HOST_MEMORY_BUFFERS (0) or WM_HOST_MEMORY_PROCESS (1)"
+            )));
+        }
+    };
     let mut builder = Device::builder(choice).addresses(mode);
     if options.poison_buffers != 0 {
         builder = builder.poison_buffers(options.poison);
@@ -115,7 +131,7 @@ unsafe fn new(options: &wm_device_options_t) -> Result<Entry> {
     }
     let device = builder.build()?;
     let target = c_string(device.target().to_string());
-    Ok(Entry { device, threads: options.threads, target })
+    Ok(Entry { device, threads: options.threads, process_memory, target })
 }
 
 /// Creates a device: the model of a chip, with memory of its own.

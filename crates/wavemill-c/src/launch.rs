@@ -452,6 +452,10 @@ unsafe fn set_up(
             )));
         }
     };
+    if entry.device.process_memory {
+        // SAFETY: whoever made the device has chosen it, and is responsible for what kernels do.
+        launch = unsafe { launch.process_memory() };
+    }
     if own.block != [0; 3] {
         launch = launch.workgroup_size(own.block);
     }

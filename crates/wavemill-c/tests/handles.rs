@@ -54,8 +54,12 @@ fn devices_are_targets_or_products() {
         "address_mode is 2; expected WM_ADDRESS_SANDBOX (0) or WM_ADDRESS_IDENTITY (1)"
     );
     assert_eq!(
+        rejected(&wm_device_options_t { host_memory: 2, ..options }),
+        "host_memory is 2; expected WM_HOST_MEMORY_BUFFERS (0) or WM_HOST_MEMORY_PROCESS (1)"
+    );
+    assert_eq!(
         rejected(&wm_device_options_t { host_memory: 1, ..options }),
-        "host_memory is 1; expected WM_HOST_MEMORY_BUFFERS (0)"
+        "host_memory is WM_HOST_MEMORY_PROCESS, which needs WM_ADDRESS_IDENTITY (1); found address_mode 0"
     );
     assert_eq!(
         rejected(&wm_device_options_t { reserved: 5, ..options }),

@@ -396,3 +396,41 @@ fn dynamic_lds_is_an_argument() {
     ok(wm_module_free(module));
     ok(wm_device_free(device));
 }
+
+#[test]
+fn a_device_can_have_all_memory_of_the_process() {
+    let mut handle = ptr::null_mut();
+    let options = wm_device_options_t {
+        address_mode: wm_address_mode_t::WM_ADDRESS_IDENTITY as u32,
+        host_memory: wm_host_memory_t::WM_HOST_MEMORY_PROCESS as u32,
+        ..device_options(c"gfx942")
+    };
+    // SAFETY: the options lead to a name.
+    ok(unsafe { wm_device_new(&options, &mut handle) });
+    let module = module(handle, object("vector_add"));
+    let kernel = kernel(module, c"vector_add");
+    let (a, b) = (vec![1.5f32; 100], vec![2.0f32; 100]);
+    let mut c = vec![0f32; 100];
+    // Addresses of memory that the device was never given.
+    let mut segment: Vec<u8> = Vec::new();
+    for at in [a.as_ptr(), b.as_ptr(), c.as_mut_ptr().cast_const()] {
+        segment.extend((at.expose_provenance() as u64).to_le_bytes());
+    }
+    segment.extend(100u32.to_le_bytes());
+    let launch = wm_launch_t {
+        kernel,
+        grid: [1, 1, 1],
+        block: [128, 1, 1],
+        kernarg: segment.as_ptr().cast(),
+        kernarg_size: segment.len(),
+        ..sized()
+    };
+    let result = run(&launch);
+    assert_eq!(result.outcome, wm_outcome_t::WM_OUTCOME_FINISHED as u32);
+    assert_eq!(c, [3.5; 100]);
+
+    segment[16..24].copy_from_slice(&16u64.to_le_bytes());
+    let launch = wm_launch_t { kernarg: segment.as_ptr().cast(), ..launch };
+    let result = run(&launch);
+    assert_eq!(result.outcome, wm_outcome_t::WM_OUTCOME_FAULT as u32);
+}

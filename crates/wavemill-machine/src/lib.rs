@@ -38,7 +38,7 @@ pub use fault::{
 pub use memory::{
     AddressMode, Allocated, Allocation, CHECKS_ACCESSES, GUARD_GAP, GuestMemory, HostMemory, LDS_APERTURE,
     MemoryError, MemoryMap, MemoryObserver, Nearest, Neighbour, Neighbours, SANDBOX_BASE, SCRATCH_APERTURE,
-    SPACING,
+    SPACING, process_has,
 };
 pub use observe::{
     Barrier, CellChange, Changes, FenceEvent, Finding, Findings, Instruction, Interests, MemoryAccess,

@@ -14,6 +14,7 @@ mod map;
 mod nearest;
 mod neighbours;
 mod observer;
+mod process;
 mod quarantine;
 
 use std::collections::BTreeSet;
@@ -30,6 +31,7 @@ pub use map::{Allocation, HostMemory, MemoryMap};
 pub use nearest::Nearest;
 pub use neighbours::{Neighbour, Neighbours};
 pub use observer::{Allocated, MemoryObserver};
+pub use process::process_has;
 
 /// Whether accesses of kernels to memory are checked. Builds with `--cfg wavemill_unchecked` do not
 /// check accesses to global memory, nor most accesses to LDS (atomics and accesses of single lanes
@@ -134,6 +136,12 @@ pub enum MemoryError {
         size: u64,
         /// Name of the allocation that is there.
         other: String,
+    },
+    /// The host does not describe the memory of the process.
+    #[error("cannot list the memory of the process: {reason}")]
+    ProcessMemory {
+        /// Why.
+        reason: String,
     },
     /// The range is not inside one allocation.
     #[error("{size} bytes at guest address {address:#x} are not inside one allocation ({nearest})")]

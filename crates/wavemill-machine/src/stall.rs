@@ -325,7 +325,7 @@ impl<'a> Attempt<'a> {
         if effect != Effect::Writes {
             return Some(self.run(wave, around, events));
         }
-        let memory = self.map.bytes();
+        let memory = self.map.bytes()?;
         if !self.alone || !self.pay((2 * memory + 2 * u64::from(around.lds.allocated())) / BYTES) {
             return None;
         }

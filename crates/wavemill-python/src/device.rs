@@ -14,7 +14,37 @@ use crate::module::LoadedModule;
 #[derive(Debug)]
 pub(crate) struct PyDevice {
     pub(crate) device: Device,
+    pub(crate) defaults: Defaults,
+}
+
+/// What launches on a device have unless a call says otherwise.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Defaults {
+    /// Host threads; `None` for as many as the host has cores.
     pub(crate) threads: Option<NonZeroUsize>,
+    /// Which memory of the process kernels may access.
+    pub(crate) memory: Memory,
+}
+
+/// Which memory of the process kernels may access.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) enum Memory {
+    /// The arrays of the call.
+    #[default]
+    Arguments,
+    /// All of it.
+    Process,
+}
+
+impl Memory {
+    const ALL: [Memory; 2] = [Memory::Arguments, Memory::Process];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Memory::Arguments => "arguments",
+            Memory::Process => "process",
+        }
+    }
 }
 
 /// The target or product with a name.
@@ -42,12 +72,12 @@ impl PyDevice {
     pub(crate) fn for_choice(
         py: Python<'_>,
         choice: impl Into<TargetChoice>,
-        threads: Option<NonZeroUsize>,
+        defaults: Defaults,
         rule: MatrixRule,
     ) -> PyResult<Self> {
         let built = Device::builder(choice).addresses(AddressMode::Identity).matrix_rule(rule).build();
         match built {
-            Ok(device) => Ok(PyDevice { device, threads }),
+            Ok(device) => Ok(PyDevice { device, defaults }),
             Err(wavemill::Error::ShortPointers { target }) => Err(errors::other(
                 py,
                 format!(
@@ -64,7 +94,8 @@ impl PyDevice {
 impl PyDevice {
     /// A device for a target or product. `threads` is the number of host threads of a launch; by
     /// default as many as the host has cores. `host_memory` says which memory of the process
-    /// kernels may access: with `"arguments"`, the arrays of the call, checked to the byte.
+    /// kernels may access: with `"arguments"`, the arrays of the call, checked to the byte; with
+    /// `"process"`, all of it, unchecked, for kernels that follow pointers in memory.
     /// `matrix_rule` says how matrix instructions sum their products.
     #[new]
     #[pyo3(signature = (target, threads=None, host_memory="arguments", matrix_rule="exact"))]
@@ -75,12 +106,13 @@ impl PyDevice {
         host_memory: &str,
         matrix_rule: &str,
     ) -> PyResult<Self> {
-        if host_memory != "arguments" {
-            let text = format!("host_memory is \"{host_memory}\"; expected \"arguments\"");
-            return Err(errors::refuse(py, text));
-        }
         let threads = threads.map(|threads| self::threads(py, threads)).transpose()?;
-        PyDevice::for_choice(py, choice(py, target)?, threads, rule(py, matrix_rule)?)
+        let memory = Memory::ALL.into_iter().find(|one| one.name() == host_memory).ok_or_else(|| {
+            let text = format!("host_memory is \"{host_memory}\"; expected \"arguments\" or \"process\"");
+            errors::refuse(py, text)
+        })?;
+        let defaults = Defaults { threads, memory };
+        PyDevice::for_choice(py, choice(py, target)?, defaults, rule(py, matrix_rule)?)
     }
 
     /// Loads a code object, a bundle, or a host program with GPU code: `Module.load` with this
@@ -116,18 +148,23 @@ impl PyDevice {
     /// Host threads of a launch; `None` for as many as the host has cores.
     #[getter]
     fn threads(&self) -> Option<usize> {
-        self.threads.map(NonZeroUsize::get)
+        self.defaults.threads.map(NonZeroUsize::get)
     }
 
     /// Which memory of the process kernels may access.
     #[getter]
     fn host_memory(&self) -> &'static str {
-        "arguments"
+        self.defaults.memory.name()
     }
 
     fn __repr__(&self) -> String {
-        let threads = self.threads.map_or_else(String::new, |threads| format!(", threads={threads}"));
-        format!("<Device {} ({}){threads}>", self.device.target(), self.device.product().name)
+        let Defaults { threads, memory } = self.defaults;
+        let threads = threads.map_or_else(String::new, |threads| format!(", threads={threads}"));
+        let memory = match memory {
+            Memory::Arguments => "",
+            Memory::Process => ", host_memory=\"process\"",
+        };
+        format!("<Device {} ({}){threads}{memory}>", self.device.target(), self.device.product().name)
     }
 }
 

@@ -36,9 +36,18 @@ pub(crate) fn assembly(py: Python<'_>, text: String, reports: Vec<(usize, usize,
     }
 }
 
+/// Advice on a kernel that accesses memory of the process that the launch does not have.
+const FOLLOWS_POINTERS: &str = "  advice       pass the array that has this address in memory=[...], or use a device with \
+    host_memory=\"process\"";
+
 /// An error of the library as an exception.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
-    let text = error.to_string();
+    let mut text = error.to_string();
+    if let Error::Fault(report) = error
+        && report.only_in_process
+    {
+        text = format!("{}\n{FOLLOWS_POINTERS}", text.trim_end());
+    }
     let made = match error {
         Error::Fault(report) => fault(py, report).map(|attributes| {
             let class = if report.is_unsupported() { "Unsupported" } else { "GuestFault" };

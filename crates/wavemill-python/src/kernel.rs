@@ -1,6 +1,5 @@
 //! Kernels and their calls.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use pyo3::types::PyTuple;
 use wavemill::Kernel;
 
 use crate::arguments::{Arguments, signature};
-use crate::device::threads;
+use crate::device::{Defaults, Memory, threads};
 use crate::errors;
 use crate::parameter::PyParameter;
 use crate::run::{Call, Options, run};
@@ -22,7 +21,7 @@ struct Shared {
     kernel: Kernel,
     parameters: Vec<PyParameter>,
     described: bool,
-    threads: Option<NonZeroUsize>,
+    defaults: Defaults,
 }
 
 /// A kernel of a module. `kernel[grid, block](arguments)` runs it: `grid` is the number of
@@ -33,11 +32,11 @@ struct Shared {
 pub(crate) struct PyKernel(Arc<Shared>);
 
 impl PyKernel {
-    pub(crate) fn new(kernel: Kernel, threads: Option<NonZeroUsize>) -> Self {
+    pub(crate) fn new(kernel: Kernel, defaults: Defaults) -> Self {
         let parameters = kernel.parameters();
         let parameters = parameters.into_iter().enumerate().map(|(index, one)| PyParameter::new(index, one));
         let (parameters, described) = (parameters.collect(), kernel.has_metadata());
-        PyKernel(Arc::new(Shared { kernel, parameters, described, threads }))
+        PyKernel(Arc::new(Shared { kernel, parameters, described, defaults }))
     }
 }
 
@@ -167,7 +166,7 @@ impl PyBoundKernel {
         let shared = &*self.shared;
         let threads = match threads {
             Some(threads) => Some(self::threads(py, threads)?),
-            None => shared.threads,
+            None => shared.defaults.threads,
         };
         let time_limit = time_limit.map(|seconds| limit(py, seconds)).transpose()?;
         let options = Options {
@@ -206,6 +205,7 @@ impl PyBoundKernel {
             args,
             kernarg,
             memory: arrays.iter().map(|array| array.memory.clone()).collect(),
+            process_memory: shared.defaults.memory == Memory::Process,
         };
         let (stats, seconds) = run(py, &shared.kernel, call, options)?;
         Ok(PyStats { kernel: shared.kernel.name().to_owned(), stats, seconds })

@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyIterator, PyList, PyString};
 use wavemill::device::MatrixRule;
 use wavemill::{Device, Error, Module};
 
-use crate::device::{PyDevice, choice};
+use crate::device::{Defaults, PyDevice, choice};
 use crate::errors;
 use crate::kernel::PyKernel;
 
@@ -66,14 +66,14 @@ fn device(py: Python<'_>, device: Option<&Bound<'_, PyAny>>, file: &[u8]) -> PyR
             ),
             error => errors::raised(py, &error),
         })?;
-        return Py::new(py, PyDevice::for_choice(py, target, None, MatrixRule::default())?);
+        return Py::new(py, PyDevice::for_choice(py, target, Defaults::default(), MatrixRule::default())?);
     };
     if let Ok(device) = device.cast::<PyDevice>() {
         return Ok(device.clone().unbind());
     }
     if let Ok(name) = device.cast::<PyString>() {
         let choice = choice(py, &name.to_string())?;
-        return Py::new(py, PyDevice::for_choice(py, choice, None, MatrixRule::default())?);
+        return Py::new(py, PyDevice::for_choice(py, choice, Defaults::default(), MatrixRule::default())?);
     }
     Err(PyTypeError::new_err(format!(
         "device is {}; expected a wavemill.Device, or the name of a target or product",
@@ -82,10 +82,9 @@ fn device(py: Python<'_>, device: Option<&Bound<'_, PyAny>>, file: &[u8]) -> PyR
 }
 
 impl LoadedModule {
-    fn all(&self, py: Python<'_>) -> PyResult<Vec<PyKernel>> {
-        let threads = self.device.get().threads;
-        let _ = py;
-        Ok(self.module.kernels().map(|kernel| PyKernel::new(kernel, threads)).collect())
+    fn all(&self) -> Vec<PyKernel> {
+        let defaults = self.device.get().defaults;
+        self.module.kernels().map(|kernel| PyKernel::new(kernel, defaults)).collect()
     }
 }
 
@@ -112,7 +111,7 @@ impl LoadedModule {
     /// arguments and parameters may be omitted.
     fn kernel(&self, py: Python<'_>, name: &str) -> PyResult<PyKernel> {
         let kernel = self.module.kernel(name).map_err(|error| errors::raised(py, &error))?;
-        Ok(PyKernel::new(kernel, self.device.get().threads))
+        Ok(PyKernel::new(kernel, self.device.get().defaults))
     }
 
     fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<PyKernel> {
@@ -135,8 +134,8 @@ impl LoadedModule {
 
     /// Its kernels, in the order of the file.
     #[getter]
-    fn kernels(&self, py: Python<'_>) -> PyResult<Vec<PyKernel>> {
-        self.all(py)
+    fn kernels(&self) -> Vec<PyKernel> {
+        self.all()
     }
 
     /// The device that it is loaded into.

@@ -37,6 +37,8 @@ pub(crate) struct Call {
     pub(crate) args: Vec<wavemill::Arg>,
     pub(crate) kernarg: Option<Vec<u8>>,
     pub(crate) memory: Vec<HostMemory>,
+    /// Whether the kernel may access all memory of the process.
+    pub(crate) process_memory: bool,
 }
 
 /// Runs a kernel, and returns its statistics and the seconds that it took.
@@ -75,7 +77,7 @@ pub(crate) fn run(
 }
 
 fn launch<'a>(kernel: &'a Kernel, call: Call, options: &Options, control: RunControl) -> Launch<'a> {
-    let Call { workgroups, workgroup_size, args, kernarg, memory } = call;
+    let Call { workgroups, workgroup_size, args, kernarg, memory, process_memory } = call;
     let mut launch = Launch::new(kernel)
         .workgroups(workgroups)
         .dynamic_lds(options.dynamic_lds)
@@ -95,6 +97,10 @@ fn launch<'a>(kernel: &'a Kernel, call: Call, options: &Options, control: RunCon
         Some(bytes) => launch.kernarg(&bytes),
         None => launch.args(args),
     };
+    if process_memory {
+        // SAFETY: the user has chosen it, and is responsible for what the kernel does.
+        launch = unsafe { launch.process_memory() };
+    }
     if let Some(size) = workgroup_size {
         launch = launch.workgroup_size(size);
     }

@@ -366,3 +366,58 @@ def test_a_device_has_threads():
     a = numpy.ones(1 << 14, F32)
     stats = module["vector_add"][256, 64](a, a, numpy.zeros_like(a), 1 << 14)
     assert (stats.threads, device.threads, module.device.target) == (1, 1, "gfx942")
+
+
+FOLLOW = """
+.text
+.globl follow
+.p2align 8
+.type follow,@function
+follow:
+    s_load_dwordx4 s[0:3], s[0:1], 0x0
+    v_lshlrev_b32_e32 v1, 3, v0
+    s_waitcnt lgkmcnt(0)
+    global_load_dwordx2 v[2:3], v1, s[0:1]
+    s_waitcnt vmcnt(0)
+    global_load_dword v4, v[2:3], off
+    v_lshlrev_b32_e32 v1, 2, v0
+    s_waitcnt vmcnt(0)
+    global_store_dword v1, v4, s[2:3]
+    s_endpgm
+.rodata
+.p2align 6
+.amdhsa_kernel follow
+    .amdhsa_user_sgpr_kernarg_segment_ptr 1
+    .amdhsa_next_free_vgpr 8
+    .amdhsa_next_free_sgpr 8
+    .amdhsa_accum_offset 8
+.end_amdhsa_kernel
+"""
+
+
+def test_pointers_in_memory():
+    code = wavemill.asm(FOLLOW, "gfx942")
+    numbers = numpy.arange(5000, dtype=numpy.uint32)
+    pointers = numpy.array([numbers.ctypes.data + 4 * n for n in (4000, 7)], numpy.uint64)
+
+    def follow(device, **options):
+        out = numpy.zeros(2, numpy.uint32)
+        module = wavemill.Module.load(code, device)
+        module["follow"][1, 2](pointers, out, signature="*u64,*u32", **options)
+        return out.tolist()
+
+    everything = wavemill.Device("gfx942", host_memory="process")
+    assert (everything.host_memory, repr(everything)) == (
+        "process",
+        '<Device gfx942 (mi300x), host_memory="process">',
+    )
+    assert follow(everything) == [4000, 7]
+    assert follow("gfx942", memory=[numbers]) == [4000, 7]
+    with pytest.raises(wavemill.GuestFault, match=r"memory=\[\.\.\.\], or use a device") as caught:
+        follow("gfx942")
+    assert caught.value.lanes == [0, 1] and caught.value.data["only_in_process"]
+    pointers[0] = 3 << 45
+    with pytest.raises(wavemill.GuestFault, match="the process has no memory there"):
+        follow(everything)
+    with pytest.raises(wavemill.ArgumentError, match='host_memory is "all"'):
+        wavemill.Device("gfx942", host_memory="all")

@@ -86,6 +86,8 @@ pub struct MemoryMap {
     pub(super) observer: Option<Arc<dyn MemoryObserver>>,
     /// The memory of the device outside guest addresses: all views have the same.
     share: Arc<Share>,
+    /// All memory of the process, if guests may access it. The other allocations are parts of it.
+    pub(super) process: Option<Arc<[Allocation]>>,
 }
 
 /// Memory of the host that a view adds ([`MemoryMap::with_host_memory`]).
@@ -162,11 +164,12 @@ impl MemoryMap {
         &self.share
     }
 
-    /// The allocation that contains the address.
+    /// The allocation that contains the address, or the memory of the process that does.
     #[must_use]
     pub fn find(&self, address: u64) -> Option<&Allocation> {
-        let index = self.live.partition_point(|a| a.start <= address);
-        let candidate = self.live.get(index.checked_sub(1)?)?;
+        let all = self.process.as_deref().unwrap_or(&self.live);
+        let index = all.partition_point(|a| a.start <= address);
+        let candidate = all.get(index.checked_sub(1)?)?;
         (address < candidate.end()).then_some(candidate)
     }
 
@@ -263,9 +266,11 @@ impl MemoryMap {
         }
     }
 
-    /// Total size of all allocations and of the global data share, if it is used, in bytes.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.live.iter().map(|a| a.size).sum::<u64>() + self.share.used_bytes()
+    /// Total size of all allocations and of the global data share, if it is used, in bytes; `None`
+    /// if guests may change more.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        let all = || self.live.iter().map(|a| a.size).sum::<u64>() + self.share.used_bytes();
+        self.process.is_none().then(all)
     }
 
     /// A digest of the contents of all allocations and of the global data share: it differs, almost certainly, if any contents
@@ -301,6 +306,9 @@ impl MemoryMap {
             LDS_APERTURE => return Nearest::Lds { offset },
             SCRATCH_APERTURE => return Nearest::Private { offset },
             _ => {}
+        }
+        if self.process.is_some() && self.find(address).is_none() {
+            return Nearest::NotMapped;
         }
         let Neighbours { holds, below, above } = neighbours;
         let near =

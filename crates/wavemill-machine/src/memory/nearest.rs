@@ -13,6 +13,8 @@ pub enum Nearest {
     Far,
     /// In the first page, which is never mapped: a null pointer, or an index on one.
     Null,
+    /// Guests may access all memory of the process, and the process has none there.
+    NotMapped,
     /// Inside an allocation: the access runs past its end or is not allowed.
     Inside {
         /// Name of the allocation.
@@ -73,6 +75,7 @@ impl fmt::Display for Nearest {
         match self {
             Nearest::Nothing => f.write_str("nothing is allocated"),
             Nearest::Far => f.write_str("no buffer is near"),
+            Nearest::NotMapped => f.write_str("the process has no memory there"),
             Nearest::Null => f.write_str("a null pointer"),
             Nearest::Inside { name, offset, size } => {
                 write!(f, "byte {offset} of `{name}`, which has {size}")

@@ -1,7 +1,7 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Protocol, SupportsFloat, SupportsIndex
+from typing import Any, Literal, Protocol, SupportsFloat, SupportsIndex
 
 if sys.version_info >= (3, 12):
     from collections.abc import Buffer
@@ -67,7 +67,7 @@ class Device:
         cls,
         target: str,
         threads: int | None = None,
-        host_memory: str = "arguments",
+        host_memory: Literal["arguments", "process"] = "arguments",
         matrix_rule: str = "exact",
     ) -> Device: ...
     @property

@@ -351,6 +351,7 @@ struct FaultData<'a> {
     arguments: Option<Arguments<'a>>,
     stack: Option<Stack>,
     needs_cooperative: bool,
+    only_in_process: bool,
     code: Vec<Line<'a>>,
     registers: Registers,
 }
@@ -415,6 +416,7 @@ impl Serialize for FaultReport {
             arguments: self.arguments.as_ref().map(Arguments::of),
             stack: self.stack.as_ref().map(Stack::of),
             needs_cooperative: self.needs_cooperative,
+            only_in_process: self.only_in_process,
             code: self
                 .window
                 .iter()

@@ -66,10 +66,26 @@ impl HostMemory {
 }
 
 impl Launch<'_> {
+    /// Lets the kernel access all memory that the process has when the launch begins, like a GPU
+    /// with unified memory: for kernels that follow pointers in memory. Accesses are not checked
+    /// against arguments and buffers any more. Only those where the process has no memory, or where
+    /// it must not write, are faults. The device must have host addresses
+    /// ([`AddressMode::Identity`]).
+    ///
+    /// # Safety
+    /// What the kernel reads and writes may be read and written. A wrong kernel can break
+    /// everything in the process. Memory that it accesses stays mapped until the launch ends, and
+    /// nothing else accesses it meanwhile, except by atomic operations.
+    #[must_use]
+    pub unsafe fn process_memory(mut self) -> Self {
+        self.process_memory = true;
+        self
+    }
+
     /// The device's memory with the memory of the host that the launch has.
     pub(super) fn memory(&self) -> Result<Arc<MemoryMap>> {
         let map = self.kernel.module.device.memory.snapshot();
-        if self.host_memory.is_empty() {
+        if self.host_memory.is_empty() && !self.process_memory {
             return Ok(map);
         }
         let mode = self.kernel.module.device.memory.address_mode();
@@ -80,7 +96,12 @@ impl Launch<'_> {
             )));
         }
         // SAFETY: who made the memory has promised it; the view lives as long as the launch.
-        Ok(Arc::new(unsafe { map.with_host_memory(joined(&self.host_memory))? }))
+        let map = unsafe { map.with_host_memory(joined(&self.host_memory))? };
+        if !self.process_memory {
+            return Ok(Arc::new(map));
+        }
+        // SAFETY: the caller of `Launch::process_memory` has promised it.
+        Ok(Arc::new(unsafe { map.with_process_memory()? }))
     }
 }
 

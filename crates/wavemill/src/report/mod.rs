@@ -17,7 +17,8 @@ use wavemill_ir::{FaultKind, Row};
 use wavemill_isa::Family;
 use wavemill_isa::gcn::{BrokenRule, Format, Inst, Op, Operand};
 use wavemill_machine::{
-    Fault, FaultCause, FaultLane, FaultSpace, MemoryMap, Nearest, Neighbours, RaisedLane,
+    AddressMode, Fault, FaultCause, FaultLane, FaultSpace, GUARD_GAP, MemoryMap, Nearest, Neighbours,
+    RaisedLane, process_has,
 };
 
 use crate::abi::Start;
@@ -114,6 +115,10 @@ pub struct FaultReport {
     /// Whether the access goes to the structure for synchronising the grid, which only a
     /// [cooperative](crate::Launch::cooperative) launch has: `grid.sync()` of HIP uses it.
     pub needs_cooperative: bool,
+    /// Whether the process has memory at the address, but the launch may not access it, and has
+    /// none near it. This is so if the kernel follows a pointer in memory, and the launch lacks
+    /// [what it points to](crate::Launch::host_memory).
+    pub only_in_process: bool,
     /// Whether TRAPSTS has all exceptions that the wave raised. It has them if code on the device
     /// reads them.
     pub collects_exceptions: bool,
@@ -200,6 +205,9 @@ impl FaultReport {
         let refusal = decoded.as_ref().and_then(|inst| Refusal::of(&fault, inst));
         let scalar = decoded.as_ref().is_some_and(|inst| inst.row().format == Format::Smem);
         let needs_cooperative = is_in_grid_sync(&fault, start.absent_grid_sync);
+        let only_in_process = device.memory.address_mode() == AddressMode::Identity
+            && !map.has_process_memory()
+            && unknown(&fault).is_some_and(process_has);
         let start = function.as_ref().map(|(_, offset)| pc - offset);
         let place = region.as_ref().and_then(|r| Some(r.lines.as_ref()?.at(at, start)));
         let Place { source, inlined } = place.unwrap_or_default();
@@ -270,6 +278,7 @@ impl FaultReport {
             arguments,
             stack,
             needs_cooperative,
+            only_in_process,
             collects_exceptions: code.reads_exceptions(),
             fell_out_of,
             family,
@@ -327,9 +336,25 @@ fn is_in_grid_sync(fault: &Fault, bytes: Option<u64>) -> bool {
     bytes.is_some_and(|bytes| lanes.first().is_some_and(|lane| lane.address < bytes))
 }
 
+/// An address in global memory that was accessed, if no allocation is near it.
+fn unknown(fault: &Fault) -> Option<u64> {
+    let FaultCause::Memory { space: FaultSpace::Global, lanes, nearest, .. } = &fault.cause else {
+        return None;
+    };
+    let far = match nearest {
+        Nearest::Nothing | Nearest::Far => true,
+        Nearest::After { distance, .. } | Nearest::Before { distance, .. } => *distance >= GUARD_GAP,
+        _ => false,
+    };
+    lanes.first().map(|lane| lane.address).filter(|_| far)
+}
+
 /// Whether allocations around an address are worth showing.
 fn is_somewhere(nearest: &Nearest) -> bool {
-    !matches!(nearest, Nearest::Null | Nearest::Far | Nearest::Lds { .. } | Nearest::Private { .. })
+    !matches!(
+        nearest,
+        Nearest::Null | Nearest::Far | Nearest::NotMapped | Nearest::Lds { .. } | Nearest::Private { .. }
+    )
 }
 
 /// Whether execution can continue past the last instruction of a function.

@@ -167,6 +167,9 @@ impl FaultReport {
         self.jump(f)?;
         self.lanes(f, length)?;
         self.memory(f, length)?;
+        if self.only_in_process {
+            writeln!(f, "  process      has memory there, which the launch may not access")?;
+        }
         self.arguments(f)?;
         self.stack(f)?;
         self.grid_sync(f)

@@ -1,0 +1,188 @@
+//! All memory of the process as guest memory.
+
+use std::sync::Arc;
+
+use super::host_block::HostBlock;
+use super::map::{Allocation, MemoryMap, ReadOnly};
+use super::{LDS_APERTURE, MemoryError};
+
+/// What messages call memory of the process that has no other name.
+const MEMORY: &str = "memory of the process";
+/// What messages call mappings that the process must not write.
+const READ_ONLY_MAPPING: &str = "a read-only mapping of the process";
+
+/// A mapping of the process that it may read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Mapping {
+    start: u64,
+    end: u64,
+    writable: bool,
+    /// The file, or what the system uses it for.
+    name: Option<String>,
+}
+
+impl MemoryMap {
+    /// This view with all memory that the process has now. Allocations of the view keep their names
+    /// and what is read-only in them, but do not bound accesses: those may go wherever the process
+    /// has memory. Memory that is mapped later is not included.
+    ///
+    /// # Errors
+    /// [`MemoryError::ProcessMemory`] if the host does not list the mappings of the process.
+    ///
+    /// # Safety
+    /// What guest programs read and write may be read and written: they can break everything in
+    /// the process. Memory that they access stays mapped, and all other accesses to it meanwhile
+    /// are atomic.
+    pub unsafe fn with_process_memory(&self) -> Result<MemoryMap, MemoryError> {
+        let mappings = mappings().map_err(|reason| MemoryError::ProcessMemory { reason })?;
+        let read_only = self.live.iter().flat_map(|a| a.read_only.iter());
+        let read_only: Vec<ReadOnly> = read_only.cloned().collect();
+        let regions = joined(mappings).iter().map(|all| region(all, &read_only)).collect();
+        let mut map = self.clone();
+        map.process = Some(regions);
+        Ok(map)
+    }
+
+    /// Whether guests may access all memory of the process.
+    #[must_use]
+    pub fn has_process_memory(&self) -> bool {
+        self.process.is_some()
+    }
+}
+
+/// Whether the process has memory at an address that it may read; `false` if the host does not say.
+#[must_use]
+pub fn process_has(address: u64) -> bool {
+    mappings().is_ok_and(|all| all.iter().any(|one| one.start <= address && address < one.end))
+}
+
+/// The mappings that the process may read, by address.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn mappings() -> Result<Vec<Mapping>, String> {
+    let pid = proc_maps::Pid::try_from(std::process::id()).map_err(|error| error.to_string())?;
+    let all = proc_maps::get_process_maps(pid).map_err(|error| error.to_string())?;
+    let mut all: Vec<Mapping> = all
+        .iter()
+        .filter(|mapping| mapping.is_read())
+        .map(|mapping| Mapping {
+            start: mapping.start() as u64,
+            end: (mapping.start() as u64).saturating_add(mapping.size() as u64),
+            writable: mapping.is_write(),
+            name: mapping.filename().map(|name| name.display().to_string()),
+        })
+        .collect();
+    all.sort_by_key(|mapping| mapping.start);
+    Ok(all)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn mappings() -> Result<Vec<Mapping>, String> {
+    Err("expected Linux or macOS".to_owned())
+}
+
+/// Mappings without a gap between them together, up to the addresses of the apertures.
+fn joined(mappings: Vec<Mapping>) -> Vec<Vec<Mapping>> {
+    let mut all: Vec<Vec<Mapping>> = Vec::new();
+    for mapping in mappings {
+        let mapping = Mapping { end: mapping.end.min(LDS_APERTURE), ..mapping };
+        if mapping.start >= mapping.end {
+            continue;
+        }
+        match all.last_mut().filter(|group| group.last().is_some_and(|last| last.end == mapping.start)) {
+            Some(group) => group.push(mapping),
+            None => all.push(vec![mapping]),
+        }
+    }
+    all
+}
+
+/// Mappings without a gap as one allocation. Of the parts, it has those that are in it.
+fn region(mappings: &[Mapping], parts: &[ReadOnly]) -> Allocation {
+    let (start, end) = match mappings {
+        [first, .., last] => (first.start, last.end),
+        [one] => (one.start, one.end),
+        [] => (0, 0),
+    };
+    let inside = parts.iter().filter(|part| start <= part.range.start && part.range.end <= end);
+    let mut read_only: Vec<ReadOnly> = inside.cloned().collect();
+    let constant = mappings.iter().filter(|mapping| !mapping.writable);
+    read_only
+        .extend(constant.map(|one| ReadOnly { range: one.start..one.end, what: READ_ONLY_MAPPING.into() }));
+    read_only.sort_by_key(|part| part.range.start);
+    let name = mappings.iter().find_map(|mapping| mapping.name.as_deref()).unwrap_or(MEMORY);
+    let pointer = std::ptr::with_exposed_provenance_mut(start as usize);
+    let block = Arc::new(HostBlock::borrowed(pointer));
+    Allocation {
+        name: name.into(),
+        start,
+        size: end - start,
+        read_only: read_only.into(),
+        internal: false,
+        block,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{AddressMode, GuestMemory, Nearest};
+    use super::*;
+    use crate::fault::Access;
+
+    fn mapping(start: u64, end: u64, writable: bool) -> Mapping {
+        Mapping { start, end, writable, name: None }
+    }
+
+    #[test]
+    fn mappings_without_a_gap_are_one_region() {
+        let past = LDS_APERTURE + 100;
+        let all = [
+            mapping(0x1000, 0x2000, true),
+            mapping(0x2000, 0x3000, false),
+            mapping(0x4000, 0x5000, true),
+            mapping(LDS_APERTURE - 0x1000, past, true),
+            mapping(past, past + 1, true),
+        ];
+        let regions: Vec<Allocation> = joined(all.to_vec()).iter().map(|group| region(group, &[])).collect();
+        let found: Vec<(u64, u64)> = regions.iter().map(|one| (one.start, one.end())).collect();
+        assert_eq!(found, [(0x1000, 0x3000), (0x4000, 0x5000), (LDS_APERTURE - 0x1000, LDS_APERTURE)]);
+        assert_eq!(regions[0].allowed(0x1800, Access::Store), Some(0x1000..0x2000));
+        assert_eq!(regions[0].allowed(0x2000, Access::Store), None);
+        assert_eq!(regions[0].allowed(0x1800, Access::Load), Some(0x1000..0x3000));
+    }
+
+    #[test]
+    fn parts_of_allocations_stay_read_only() {
+        let part = |start, end| ReadOnly { range: start..end, what: "code".into() };
+        let one = region(&[mapping(0x1000, 0x3000, true)], &[part(0x1100, 0x1200), part(0x5000, 0x5100)]);
+        assert_eq!(one.allowed(0x1180, Access::Store), None);
+        assert_eq!(one.allowed(0x1200, Access::Store), Some(0x1200..0x3000));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri does not list mappings")]
+    fn the_memory_of_the_process_is_found() {
+        static CONSTANT: [u8; 4096] = [7; 4096];
+        let memory = GuestMemory::new(AddressMode::Identity);
+        let a = memory.allocate("a", 100, 1).unwrap();
+        let heap = Box::new([1u32, 2, 3]);
+        let before = memory.snapshot();
+        // SAFETY: the test only reads what it owns.
+        let map = unsafe { before.with_process_memory() }.unwrap();
+        let address = heap.as_ptr().expose_provenance() as u64;
+        assert!(before.find(address).is_none());
+        let mut bytes = [0; 4];
+        assert!(map.read(address + 4, &mut bytes));
+        assert_eq!(u32::from_le_bytes(bytes), 2);
+        // Past the end of an allocation, there is other memory.
+        assert!(map.resolve(a + 99, 2).is_some() && before.resolve(a + 99, 2).is_none());
+        let constant = CONSTANT.as_ptr().expose_provenance() as u64;
+        let found = map.find(constant).unwrap();
+        assert_eq!(found.allowed(constant, Access::Store), None);
+        assert!(found.allowed(constant, Access::Load).is_some());
+        assert!(map.has_process_memory() && !before.has_process_memory());
+        assert!(process_has(address) && process_has(constant) && !process_has(16));
+        assert_eq!(map.nearest(16), Nearest::Null);
+        assert_eq!(map.nearest(1 << 46 | 1 << 45 | 4096), Nearest::NotMapped);
+        assert_eq!((map.bytes(), before.bytes()), (None, Some(100)));
+    }
+}
