@@ -1,6 +1,7 @@
 //! Watching launches: traces, and observers of instructions, registers and memory.
 
 pub(crate) mod banks;
+pub mod changed;
 pub(crate) mod mix;
 pub(crate) mod rows;
 pub(crate) mod trace;
