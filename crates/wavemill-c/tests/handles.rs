@@ -130,7 +130,8 @@ fn buffers_hold_bytes() {
         // Kernels have no such addresses.
         let far = ptr::without_provenance_mut(0xffff_8000_0000_0000);
         let message = error(wm_buffer_import(device, c"far".as_ptr(), far, 16, &mut again));
-        let expected = "16 bytes at 0xffff800000000000 for `far` are not within the addresses that kernels can use";
+        let expected =
+            "16 bytes at 0xffff800000000000 for `far` are not within the addresses that kernels can use";
         assert_eq!(message, expected);
         assert!(again.is_null());
 
