@@ -2,7 +2,8 @@
 
     python clients/results.py FILE...
 
-writes the sections of the clients in FILE... into docs/clients.md, and leaves the other sections as they are.
+writes the sections of the clients in FILE... into docs/clients.md, and leaves the other sections as they are. Files of
+one client become one section.
 """
 
 import json
@@ -45,14 +46,16 @@ def section(results):
     counts = {}
     for one in outcomes:
         counts.setdefault(one["case"], {}).setdefault(one["target"], Counter())[one["outcome"]] += one["count"]
-    lines = [f"## {results['client']}", "", f"{results['client']} {results['version']}.", ""]
+    lines = [f"## {results['client']}", "", f"Version {results['version']}.", ""]
     lines += ["| case | " + " | ".join(targets) + " |", "|---|" + "---|" * len(targets)]
     for case, of in counts.items():
         cells = []
         for target in targets:
             count = of.get(target, Counter())
             total = sum(count.values())
-            if total == 1:
+            if total == 0:
+                cells.append("not run")
+            elif total == 1:
                 cells.append(next(iter(count)))
             else:
                 cells.append(", ".join(f"{count[o]} {o}" for o in (PASSED, FAILED, NOT_APPLICABLE) if count[o]))
@@ -84,9 +87,14 @@ def update(page, results):
 
 
 def main():
-    page = PAGE.read_text()
+    page, clients = PAGE.read_text(), {}
     for path in sys.argv[1:]:
-        page = update(page, json.loads(Path(path).read_text()))
+        results = json.loads(Path(path).read_text())
+        known = clients.setdefault(results["client"], results)
+        if known is not results:
+            known["outcomes"] += results["outcomes"]
+    for results in clients.values():
+        page = update(page, results)
     PAGE.write_text(page)
 
 

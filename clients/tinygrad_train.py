@@ -124,7 +124,7 @@ def main():
         sys.exit("error: tinygrad's CPU backend needs clang: install it, or set CC")
     import wavemill.tinygrad
 
-    results = Results("tinygrad", importlib.metadata.version("tinygrad"))
+    results = Results("tinygrad, training", importlib.metadata.version("tinygrad"))
     expected, right = train("CPU", options.steps)
     print(f"CPU: losses {expected[0]:.6f} to {expected[-1]:.6f}, {right:.0%} right")
     for number, target in enumerate(options.target or TARGETS):

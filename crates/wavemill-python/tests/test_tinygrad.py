@@ -377,6 +377,22 @@ def test_targets_that_are_wrong(tmp_path):
     assert "WAVEMILL_THREADS is `many`; expected a number" in done.stderr
 
 
+def imported(prelude, **environment):
+    """What an import of the device writes to stderr."""
+    line = [sys.executable, "-c", f"{prelude}; import wavemill.tinygrad"]
+    done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+    return done.stderr
+
+
+def test_other_versions_of_tinygrad(tmp_path):
+    absent = imported("import sys; sys.modules['tinygrad'] = None")
+    assert "needs tinygrad, which is not installed: pip install tinygrad==0.14.0" in absent
+    (tmp_path / "tinygrad").mkdir()
+    (tmp_path / "tinygrad" / "__init__.py").write_text("")
+    other = imported("pass", PYTHONPATH=str(tmp_path))
+    assert "is made for tinygrad 0.14.0, and found" in other and str(tmp_path) in other
+
+
 def test_choice_of_llvm(monkeypatch):
     assert llvm.version("/usr/lib/x86_64-linux-gnu/libLLVM.so.22.1") == (22, 1)
     assert llvm.version("/usr/lib/x86_64-linux-gnu/libLLVM-15.so.1") == (15,)

@@ -4,6 +4,25 @@ use crate::buffer::{Buffer, Plain, to_bytes};
 use crate::image::{Image, Sampler};
 
 /// An argument of a launch.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::{Arg, Buffer, Launch};
+///
+/// # let (kernel, args) = given::vector_add(256)?;
+/// # let [Arg::Buffer(a), Arg::Buffer(b), Arg::Buffer(c), _] = args else { panic!() };
+/// // Buffers are passed by their addresses. The type of a number is the type of the argument.
+/// let n = 256u32;
+/// let args = [Arg::from(&a), Arg::from(&b), Arg::from(&c), Arg::from(n)];
+/// Launch::new(&kernel).workgroup_size([n, 1, 1]).args(args).run()?;
+/// assert_eq!(c.to_vec::<f32>()?, [3.0; 256]);
+///
+/// // A structure of C, `struct { float scale; int count; }`, and dynamic LDS.
+/// let by_value = Arg::Value([1.5f32.to_le_bytes(), 7i32.to_le_bytes()].concat());
+/// let lds = Arg::Local(1024);
+/// # let _ = (by_value, lds);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Arg {

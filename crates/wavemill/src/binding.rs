@@ -14,6 +14,18 @@ use crate::argument::Arg;
 use crate::image::ImageFormat;
 
 /// Where a program finds a resource. Numbers are those of the instructions (HD 6900 ISA 9).
+///
+/// ```
+/// use wavemill::binding::Location;
+///
+/// // The names that `wavemill run --bind` takes.
+/// assert_eq!(Location::from_name("rat1"), Some(Location::Target { number: 1, unit: 4, format: None }));
+/// assert_eq!(Location::Register { register: 2, channel: 0 }.to_string(), "r2.x");
+/// // Strides are not part of a name.
+/// let elements = Location::Buffer { number: 3, stride: 16 };
+/// assert_eq!(elements.to_string(), "buf3");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Location {
@@ -216,6 +228,25 @@ impl fmt::Display for Location {
 }
 
 /// A resource at its location.
+///
+/// ```
+/// use wavemill::binding::{Binding, Location};
+/// use wavemill::{Arg, Device, Launch, Module};
+///
+/// # use wavemill_kernels::{Target, fixture};
+/// # let object = fixture(Target::Cayman, "vector_add").ok_or("there is no vector_add")?;
+/// # let device = Device::for_object(object)?;
+/// # let kernel = Module::load(&device, object)?.kernel("vector_add")?;
+/// let tiny = f32::from_bits(1);
+/// let [a, b] = [device.buffer_from("a", &[tiny])?, device.buffer_from("b", &[0.0f32])?];
+/// let c = device.buffer("c", 4)?;
+/// let args = [Arg::from(&a), Arg::from(&b), Arg::from(&c), Arg::from(1u32)];
+/// // Keeps denormals, which Cayman flushes at first.
+/// let modes = Binding { location: Location::Modes, resource: Arg::from(0xccu32) };
+/// Launch::new(&kernel).args(args).bindings([modes]).run()?;
+/// assert_eq!(c.to_vec::<f32>()?, [tiny]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Binding {
     /// The location.

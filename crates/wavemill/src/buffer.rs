@@ -9,6 +9,24 @@ use crate::Result;
 use crate::guest::DeviceInner;
 
 /// Element types whose bytes are their value.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::buffer::Plain;
+/// use wavemill::{Buffer, Device, Result};
+///
+/// /// Doubles all elements, whatever their type is.
+/// fn double<T: Plain + std::ops::Add<Output = T>>(buffer: &Buffer) -> Result<()> {
+///     let doubled: Vec<T> = buffer.to_vec::<T>()?.into_iter().map(|element| element + element).collect();
+///     buffer.write(0, &doubled)
+/// }
+///
+/// # let device = given::device()?;
+/// let buffer = device.buffer_from("halves", &[0.5f64, 1.5])?;
+/// double::<f64>(&buffer)?;
+/// assert_eq!(buffer.to_vec::<f64>()?, [1.0, 3.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Plain: bytemuck::Pod + sealed::Sealed {
     /// Bytes of an element.
     const SIZE: usize;
@@ -43,6 +61,20 @@ plain!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 
 /// A buffer of guest memory. Dropping the last clone frees it; a kernel that is running then can
 /// still finish with it.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # let device = given::device()?;
+/// let buffer = device.buffer("numbers", 16)?;
+/// // From element 2 on.
+/// buffer.write(2, &[5u32, 6])?;
+/// assert_eq!(buffer.to_vec::<u32>()?, [0, 0, 5, 6]);
+/// // Elements beyond the end are an error, even where another buffer is.
+/// assert!(buffer.write(3, &[7u32, 8]).is_err());
+/// // The address that kernels get.
+/// println!("numbers: {:#x}, {} bytes", buffer.address(), buffer.size());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Buffer(Arc<BufferInner>);
 

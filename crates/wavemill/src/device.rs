@@ -18,11 +18,73 @@ use crate::guest::DeviceInner;
 use crate::{Error, Result};
 
 pub use crate::product::{PRODUCTS, Product, TargetChoice};
+/// Sums of matrix instructions ([`DeviceBuilder::matrix_rule`]).
+///
+/// ```
+/// use wavemill::Device;
+/// use wavemill::device::{MatrixRule, TargetChoice};
+///
+/// // Trades the bits of the matrix cores for speed.
+/// let choice = TargetChoice::parse("mi300x").ok_or("no such target or product")?;
+/// let device = Device::builder(choice).matrix_rule(MatrixRule::Fast).build()?;
+/// assert_eq!(device.target().to_string(), "gfx942");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
 pub use wavemill_lift::gcn::MatrixRule;
+/// The addresses of a device ([`DeviceBuilder::addresses`]).
+///
+/// ```
+/// use wavemill::Device;
+/// use wavemill::device::{AddressMode, TargetChoice};
+///
+/// let choice = TargetChoice::parse("gfx942").ok_or("no such target or product")?;
+/// let device = |mode| Device::builder(&choice).addresses(mode).build();
+/// // In a sandbox, every run of a program gets the same addresses.
+/// let [one, other] = [device(AddressMode::Sandbox)?, device(AddressMode::Sandbox)?];
+/// let [x, y] = [one.buffer("x", 64)?, other.buffer("y", 64)?];
+/// assert_eq!(x.address(), y.address());
+/// // Kernels of this device can follow pointers of the host.
+/// let device = device(AddressMode::Identity)?;
+/// assert_eq!(device.address_mode(), AddressMode::Identity);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
 pub use wavemill_machine::AddressMode;
+/// What code and a device are for ([`Device::target`]).
+///
+/// ```
+/// use wavemill::Device;
+/// use wavemill::device::{TargetId, targets_for};
+///
+/// let code = TargetId::parse("gfx90a:xnack-").ok_or("no such target")?;
+/// // The devices on which the code runs.
+/// for (target, products) in targets_for(&code) {
+///     let names: Vec<&str> = products.iter().map(|product| product.name).collect();
+///     println!("{target}: {}", names.join(", "));
+/// }
+/// let device = Device::new(&code)?;
+/// assert_eq!(device.target(), &code);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
 pub use wavemill_object::TargetId;
 
 /// A modelled GPU with memory of its own. Clones are the same device.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::Device;
+///
+/// # let object = given::vector_add_object()?;
+/// // The device is of the target of the code object whose bytes `object` has.
+/// let device = Device::for_object(object)?;
+/// assert_eq!(device.target().to_string(), "gfx942");
+/// println!("{} has {} compute units", device.product().title, device.compute_units());
+/// let squares = device.buffer_from("squares", &[0u32, 1, 4, 9])?;
+/// assert_eq!(squares.to_vec::<u32>()?[3], 9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Device(pub(crate) Arc<DeviceInner>);
 
@@ -57,6 +119,22 @@ pub fn targets_for(code: &TargetId) -> Vec<(TargetId, Vec<&'static Product>)> {
 }
 
 /// Options of a device, set in any order before it is built.
+///
+/// ```
+/// use wavemill::Device;
+/// use wavemill::device::{AddressMode, TargetChoice};
+///
+/// let choice = TargetChoice::parse("mi250x:xnack-").ok_or("no such target or product")?;
+/// let device = Device::builder(choice)
+///     .addresses(AddressMode::Identity)
+///     .poison_buffers(0xdead_beef)
+///     .heap_size(1 << 20)
+///     .build()?;
+/// // A kernel that reads this buffer before anything is written there gets a word that shows.
+/// let buffer = device.buffer("uninitialised", 8)?;
+/// assert_eq!(buffer.to_vec::<u32>()?, [0xdead_beef; 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct DeviceBuilder {
     choice: TargetChoice,

@@ -1,7 +1,7 @@
 //! Errors of the crate.
 
 use wavemill_isa::Target;
-use wavemill_machine::MemoryError;
+pub use wavemill_machine::MemoryError;
 use wavemill_object::TargetId;
 use wavemill_object::printable::Printable;
 
@@ -13,6 +13,19 @@ use crate::unfinished::Unfinished;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Errors between opening a file and finishing a launch.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::{Device, Error, Module};
+///
+/// # let object = given::vector_add_object()?;
+/// let module = Module::load(&Device::for_object(object)?, object)?;
+/// match module.kernel("vector_ad") {
+///     Err(Error::NoKernel { near, .. }) => assert_eq!(near, ["vector_add"]),
+///     other => panic!("expected an error, found {other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -189,6 +202,23 @@ impl Error {
 }
 
 /// Why an argument was rejected.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::error::ArgumentError;
+/// use wavemill::{Arg, Error, Launch};
+///
+/// # let (kernel, mut args) = given::vector_add(256)?;
+/// // The last parameter of `kernel` is a `uint`.
+/// args[3] = Arg::from(256u64);
+/// match Launch::new(&kernel).args(args).check() {
+///     Err(Error::Argument { error: ArgumentError::Size { index, expected, found, .. }, .. }) => {
+///         assert_eq!((index, expected, found), (3, 4, 8));
+///     }
+///     other => panic!("expected an error, found {other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArgumentError {
@@ -259,6 +289,25 @@ pub enum ArgumentError {
 }
 
 /// Why a search for a kernel in a file fails.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::find::{FindError, Finder};
+///
+/// # let file = given::vector_add_object()?;
+/// let result = Finder::new(file).kernel("vector_sub").find();
+/// # assert!(matches!(result, Err(FindError::UnknownKernel { .. })), "{result:?}");
+/// match result {
+///     Ok(found) => println!("{}", found.kernel),
+///     Err(FindError::UnknownKernel { near, kernels, .. }) => {
+///         println!("likely names: {near:?}");
+///         assert_eq!(kernels, ["vector_add"]);
+///     }
+///     Err(FindError::AmbiguousName { kernels, .. }) => println!("choose one of {kernels:?}"),
+///     Err(error) => return Err(error.into()),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindError {

@@ -1,19 +1,7 @@
 //! Finding a kernel in a file: a code object, a relocatable file, an offload bundle, or a host program or library with
 //! GPU code in it.
 //!
-//! ```no_run
-//! use wavemill::find::Finder;
-//! use wavemill::{Device, Module};
-//!
-//! # fn main() -> Result<(), wavemill::Error> {
-//! let file = std::fs::read("librocrand.so").expect("the file is there");
-//! let found = Finder::new(&file).kernel("poisson_kernel<4>").find()?;
-//! let device = Device::new(&found.target)?;
-//! let module = Module::load(&device, &found.object)?;
-//! let kernel = module.kernel(&found.kernel)?;
-//! # Ok(())
-//! # }
-//! ```
+//! [`FoundKernel`] has an example.
 
 use std::borrow::Cow;
 
@@ -30,6 +18,18 @@ pub use crate::error::FindError;
 const CALLED_COPY: &str = "__clang_ocl_kern_imp_";
 
 /// A search for a kernel in a file.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::find::Finder;
+///
+/// # let file = given::vector_add_object()?;
+/// // `file` has the bytes of a code object, a bundle, a program or a library.
+/// let found = Finder::new(file).kernel("vector_add").find()?;
+/// assert_eq!(found.target.to_string(), "gfx942");
+/// assert_eq!(found.kernel, "vector_add");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Finder<'a> {
     file: &'a [u8],
@@ -39,6 +39,20 @@ pub struct Finder<'a> {
 }
 
 /// A code object from a file, and a kernel in it.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::find::Finder;
+/// use wavemill::{Device, Module};
+///
+/// # let file = given::vector_add_object()?;
+/// // Without a name, the file must have one kernel.
+/// let found = Finder::new(file).find()?;
+/// let device = Device::new(&found.target)?;
+/// let kernel = Module::load(&device, &found.object)?.kernel(&found.kernel)?;
+/// assert_eq!(kernel.parameters().len(), 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct FoundKernel<'a> {
     /// The target to run it on: the requested one, or the target of the code.

@@ -21,6 +21,17 @@ use crate::guest::DeviceInner;
 use crate::{Device, Error, Result};
 
 /// Format of the texels of an image: how they are stored, and which components kernels get.
+///
+/// ```
+/// use wavemill::image::ImageFormat;
+///
+/// for format in ImageFormat::all() {
+///     println!("{}: {} bytes a texel", format.name, format.texel.data.bytes());
+/// }
+/// let format = ImageFormat::from_name("rg16f").ok_or("no such format")?;
+/// assert_eq!((format.channels(), format.texel.data.bytes()), (2, 4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ImageFormat {
     /// Name for options and messages, such as `rgba8`.
@@ -142,6 +153,22 @@ impl ImageFormat {
 }
 
 /// The size, format and arrangement of an image.
+///
+/// ```
+/// use wavemill::image::{Dimensions, ImageDesc, ImageFormat};
+///
+/// let format = ImageFormat::from_name("rgba8").ok_or("no such format")?;
+/// let desc = ImageDesc { levels: 3, ..ImageDesc::new(Dimensions::D2, format, [16, 8, 1]) };
+/// assert_eq!(desc.problem(), None);
+/// assert_eq!((desc.level_size(2), desc.texels()), ([4, 2, 1], 128 + 32 + 8));
+/// // Levels from a picture, for `Image::write_bytes`.
+/// let all = desc.with_averaged_levels(vec![100; 16 * 8 * 4])?;
+/// assert_eq!(all.len(), 168 * 4);
+/// // A message for users, before anything is allocated.
+/// let wrong = ImageDesc { levels: 6, ..desc }.problem().ok_or("5 levels are possible")?;
+/// assert!(wrong.starts_with("it has 6 mip levels; expected 1 to 5"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ImageDesc {
     /// Its dimensions: [`Dimensions::Samples`] or [`Dimensions::SamplesArray`] with several samples
@@ -357,6 +384,24 @@ fn has_images(target: Target) -> bool {
 }
 
 /// An image in guest memory. Dropping the last clone frees it.
+///
+/// ```
+/// use wavemill::Device;
+/// use wavemill::device::TargetId;
+/// use wavemill::image::{Dimensions, ImageDesc, ImageFormat};
+///
+/// let device = Device::new(&TargetId::parse("gfx90a").ok_or("no such target")?)?;
+/// let format = ImageFormat::from_name("r32f").ok_or("no such format")?;
+/// let image = device.image("heights", &ImageDesc::new(Dimensions::D2, format, [3, 2, 1]))?;
+/// // Rows without gaps, however the chip arranges the texels.
+/// let heights: Vec<u8> = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0].iter().flat_map(|h| h.to_le_bytes()).collect();
+/// image.write_bytes(0, &heights)?;
+/// let mut last = [0; 4];
+/// image.read_bytes(4 * 5, &mut last)?;
+/// assert_eq!(f32::from_le_bytes(last), 6.0);
+/// // Kernels get it as `Arg::from(&image)`.
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Image {
     desc: ImageDesc,
@@ -468,6 +513,24 @@ impl Image {
 /// What samples outside an image and between texels are.
 ///
 /// Levels of detail count in 1/256 of a level.
+///
+/// ```
+/// use wavemill::image::{AddressMode, MipFilter, SamplerDesc};
+///
+/// // `CLK_NORMALIZED_COORDS_TRUE | CLK_ADDRESS_REPEAT | CLK_FILTER_LINEAR` of OpenCL.
+/// let desc = SamplerDesc {
+///     address: [AddressMode::Wrap; 3],
+///     magnifies_linear: true,
+///     minifies_linear: true,
+///     normalised: true,
+///     ..SamplerDesc::default()
+/// };
+/// assert_eq!(desc.problem(), None);
+/// // Limits of levels count in 1/256.
+/// let wrong = SamplerDesc { levels: (512, 256), ..desc };
+/// assert_eq!(wrong.problem().as_deref(), Some("its smallest level, 2, is above its largest level, 1"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SamplerDesc {
     /// What coordinates outside the image mean, on each axis.
@@ -545,6 +608,29 @@ impl SamplerDesc {
 }
 
 /// A sampler of a device. Dropping the last clone frees it.
+///
+/// ```
+/// use wavemill::image::{Dimensions, ImageDesc, ImageFormat, SamplerDesc};
+/// use wavemill::{Arg, Device, Launch, Module};
+///
+/// # use wavemill_kernels::{Target, image_fixture};
+/// # let object = image_fixture(Target::Gfx90a, "read")?;
+/// # let device = Device::for_object(&object)?;
+/// # let kernel = Module::load(&device, &object)?.kernel("f_2d")?;
+/// let format = ImageFormat::from_name("r32f").ok_or("no such format")?;
+/// let image = device.image("ramp", &ImageDesc::new(Dimensions::D2, format, [2, 1, 1]))?;
+/// image.write_bytes(0, &[0.0f32.to_le_bytes(), 4.0f32.to_le_bytes()].concat())?;
+/// let linear = SamplerDesc { magnifies_linear: true, minifies_linear: true, ..SamplerDesc::default() };
+/// let sampler = device.sampler(&linear)?;
+///
+/// // `kernel` reads the image in the middle of the two texels.
+/// let point = device.buffer_from("point", &[1.0f32, 0.5, 0.0, 0.0])?;
+/// let texel = device.buffer("texel", 16)?;
+/// let resources = [Arg::from(&image), Arg::from(&sampler), Arg::from(&point), Arg::from(&texel)];
+/// Launch::new(&kernel).args(resources).arg(0i32).run()?;
+/// assert_eq!(texel.to_vec::<f32>()?[0], 2.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Sampler {
     compare: Option<Compare>,

@@ -3,13 +3,14 @@
 //! A [`Device`] owns guest memory and models one chip. A [`Module`] is a code object loaded into
 //! it. A [`Kernel`] is launched over a grid with arguments, among them [`Buffer`]s of guest memory.
 //!
-//! ```no_run
+//! ```
+//! # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
 //! use wavemill::{Arg, Device, Launch, Module};
 //!
-//! # fn main() -> Result<(), wavemill::Error> {
-//! let object = std::fs::read("vector_add.co").expect("the file is there");
-//! let device = Device::for_object(&object)?;
-//! let module = Module::load(&device, &object)?;
+//! # let object = given::vector_add_object()?;
+//! // `object` has the bytes of a code object from clang.
+//! let device = Device::for_object(object)?;
+//! let module = Module::load(&device, object)?;
 //! let kernel = module.kernel("vector_add")?;
 //!
 //! let x = device.buffer_from("x", &[1.0f32; 1024])?;
@@ -21,18 +22,17 @@
 //!     .args([Arg::from(&x), Arg::from(&y), Arg::from(&z), Arg::from(1024u32)])
 //!     .run()?;
 //! assert_eq!(z.to_vec::<f32>()?[0], 3.0);
-//! # Ok(())
-//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! `printf`, `assert` and `malloc` in kernels work as they do under HIP and OpenCL.
 //! [`Launch::output`] sets the receiver of the printed text.
 //!
 //! The crate root has the types that such a program names. Modules have the rest: [`device`]
-//! (products, targets, kinds of addresses), [`image`] (images and samplers), [`find`] (kernels in files and libraries), [`module`]
-//! (contents of code objects), [`launch`] (options, output, [`Outcome`]), [`fault`] (reports),
-//! [`stats`], and [`observe`] (traces and observers). With the feature `serde`, reports and
-//! statistics can be serialised.
+//! (products, targets, kinds of addresses), [`image`] (images and samplers), [`find`] (kernels in
+//! files and libraries), [`module`] (contents of code objects), [`launch`] (options, output,
+//! [`Outcome`]), [`fault`] (reports), [`stats`], and [`observe`] (traces and observers). With the
+//! feature `serde`, reports and statistics can be serialised. Each type has an example.
 
 mod abi;
 mod argument;
@@ -42,6 +42,7 @@ mod code;
 #[cfg(feature = "serde")]
 mod data;
 pub mod device;
+pub mod element;
 pub mod error;
 pub mod fault;
 pub mod find;

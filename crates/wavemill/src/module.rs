@@ -27,12 +27,44 @@ use crate::{Error, Result};
 
 pub(crate) use r600::{Compares, Fetches, R600Kernel};
 pub use raw::{CodeLocation, RawCode};
+/// Bounds for files that nobody has checked ([`Module::load_within`]).
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::module::Limits;
+/// use wavemill::{Device, Module};
+///
+/// # let file = given::vector_add_object()?;
+/// let device = Device::for_object(file)?;
+/// let limits = Limits { max_image: 1 << 20, ..Limits::default() };
+/// assert!(Module::load_within(&device, file, &limits).is_ok());
+/// // No code object is so small.
+/// let limits = Limits { max_image: 16, ..limits };
+/// assert!(Module::load_within(&device, file, &limits).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
 pub use wavemill_object::Limits;
 
 /// Bytes of a code object to copy at once.
 const PIECE: usize = 64 << 10;
 
 /// A code object in the guest memory of a device.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::{Device, Module};
+///
+/// # let object = given::vector_add_object()?;
+/// let device = Device::for_object(object)?;
+/// let module = Module::load(&device, object)?;
+/// for kernel in module.kernels() {
+///     println!("{} has {} parameters", kernel.name(), kernel.parameters().len());
+/// }
+/// let kernel = module.kernel("vector_add")?;
+/// assert!(module.code().is_some_and(|code| code.contains(&kernel.entry())));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Module(Arc<ModuleInner>);
 
@@ -96,6 +128,35 @@ impl ObjectKernel {
 }
 
 /// A variable of a module.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::{Arg, Launch, Module};
+///
+/// # let device = given::device()?;
+/// # let add = given::vector_add_object()?;
+/// # let kernel = Module::load(&device, add)?.kernel("vector_add")?;
+/// # let object = given::assembled("
+/// #     .data
+/// #     .globl threes
+/// #     .type threes,@object
+/// #     .p2align 2
+/// # threes:
+/// #     .fill 256, 4, 0x40400000
+/// #     .size threes, 1024
+/// # ")?;
+/// // The code object has a variable, `float threes[256] = {3, 3, ...}`.
+/// let module = Module::load(&device, &object)?;
+/// let threes = module.globals().iter().find(|global| global.name == "threes").ok_or("no such variable")?;
+/// assert_eq!(threes.size, 1024);
+///
+/// // Kernels of other modules can use it by its address.
+/// let sums = device.buffer("sums", 1024)?;
+/// let args = [Arg::from(threes.address), Arg::from(threes.address), Arg::from(&sums), Arg::from(256u32)];
+/// Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args).run()?;
+/// assert_eq!(sums.to_vec::<f32>()?, [6.0; 256]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Global {
     /// Name of its symbol.
@@ -347,6 +408,28 @@ impl Module {
 }
 
 /// The kind of argument that a parameter needs.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::module::ParameterKind;
+/// use wavemill::{Arg, Device, Launch, Module};
+///
+/// # let object = given::vector_add_object()?;
+/// # let device = Device::for_object(object)?;
+/// # let kernel = Module::load(&device, object)?.kernel("vector_add")?;
+/// // Arguments for any kernel: buffers of 1 KiB, and zeros.
+/// let mut args = Vec::new();
+/// for parameter in kernel.parameters() {
+///     args.push(match parameter.kind {
+///         ParameterKind::Value => Arg::Value(vec![0; parameter.size as usize]),
+///         ParameterKind::Buffer => Arg::from(&device.buffer("buffer", 1024)?),
+///         ParameterKind::Local => Arg::Local(1024),
+///         other => return Err(format!("no argument for {other:?}").into()),
+///     });
+/// }
+/// Launch::new(&kernel).args(args).check()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParameterKind {
@@ -365,6 +448,29 @@ pub enum ParameterKind {
 }
 
 /// An explicit parameter of a kernel.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::Launch;
+///
+/// # let (kernel, args) = given::vector_add(256)?;
+/// # use wavemill::Arg;
+/// # let [Arg::Buffer(a), Arg::Buffer(b), Arg::Buffer(c), _] = args else { panic!() };
+/// # let mut values: Vec<Vec<u8>> =
+/// #     [&a, &b, &c].map(|buffer| buffer.address().to_le_bytes().to_vec()).into();
+/// # values.push(256u32.to_le_bytes().to_vec());
+/// // The kernel argument segment by hand, from the bytes of each value.
+/// let parameters = kernel.parameters();
+/// let end = parameters.iter().map(|parameter| parameter.offset + parameter.size).max().unwrap_or(0);
+/// let mut segment = vec![0; end as usize];
+/// for (parameter, value) in parameters.iter().zip(&values) {
+///     println!("{}: {} bytes", parameter.name.as_deref().unwrap_or("?"), parameter.size);
+///     segment[parameter.offset as usize..][..parameter.size as usize].copy_from_slice(value);
+/// }
+/// Launch::new(&kernel).workgroup_size([256, 1, 1]).kernarg(&segment).run()?;
+/// # assert_eq!(c.to_vec::<f32>()?, [3.0; 256]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Name, if the code object has it.
@@ -409,6 +515,20 @@ impl Parameter {
 }
 
 /// A kernel of a module.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # let (kernel, args) = given::vector_add(256)?;
+/// // kernel void vector_add(global const float *a, global const float *b, global float *c, uint n)
+/// for parameter in kernel.parameters() {
+///     println!("{}: {:?}", parameter.name.as_deref().unwrap_or("?"), parameter.kind);
+/// }
+/// let sizes: Vec<u32> = kernel.parameters().iter().map(|parameter| parameter.size).collect();
+/// assert_eq!(sizes, [8, 8, 8, 4]);
+/// // No size of workgroups is required.
+/// assert_eq!(kernel.required_workgroup_size(), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Kernel {
     pub(crate) module: Arc<ModuleInner>,

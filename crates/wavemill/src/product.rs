@@ -9,6 +9,17 @@ use crate::registers;
 ///
 /// Compute units are from AMD's product pages. LDS sizes are from the ISA documents, section "Local
 /// Data Share".
+///
+/// ```
+/// use wavemill::device::{PRODUCTS, Product};
+///
+/// for product in PRODUCTS {
+///     println!("{:12} {} ({})", product.name, product.title, product.target.name());
+/// }
+/// let product = Product::from_name("Instinct MI355X").ok_or("no such product")?;
+/// assert_eq!((product.name, product.compute_units, product.lds()), ("mi355x", 256, 160 << 10));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 pub struct Product {
     /// Name for command lines: lower case, words joined by `-`.
@@ -126,6 +137,19 @@ impl Product {
 }
 
 /// A device to run on, as a user names it: a target id or a product, with or without features.
+///
+/// ```
+/// use wavemill::Device;
+/// use wavemill::device::TargetChoice;
+///
+/// // As a user of a command writes it.
+/// let choice = TargetChoice::parse("mi300x").ok_or("no such target or product")?;
+/// assert_eq!(choice.to_string(), "gfx942 (mi300x)");
+/// let device = Device::builder(choice).build()?;
+/// assert_eq!(device.compute_units(), 304);
+/// assert_eq!(TargetChoice::parse("mi9000"), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetChoice {
     target: TargetId,

@@ -22,6 +22,21 @@ pub fn counts(sgprs: u16, vgprs: u16, accs: u16) -> RegisterCounts {
 }
 
 /// The registers in a snapshot of a wave.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::Launch;
+/// use wavemill::registers::WaveRegisters;
+///
+/// # let device = given::device()?;
+/// # let kernel = given::kernel(&device, "s_mov_b32 s4, 7\nv_mov_b32 v1, s4\n.long 0xbfff0000\ns_endpgm")?;
+/// # let report = given::fault(Launch::new(&kernel).workgroup_size([16, 1, 1]))?;
+/// // The report of a kernel that faults after `s_mov_b32 s4, 7` and `v_mov_b32 v1, s4`.
+/// let registers = WaveRegisters(&report.fault.snapshot);
+/// assert_eq!((registers.sgprs()[4], registers.exec()), (7, 0xffff));
+/// assert_eq!(registers.vgprs()[1][..16], [7; 16]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct WaveRegisters<'a>(pub &'a WaveSnapshot);
 

@@ -7,6 +7,26 @@ use crate::unfinished::{LISTED_IN_FULL, List, UnfinishedWave};
 
 /// A grid that can never finish: every wave waits at a barrier, or in a loop that reads memory
 /// which no wave will change.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::{Launch, Outcome, RunOptions};
+///
+/// # use wavemill::{Arg, Device, Module};
+/// # let object = given::built("faults/source.co")?;
+/// # let device = Device::for_object(&object)?;
+/// # let kernel = Module::load(&device, &object)?.kernel("wait_for_flag")?;
+/// # let flag = device.buffer("flag", 64)?;
+/// # let args = [Arg::from(&flag), Arg::from(&flag), Arg::from(&flag)];
+/// // The kernel polls a flag that nothing sets.
+/// let launch = Launch::new(&kernel).workgroup_size([64, 1, 1]).args(args);
+/// let outcome = launch.options(RunOptions { find_stalls: true, ..RunOptions::default() }).outcome()?;
+/// let Outcome::Stalled(report) = outcome else { panic!("expected a stall, found {outcome:?}") };
+/// println!("{report}");
+/// let wave = &report.waves[0];
+/// assert_eq!(wave.looks_at, Some(("flag".to_owned(), 0)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct StallReport {
     /// Name of the launched kernel.
@@ -56,6 +76,24 @@ impl fmt::Display for StallReport {
 }
 
 /// A report of a grid that can never finish, with lines for more of its waves.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::{Arg, Device, Launch, Module, Outcome, RunOptions};
+/// # let object = given::built("faults/source.co")?;
+/// # let device = Device::for_object(&object)?;
+/// # let kernel = Module::load(&device, &object)?.kernel("wait_for_flag")?;
+/// # let flag = device.buffer("flag", 64)?;
+/// # let args = [Arg::from(&flag), Arg::from(&flag), Arg::from(&flag)];
+/// # let launch = Launch::new(&kernel).workgroups([20, 1, 1]).args(args);
+/// # let outcome = launch.options(RunOptions { find_stalls: true, ..RunOptions::default() }).outcome()?;
+/// # let Outcome::Stalled(report) = outcome else { panic!("expected a stall, found {outcome:?}") };
+/// // `report` of 20 waves that poll a flag.
+/// let full = report.full().to_string();
+/// println!("{full}");
+/// assert!(full.starts_with("the grid can never finish: "));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FullStallReport<'a>(&'a StallReport);
 

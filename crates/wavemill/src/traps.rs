@@ -14,6 +14,28 @@ use crate::registers::{self, COMPLETES, HANDLED, MODE_EXCP_EN, PRIVILEGED, TRAPS
 /// A wave enters the handler at an `s_trap`, at an enabled exception, at an access to memory that
 /// would be a fault, at an illegal instruction, and after each instruction under MODE.DEBUG. The
 /// handler runs with STATUS.PRIV = 1 and returns with `s_rfe_b64`.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::Launch;
+/// use wavemill::launch::TrapHandler;
+///
+/// # let device = given::device()?;
+/// // Returns behind the `s_trap`, whose address is in ttmp[0:1].
+/// let handler = "
+///     s_add_u32 ttmp0, ttmp0, 4
+///     s_addc_u32 ttmp1, ttmp1, 0
+///     s_and_b32 ttmp1, ttmp1, 0xffff
+///     s_rfe_b64 ttmp[0:1]";
+/// # let handler = given::kernel(&device, handler)?;
+/// # let kernel = given::kernel(&device, "s_trap 3\ns_endpgm")?;
+/// // `handler` is now this code on the device. `kernel` has an `s_trap 3` and the `s_endpgm`.
+/// let entry = handler.entry();
+/// let launch = Launch::new(&kernel).trap_handler(TrapHandler { entry, memory: 0 });
+/// assert_eq!(launch.run()?.run.instructions, 2 + 4);
+/// # assert!(given::fault(Launch::new(&kernel)).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TrapHandler {
     /// Guest address of its first instruction: TBA.
@@ -23,6 +45,23 @@ pub struct TrapHandler {
 }
 
 /// A set of floating-point exceptions, which a wave can enable (MODE.EXCP_EN, Vega ISA 3.4).
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::Launch;
+/// use wavemill::launch::Exceptions;
+///
+/// # let device = given::device()?;
+/// # let kernel = given::kernel(&device, "v_mov_b32 v0, 0\nv_rcp_f32 v0, v0\ns_endpgm")?;
+/// // The kernel computes 1 / 0.0.
+/// let enabled: Exceptions = "invalid,div0".parse()?;
+/// let launch = Launch::new(&kernel).exceptions(enabled);
+/// # let report = given::fault(launch)?;
+/// // Without a trap handler, the exception is a fault, and `report` is its report.
+/// let raised = report.raised().first().ok_or("no lane raised an exception")?;
+/// assert_eq!(Exceptions::from_bits(raised.raised).to_string(), "div0");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Exceptions(u8);
 
@@ -78,6 +117,16 @@ impl fmt::Display for Exceptions {
 }
 
 /// A name that is not the name of an exception.
+///
+/// ```
+/// use wavemill::launch::{Exceptions, UnknownException};
+///
+/// let error: UnknownException = "div0,nan".parse::<Exceptions>().unwrap_err();
+/// assert_eq!(error.name, "nan");
+/// // Its text lists the names.
+/// assert!(error.to_string().ends_with("inexact, int-div0"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("there is no exception `{name}`; expected any of {all}", all = Exceptions(0x7f).names().collect::<Vec<_>>().join(", "))]
 pub struct UnknownException {

@@ -21,6 +21,24 @@ pub(crate) const LISTED_IN_FULL: usize = 40;
 const BELOW: &str = "\n        ";
 
 /// Why a launch was stopped.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use std::time::Duration;
+///
+/// use wavemill::fault::StopCause;
+/// use wavemill::{Error, Launch};
+///
+/// # let device = given::device()?;
+/// # let kernel = given::kernel(&device, "s_branch -1")?;
+/// // A kernel that branches to itself.
+/// let limit = Duration::from_millis(50);
+/// let Err(Error::TimeLimit(report)) = Launch::new(&kernel).time_limit(limit).run() else {
+///     panic!("expected that the time ends")
+/// };
+/// assert_eq!(report.cause, StopCause::TimeLimit(limit));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopCause {
@@ -33,6 +51,23 @@ pub enum StopCause {
 }
 
 /// A grid that was stopped, and what it still had to do.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::{Error, Launch, RunOptions};
+///
+/// # let device = given::device()?;
+/// # let kernel = given::kernel(&device, "s_branch -1")?;
+/// // A kernel that branches to itself.
+/// let options = RunOptions { max_instructions: Some(1000), ..RunOptions::default() };
+/// let Err(Error::InstructionLimit(report)) = Launch::new(&kernel).options(options).run() else {
+///     panic!("expected that the limit is reached")
+/// };
+/// println!("{report}");
+/// assert!(report.ran >= 1000);
+/// assert_eq!((report.waves.len(), report.not_started), (1, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Unfinished {
     /// Name of the launched kernel.
@@ -86,6 +121,21 @@ impl fmt::Display for Unfinished {
 }
 
 /// A report of a grid that was stopped, with lines for more of its waves.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::{Error, Launch, RunOptions};
+/// # let device = given::device()?;
+/// # let kernel = given::kernel(&device, "s_branch -1")?;
+/// # let options = RunOptions { max_instructions: Some(1000), ..RunOptions::default() };
+/// # let ended = Launch::new(&kernel).options(options).run();
+/// # let Err(Error::InstructionLimit(report)) = ended else { panic!("{ended:?}") };
+/// // `report` of a launch that was stopped, for a log.
+/// let full = report.full().to_string();
+/// println!("{full}");
+/// assert!(full.starts_with("`kernel` was stopped after "));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FullUnfinished<'a>(&'a Unfinished);
 
@@ -96,6 +146,24 @@ impl fmt::Display for FullUnfinished<'_> {
 }
 
 /// A wave that had started and not ended when its grid was stopped or found stuck.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::{Error, Launch, RunOptions};
+/// # let device = given::device()?;
+/// # let kernel = given::kernel(&device, "s_branch -1")?;
+/// # let options = RunOptions { max_instructions: Some(1000), ..RunOptions::default() };
+/// # let ended = Launch::new(&kernel).options(options).run();
+/// # let Err(Error::InstructionLimit(report)) = ended else { panic!("{ended:?}") };
+/// // `report` of a launch that was stopped: what each wave was doing.
+/// for wave in &report.waves {
+///     println!("{:?}, wave {}: {}", wave.workgroup, wave.wave, wave.state());
+/// }
+/// let wave = &report.waves[0];
+/// assert!(!wave.at_barrier && wave.waits_for.is_none());
+/// assert!(wave.instruction.as_deref().is_some_and(|text| text.starts_with("s_branch")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct UnfinishedWave {
     /// Workgroup coordinates.

@@ -14,6 +14,29 @@ use crate::services::{Output, PRINTF_BUFFER, Sink};
 use crate::traps::{Exceptions, TrapHandler, TrapSetup};
 
 /// A launch of a kernel over a grid.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use std::time::Duration;
+///
+/// use wavemill::Launch;
+///
+/// # let (kernel, args) = given::vector_add(256)?;
+/// # let wavemill::Arg::Buffer(c) = &args[2] else { panic!() };
+/// # let c = c.clone();
+/// // `args` are the buffers a, b and c, and the number of their elements.
+/// let launch = Launch::new(&kernel)
+///     .global_size([256, 1, 1])
+///     .workgroup_size([64, 1, 1])
+///     .args(args)
+///     .time_limit(Duration::from_secs(600));
+/// // Rejects what cannot run, and runs nothing.
+/// launch.check()?;
+/// let stats = launch.run()?;
+/// assert_eq!((stats.workgroups, stats.work_items), ([4, 1, 1], 256));
+/// assert_eq!(c.to_vec::<f32>()?, [3.0; 256]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Launch<'a> {
     pub(super) kernel: &'a Kernel,
@@ -149,7 +172,8 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// The explicit part of the kernel argument segment as raw bytes, instead of arguments.
+    /// The explicit part of the kernel argument segment as raw bytes, instead of arguments. A launch
+    /// rejects fewer bytes than the parameters have that the code object describes.
     #[must_use]
     pub fn kernarg(mut self, bytes: &[u8]) -> Self {
         self.kernarg = Some(bytes.to_vec());

@@ -7,6 +7,24 @@ use wavemill_machine::engine;
 use wavemill_reference_engine::ReferenceEngine;
 
 /// The engine that runs a launch. All engines give the same bits.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::Launch;
+/// use wavemill::launch::Engine;
+///
+/// # let (kernel, args) = given::vector_add(256)?;
+/// # let wavemill::Arg::Buffer(c) = &args[2] else { panic!() };
+/// let launch = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args.clone());
+/// let mut results = Vec::new();
+/// for engine in Engine::ALL {
+///     let stats = launch.clone().engine(engine).run()?;
+///     println!("{}: {} instructions", stats.engine, stats.run.instructions);
+///     results.push(c.bytes()?);
+/// }
+/// assert_eq!(results[0], results[1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Engine {

@@ -13,6 +13,29 @@ use crate::Result;
 ///
 /// An argument may be a part of an allocation. Kernels may access the whole allocation, as on a
 /// GPU; only what arguments with [`HostMemory::read_only`] have is read-only.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::device::{AddressMode, TargetId};
+/// use wavemill::launch::HostMemory;
+/// use wavemill::{Arg, Device, Launch, Module};
+///
+/// # let object = given::vector_add_object()?;
+/// let device = Device::builder(Device::target_of(object)?).addresses(AddressMode::Identity).build()?;
+/// let kernel = Module::load(&device, object)?.kernel("vector_add")?;
+///
+/// let (mut ones, mut sums) = (vec![1.0f32; 256], vec![0.0f32; 256]);
+/// let memory = |name: &str, values: &mut Vec<f32>| {
+///     // SAFETY: the values outlive the launch, and nothing else accesses them meanwhile.
+///     unsafe { HostMemory::new(name, values.as_mut_ptr().cast(), 4 * values.len() as u64) }
+/// };
+/// let (input, output) = (memory("ones", &mut ones).read_only(), memory("sums", &mut sums));
+/// let pointers = [input.address(), input.address(), output.address()].map(Arg::from);
+/// let launch = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(pointers).arg(256u32);
+/// launch.host_memory([input, output]).run()?;
+/// assert_eq!(sums, [2.0; 256]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct HostMemory {
     name: Arc<str>,

@@ -7,6 +7,27 @@ use crate::unfinished::Unfinished;
 use crate::{Error, Result};
 
 /// How a launch that ran has ended ([`Launch::outcome`](crate::Launch::outcome)).
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::{Launch, Outcome};
+///
+/// # let (kernel, args) = given::vector_add(200)?;
+/// // The kernel stores 256 elements to a buffer that has room for 200.
+/// let outcome = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args).outcome()?;
+/// # assert!(matches!(outcome, Outcome::Fault(_)), "{outcome:?}");
+/// match outcome {
+///     Outcome::Finished(stats) => println!("{} instructions", stats.run.instructions),
+///     Outcome::Fault(report) => {
+///         assert_eq!(report.refused().len(), 56);
+///         println!("{report}");
+///     }
+///     Outcome::Unsupported(report) => println!("not implemented: {report}"),
+///     Outcome::Stalled(report) => println!("{report}"),
+///     other => println!("stopped: {other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Outcome {

@@ -8,6 +8,17 @@ use crate::limits::MAX_KERNARG;
 use crate::{Error, Result};
 
 /// LDS of a workgroup, in bytes.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::Launch;
+///
+/// # let (kernel, args) = given::vector_add(256)?;
+/// // The kernel has no LDS of its own. The chip allocates granules of 512 bytes.
+/// let lds = Launch::new(&kernel).args(args).dynamic_lds(1000).lds()?;
+/// assert_eq!((lds.declared, lds.asked, lds.allocated), (0, 1000, 1024));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LdsSize {
     /// Bytes that the kernel declares.
@@ -160,6 +171,14 @@ impl Launch<'_> {
         }
         match &self.kernarg {
             Some(raw) => {
+                let parameters = kernel.declared_parameters();
+                let end = parameters.iter().map(|one| one.offset.saturating_add(one.size)).max().unwrap_or(0);
+                if raw.len() < end as usize {
+                    return Err(self.refuse(format!(
+                        "a kernel argument segment of {} bytes; the explicit parameters have {end}",
+                        raw.len()
+                    )));
+                }
                 let mut segment = raw.clone();
                 segment.resize(size, 0);
                 Ok(segment)

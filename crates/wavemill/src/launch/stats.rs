@@ -8,6 +8,20 @@ use crate::observe::rows::RowCounts;
 use crate::observe::traffic::Traffic;
 
 /// Statistics of a launch.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::{Launch, RunOptions};
+///
+/// # let (kernel, args) = given::vector_add(256)?;
+/// let launch = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args);
+/// let stats = launch.options(RunOptions { count_blocks: true, ..RunOptions::default() }).run()?;
+/// assert_eq!((stats.work_items, stats.run.waves), (256, 4));
+/// println!("{} ran {} instructions", stats.engine, stats.run.instructions);
+/// // Some numbers are only there if the launch requests them.
+/// assert!(stats.mix.is_some() && stats.traffic.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct LaunchStats {

@@ -14,6 +14,24 @@ use crate::device::Device;
 use crate::{Error, Result};
 
 /// Where the machine code of a [`RawCode`] is.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::module::{CodeLocation, RawCode};
+/// use wavemill::{Launch, Module};
+///
+/// # let device = given::device()?;
+/// # let buffer = device.buffer("code and data", 4096)?;
+/// # let code = given::machine_code("s_nop 0\ns_endpgm")?;
+/// // Machine code behind data, in a buffer that a program laid out itself.
+/// buffer.write_bytes(256, &code)?;
+/// let place = CodeLocation::InPlace { buffer: &buffer, offset: 256, size: code.len() as u64 };
+/// let module = Module::from_code(&device, &RawCode::new("kernel", place))?;
+/// let kernel = module.kernel("kernel")?;
+/// assert_eq!(kernel.entry(), buffer.address() + 256);
+/// assert_eq!(Launch::new(&kernel).run()?.run.instructions, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum CodeLocation<'a> {

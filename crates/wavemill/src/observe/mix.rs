@@ -17,6 +17,20 @@ use crate::code::Code;
 use crate::guest::DeviceInner;
 
 /// Guest instructions of a launch by kind.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::{Launch, RunOptions};
+///
+/// # let (kernel, args) = given::vector_add(256)?;
+/// let launch = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args);
+/// let stats = launch.options(RunOptions { count_blocks: true, ..RunOptions::default() }).run()?;
+/// let mix = stats.mix.ok_or("the options request it")?;
+/// println!("{:.0} % vector ALU", 100.0 * mix.valu as f64 / mix.total() as f64);
+/// // Four waves load a and b, and store c.
+/// assert_eq!(mix.vmem, 4 * 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct InstructionMix {
     /// Vector ALU, matrix instructions included.
@@ -80,6 +94,22 @@ fn is_control(format: ClauseFormat) -> bool {
 }
 
 /// Guest instructions of a launch by how exact their meanings are ([`Fidelity`]).
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::{Launch, RunOptions};
+/// # let (kernel, args) = given::vector_add(256)?;
+/// # let launch = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args);
+/// # let stats = launch.options(RunOptions { count_blocks: true, ..RunOptions::default() }).run()?;
+/// // `stats` of a launch with RunOptions::count_blocks.
+/// let fidelity = stats.fidelity.ok_or("the options request it")?;
+/// println!("{} of {} instructions are exact", fidelity.exact, fidelity.total());
+/// for one in &fidelity.inexact {
+///     println!("{}: {:?}, {} times", one.mnemonic, one.fidelity, one.count);
+/// }
+/// assert_eq!(fidelity.total(), stats.run.instructions);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FidelityCounts {
     /// All bits, except those of facets, are fixed by a cited text or an outside oracle.
@@ -98,6 +128,26 @@ pub struct FidelityCounts {
 }
 
 /// How often instructions with a facet ran.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::{Launch, RunOptions};
+/// # let (kernel, args) = given::vector_add(256)?;
+/// # let launch = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args);
+/// # let stats = launch.options(RunOptions { count_blocks: true, ..RunOptions::default() }).run()?;
+/// // `stats` of a launch with RunOptions::count_blocks: what is open about its instructions.
+/// let fidelity = stats.fidelity.ok_or("the options request it")?;
+/// for facet in &fidelity.facets {
+///     println!("{}: {} times", facet.facet.name, facet.count);
+///     for (mnemonic, count) in &facet.instructions {
+///         println!("    {mnemonic}: {count}");
+///     }
+/// }
+/// # for facet in &fidelity.facets {
+/// #     assert_eq!(facet.count, facet.instructions.iter().map(|(_, count)| count).sum::<u64>());
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FacetCount {
     /// The facet.
@@ -109,6 +159,19 @@ pub struct FacetCount {
 }
 
 /// How often an instruction without an exact meaning ran.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::{Launch, RunOptions};
+/// # let device = given::device()?;
+/// # let kernel = given::kernel(&device, "v_rcp_f32 v1, 2.0\nv_rcp_f32 v1, 4.0\ns_endpgm")?;
+/// # let stats = Launch::new(&kernel).options(RunOptions { count_blocks: true, ..RunOptions::default() }).run()?;
+/// // `stats` of a kernel that runs `v_rcp_f32` twice. The manual only bounds its error.
+/// let fidelity = stats.fidelity.ok_or("the options request it")?;
+/// let inexact = &fidelity.inexact[0];
+/// assert_eq!((inexact.mnemonic, inexact.count), ("v_rcp_f32_e32", 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InexactCount {
     /// The mnemonic.
@@ -150,6 +213,22 @@ impl FidelityCounts {
 }
 
 /// Cost of the guest instructions of a launch in the interpreter.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::{Launch, RunOptions};
+/// # let (kernel, args) = given::vector_add(256)?;
+/// # let launch = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args);
+/// # let stats = launch.options(RunOptions { count_blocks: true, ..RunOptions::default() }).run()?;
+/// // `stats` of a launch with RunOptions::count_blocks, on the interpreter.
+/// let operations = stats.operations.ok_or("the interpreter ran it, and the options request it")?;
+/// assert_eq!(operations.guest, stats.run.instructions);
+/// println!("{:.2} host operations for each instruction", operations.host_per_guest());
+/// for (mnemonic, count) in &operations.opaque_by_instruction {
+///     println!("lane by lane: {mnemonic}, {count} times");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct OperationCounts {
     /// Guest instructions.
@@ -168,6 +247,23 @@ pub struct OperationCounts {
 }
 
 /// Groups of ALU slots that waves ran. There are none on targets without groups.
+///
+/// ```
+/// use wavemill::{Arg, Device, Launch, Module, RunOptions};
+///
+/// # use wavemill_kernels::{Target, fixture};
+/// # let object = fixture(Target::Cayman, "vector_add").ok_or("there is no vector_add")?;
+/// # let device = Device::for_object(object)?;
+/// # let kernel = Module::load(&device, object)?.kernel("vector_add")?;
+/// # let [a, b, c] = [device.buffer("a", 4)?, device.buffer("b", 4)?, device.buffer("c", 4)?];
+/// # let args = [Arg::from(&a), Arg::from(&b), Arg::from(&c), Arg::from(1u32)];
+/// // A kernel of Cayman, whose ALU has groups of up to four slots.
+/// let launch = Launch::new(&kernel).args(args);
+/// let stats = launch.options(RunOptions { count_blocks: true, ..RunOptions::default() }).run()?;
+/// let groups = stats.operations.ok_or("the options request it")?.groups;
+/// assert!((1.0..=4.0).contains(&groups.slots_per_group()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GroupCounts {
     /// Groups.

@@ -4,6 +4,22 @@ use wavemill_isa::gcn::{self, Format};
 use wavemill_isa::{Family, Target, cayman};
 
 /// Executions of a row by waves.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::{Launch, RunOptions};
+/// # let (kernel, args) = given::vector_add(256)?;
+/// # let launch = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args);
+/// # let stats = launch.options(RunOptions { count_blocks: true, ..RunOptions::default() }).run()?;
+/// // `stats` of a launch with RunOptions::count_blocks: the most frequent instructions.
+/// let rows = stats.rows.ok_or("the options request it")?;
+/// for row in rows.list().iter().take(10) {
+///     println!("{:8} {} ({})", row.count, row.mnemonic, row.format);
+/// }
+/// let store = rows.list().iter().find(|row| row.name == "global_store_dword").ok_or("no store")?;
+/// assert_eq!((store.count, store.mean_lanes()), (4, Some(64.0)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RowCount {
     /// The row's name: the newest mnemonic, without encoding suffix. It is unique.
@@ -21,6 +37,24 @@ pub struct RowCount {
 }
 
 /// Executions of a format by waves.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::{Launch, RunOptions};
+/// # let (kernel, args) = given::vector_add(256)?;
+/// # let launch = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args);
+/// # let stats = launch.options(RunOptions { count_blocks: true, ..RunOptions::default() }).run()?;
+/// // `stats` of a launch with RunOptions::count_blocks.
+/// let rows = stats.rows.ok_or("the options request it")?;
+/// for format in rows.formats() {
+///     match format.mean_lanes() {
+///         Some(lanes) => println!("{}: {} times, {lanes:.1} lanes", format.format, format.count),
+///         None => println!("{}: {} times, scalar", format.format, format.count),
+///     }
+/// }
+/// # assert_eq!(rows.formats().iter().map(|format| format.count).sum::<u64>(), stats.run.instructions);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FormatCount {
     /// The name of the format in which the manual lists them.
@@ -36,6 +70,22 @@ pub struct FormatCount {
 }
 
 /// The rows that a launch executed.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::{Launch, RunOptions};
+/// # let (kernel, args) = given::vector_add(256)?;
+/// # let launch = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args);
+/// # let stats = launch.options(RunOptions { count_blocks: true, ..RunOptions::default() }).run()?;
+/// use wavemill::stats::rows_of;
+///
+/// // `stats` of a launch with RunOptions::count_blocks: how much of the instruction set it covers.
+/// let rows = stats.rows.ok_or("the options request it")?;
+/// println!("{} of {} instructions", rows.list().len(), rows_of(rows.target()).len());
+/// // All work-items are active all the time.
+/// assert_eq!(rows.mean_lanes(), Some(64.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RowCounts {
     target: Target,

@@ -14,6 +14,35 @@ use wavemill_machine::{
 use crate::guest::DeviceInner;
 
 /// Receives every instruction that its watched waves have run.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use std::sync::Mutex;
+///
+/// use wavemill::Launch;
+/// use wavemill::observe::{TraceStep, Tracer};
+///
+/// /// The text of each instruction of the first wave.
+/// #[derive(Debug, Default)]
+/// struct First(Mutex<Vec<String>>);
+///
+/// impl Tracer for First {
+///     fn watches(&self, workgroup: [u32; 3], wave: u32) -> bool {
+///         workgroup == [0; 3] && wave == 0
+///     }
+///
+///     fn stepped(&self, step: &TraceStep<'_>) {
+///         self.0.lock().unwrap().push(step.text.to_owned());
+///     }
+/// }
+///
+/// # let device = given::device()?;
+/// # let kernel = given::kernel(&device, "s_mov_b32 s4, 7\ns_endpgm")?;
+/// let first = First::default();
+/// Launch::new(&kernel).workgroup_size([256, 1, 1]).tracer(&first).run()?;
+/// assert_eq!(first.0.into_inner()?, ["s_mov_b32 s4, 7", "s_endpgm"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Tracer: Sync + fmt::Debug {
     /// Whether to watch a wave, given its workgroup coordinates and its number in the workgroup.
     /// Other waves run as if there were no tracer.
@@ -30,6 +59,36 @@ pub trait Tracer: Sync + fmt::Debug {
 }
 
 /// An instruction that a wave has run.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::observe::TraceStep;
+///
+/// /// One line of a trace: where the instruction is, its text, and the SGPRs that it changed.
+/// fn line(step: &TraceStep<'_>) -> String {
+///     let (function, offset) = step.function.unwrap_or(("?", 0));
+///     let mut line = format!("{function} + {offset:#x}: {}", step.text);
+///     for change in step.changes.cells {
+///         line += &format!(" {}", step.registers.uni(change.cell));
+///     }
+///     line
+/// }
+/// # use std::sync::Mutex;
+/// # use wavemill::Launch;
+/// # use wavemill::observe::Tracer;
+/// # #[derive(Debug, Default)]
+/// # struct Lines(Mutex<Vec<String>>);
+/// # impl Tracer for Lines {
+/// #     fn watches(&self, _: [u32; 3], _: u32) -> bool { true }
+/// #     fn stepped(&self, step: &TraceStep<'_>) { self.0.lock().unwrap().push(line(step)); }
+/// # }
+/// # let device = given::device()?;
+/// # let kernel = given::kernel(&device, "s_mov_b32 s4, 7\ns_endpgm")?;
+/// # let lines = Lines::default();
+/// # Launch::new(&kernel).tracer(&lines).run()?;
+/// # assert_eq!(lines.0.into_inner()?, ["kernel + 0x0: s_mov_b32 s4, 7 7", "kernel + 0x4: s_endpgm"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct TraceStep<'a> {
     /// Workgroup coordinates.
@@ -55,6 +114,31 @@ pub struct TraceStep<'a> {
 }
 
 /// An access to memory of a traced instruction; fields are those of [`MemoryAccess`].
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::observe::{Access, TraceStep};
+///
+/// /// Bytes that an instruction stored.
+/// fn stored(step: &TraceStep<'_>) -> u64 {
+///     let stores = step.accesses.iter().filter(|access| access.access == Access::Store);
+///     stores.flat_map(|access| &access.pieces).map(|piece| u64::from(piece.size)).sum()
+/// }
+/// # use std::sync::atomic::{AtomicU64, Ordering};
+/// # use wavemill::Launch;
+/// # use wavemill::observe::Tracer;
+/// # #[derive(Debug, Default)]
+/// # struct Stored(AtomicU64);
+/// # impl Tracer for Stored {
+/// #     fn watches(&self, _: [u32; 3], _: u32) -> bool { true }
+/// #     fn stepped(&self, step: &TraceStep<'_>) { self.0.fetch_add(stored(step), Ordering::Relaxed); }
+/// # }
+/// # let (kernel, args) = given::vector_add(256)?;
+/// # let sum = Stored::default();
+/// # Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args).tracer(&sum).run()?;
+/// # assert_eq!(sum.0.into_inner(), 1024);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TraceAccess {
     /// The memory path that it uses.

@@ -12,6 +12,22 @@ use super::banks::Banks;
 pub const LINE: u64 = 64;
 
 /// Accesses of one kind.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::Launch;
+/// # let (kernel, args) = given::vector_add(256)?;
+/// # let stats = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args).traffic(true).run()?;
+/// use wavemill::observe::Access;
+///
+/// // `stats` of a launch with Launch::traffic: 256 work-items store a float each.
+/// let traffic = stats.traffic.ok_or("the launch requests it")?;
+/// let stores = traffic.accesses.iter().find(|count| count.access == Access::Store).ok_or("no store")?;
+/// assert_eq!((stores.accesses, stores.bytes), (4, 1024));
+/// // Lanes are next to each other: 64 floats are 4 lines of 64 bytes.
+/// assert_eq!(stores.lines_per_access(), 4.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccessCount {
     /// The memory path that the instructions use.
@@ -45,6 +61,21 @@ impl AccessCount {
 }
 
 /// Accesses to LDS, including flat instructions, by the model of banks.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::Launch;
+///
+/// # let device = given::device()?;
+/// # let code = "v_lshlrev_b32 v1, 7, v0\nds_write_b32 v1, v0\ns_endpgm";
+/// # let kernel = given::kernel(&device, code)?;
+/// // Lane n writes to byte 128 * n of LDS: all lanes to the same of 32 banks.
+/// let launch = Launch::new(&kernel).workgroup_size([64, 1, 1]).dynamic_lds(64 * 128);
+/// let lds = launch.traffic(true).run()?.traffic.ok_or("the launch requests it")?.lds;
+/// assert_eq!((lds.banks, lds.accesses, lds.conflicting), (32, 1, 1));
+/// println!("{} extra cycles", lds.extra_per_access());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LdsCount {
     /// Number of banks in LDS, one dword wide each.
@@ -68,6 +99,20 @@ impl LdsCount {
 }
 
 /// Memory traffic of a launch.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::Launch;
+///
+/// # let (kernel, args) = given::vector_add(256)?;
+/// let launch = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args);
+/// let traffic = launch.traffic(true).run()?.traffic.ok_or("the launch requests it")?;
+/// for count in &traffic.accesses {
+///     println!("{:?} {:?}: {} bytes by {} accesses", count.kind, count.access, count.bytes, count.accesses);
+/// }
+/// assert_eq!(traffic.lds.accesses, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
     /// Counts by kind and access; combinations that did not occur are omitted.

@@ -16,6 +16,25 @@ const UNIT: u64 = 8;
 const WINDOW: u8 = 4;
 
 /// The kind of a clause.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::fault::ClauseKind;
+/// # use wavemill::{Arg, Device, Launch, Module};
+///
+/// # use wavemill_kernels::{Target, fixture};
+/// # let object = fixture(Target::Cayman, "vector_add").ok_or("there is no vector_add")?;
+/// # let device = Device::for_object(object)?;
+/// # let kernel = Module::load(&device, object)?.kernel("vector_add")?;
+/// # let [a, b, c] = [device.buffer("a", 256)?, device.buffer("b", 128)?, device.buffer("c", 256)?];
+/// # let args = [Arg::from(&a), Arg::from(&b), Arg::from(&c), Arg::from(64u32)];
+/// # let report = given::fault(Launch::new(&kernel).workgroup_size([64, 1, 1]).args(args))?;
+/// // `report` of a kernel of Cayman that loads from behind a buffer.
+/// let clause = report.clause.as_ref().ok_or("the program has no clauses")?;
+/// assert_eq!(clause.kind, Some(ClauseKind::Fetch));
+/// assert_eq!(clause.kind.map(ClauseKind::name), Some("fetch"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClauseKind {
@@ -40,6 +59,25 @@ impl ClauseKind {
 }
 
 /// Where an instruction is in a program with clauses.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::{Arg, Device, Launch, Module};
+/// # use wavemill_kernels::{Target, fixture};
+/// # let object = fixture(Target::Cayman, "vector_add").ok_or("there is no vector_add")?;
+/// # let device = Device::for_object(object)?;
+/// # let kernel = Module::load(&device, object)?.kernel("vector_add")?;
+/// # let [a, b, c] = [device.buffer("a", 256)?, device.buffer("b", 128)?, device.buffer("c", 256)?];
+/// # let args = [Arg::from(&a), Arg::from(&b), Arg::from(&c), Arg::from(64u32)];
+/// # let report = given::fault(Launch::new(&kernel).workgroup_size([64, 1, 1]).args(args))?;
+/// // `report` of a kernel of Cayman that loads from behind a buffer.
+/// let clause = report.clause.as_ref().ok_or("the program has no clauses")?;
+/// println!("control flow word @{}: {}", clause.control, clause.control_text.as_deref().unwrap_or("?"));
+/// let kind = clause.kind.ok_or("a control flow word is at fault")?;
+/// println!("{} clause @{}, instruction {}", kind.name(), clause.clause, clause.number);
+/// # assert!(clause.number >= 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClausePlace {
     /// Address of the control flow word: its offset in the program in units of 8 bytes, as the words

@@ -30,6 +30,22 @@ use crate::source::{InlinedCall, SourceLocation};
 use crate::traps;
 
 /// A branch that led to a fault.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::{Device, Launch, Module};
+/// # let object = given::built("faults/jumps.co")?;
+/// # let device = Device::for_object(&object)?;
+/// # let module = Module::load(&device, &object)?;
+/// # let kernel = module.kernel("branch_to_illegal")?;
+/// # let report = given::fault(Launch::new(&kernel).kernarg(&[0; 24]))?;
+/// // `report` of a kernel that branches to data.
+/// let jump = report.jump.as_ref().ok_or("no branch led there")?;
+/// println!("reached from {:#x}: {}", jump.pc, jump.instruction.as_deref().unwrap_or("?"));
+/// assert!(jump.instruction.as_deref().is_some_and(|text| text.starts_with("s_branch")));
+/// assert!(jump.pc < report.fault.pc);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jump {
     /// Its guest address.
@@ -41,6 +57,25 @@ pub struct Jump {
 }
 
 /// Why an instruction that decodes cannot run.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::fault::{Refusal, Rule};
+///
+/// # use wavemill::Launch;
+/// # let device = given::device()?;
+/// # let kernel = given::kernel(&device, ".long 0xd1010000\n.long 0x00000401\ns_endpgm")?;
+/// # let report = given::fault(Launch::new(&kernel))?;
+/// // `report` of a kernel with `v_add_f32 v0, s1, s2`, which reads two SGPRs.
+/// match report.refusal {
+///     Some(Refusal::BrokenRule(broken)) => {
+///         println!("{}", broken.rule);
+///         assert_eq!(broken.rule, Rule::ConstantBus);
+///     }
+///     other => panic!("expected a broken rule, found {other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -67,6 +102,22 @@ impl Refusal {
 }
 
 /// A guest fault with the context that a reader needs.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::{Error, Launch};
+///
+/// # let (kernel, args) = given::vector_add(200)?;
+/// // The kernel stores 256 elements to `c`, which has room for 200.
+/// let launch = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args);
+/// let Err(Error::Fault(report)) = launch.run() else { panic!("expected a fault") };
+/// println!("{report}");
+/// assert_eq!(report.kernel, "vector_add");
+/// assert!(report.instruction.as_deref().is_some_and(|text| text.starts_with("global_store_dword")));
+/// // Work-items 200 to 255 are lanes 8 to 63 of their wave.
+/// assert_eq!((report.refused().len(), report.refused()[0].lane), (56, 8));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct FaultReport {
     /// Name of the launched kernel.

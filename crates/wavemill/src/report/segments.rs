@@ -29,6 +29,21 @@ pub(crate) struct Segment {
 }
 
 /// A kernel argument segment that the kernel left, or wrote to.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::{Device, Launch, Module};
+/// # let object = given::built("faults/jumps.co")?;
+/// # let device = Device::for_object(&object)?;
+/// # let module = Module::load(&device, &object)?;
+/// # let kernel = module.kernel("loads_before_the_arguments")?;
+/// # let report = given::fault(Launch::new(&kernel).kernarg(&[0; 24]))?;
+/// // `report` of a kernel that loads from before its arguments.
+/// let arguments = report.arguments.as_ref().ok_or("the access is elsewhere")?;
+/// println!("{} bytes of arguments: {:?}", arguments.bytes, arguments.explicit);
+/// # assert!(arguments.bytes > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArgumentSegment {
     /// Bytes that the code object declares for it.
@@ -43,6 +58,27 @@ pub struct ArgumentSegment {
 }
 
 /// The error of an access to the kernel argument segment.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::{Device, Launch, Module};
+/// # let object = given::built("faults/jumps.co")?;
+/// # let device = Device::for_object(&object)?;
+/// # let module = Module::load(&device, &object)?;
+/// use wavemill::fault::SegmentAccess;
+///
+/// # let kernel = module.kernel("loads_before_the_arguments")?;
+/// # let report = given::fault(Launch::new(&kernel).kernarg(&[0; 24]))?;
+/// // `report` of a kernel that loads from before its arguments.
+/// let access = report.arguments.as_ref().ok_or("the access is elsewhere")?.access;
+/// assert_eq!(access, SegmentAccess::Before);
+/// println!("{}", match access {
+///     SegmentAccess::Before | SegmentAccess::Past => "are the arguments those of this kernel?",
+///     SegmentAccess::Write => "arguments are read-only",
+///     _ => "the arguments are in the way",
+/// });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SegmentAccess {
@@ -90,6 +126,32 @@ impl ArgumentSegment {
 }
 
 /// A stack for which private memory was too small.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::{Arg, Error, Launch};
+///
+/// # let object = given::built("faults/recursion.co")?;
+/// # let device = wavemill::Device::for_object(&object)?;
+/// # let kernel = wavemill::Module::load(&device, &object)?.kernel("sums_up")?;
+/// # let [before, sum, after] = ["before", "sum", "after"].map(|name| device.buffer(name, 64));
+/// # let (before, sum, after) = (before?, sum?, after?);
+/// # let args = [Arg::from(&before), Arg::from(&sum), Arg::from(20i32), Arg::from(&after)];
+/// // A recursive kernel that sums up the numbers to 20: gives it more stack until it ends.
+/// let mut launch = Launch::new(&kernel).args(args);
+/// loop {
+///     match launch.run() {
+///         Err(Error::Fault(report)) => {
+///             let stack = report.stack.as_ref().ok_or("the fault has another cause")?;
+///             println!("{} bytes in use, {} available", stack.used, stack.bytes);
+///             launch = launch.stack(stack.larger.ok_or("no larger stack is possible")?);
+///         }
+///         ended => break ended?,
+///     }
+/// };
+/// assert_eq!(sum.to_vec::<u32>()?[0], 210);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StackOverflow {
     /// Bytes of private memory of a work-item.

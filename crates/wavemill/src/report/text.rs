@@ -105,6 +105,18 @@ impl fmt::Display for FaultReport {
 
 /// A fault report with all known details: more of the code, the state of the wave, and its
 /// registers.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::Launch;
+/// # let (kernel, args) = given::vector_add(200)?;
+/// # let report = given::fault(Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args))?;
+/// // `report` of a kernel that stores behind a buffer, for a log, with all registers of the wave.
+/// let (short, full) = (report.to_string(), report.full().to_string());
+/// assert!(full.lines().count() > short.lines().count());
+/// assert_eq!(short.lines().next(), full.lines().next());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FullReport<'a>(pub(super) &'a FaultReport);
 

@@ -32,6 +32,32 @@ const HEAP: u64 = 256 << 20;
 
 /// Output of a kernel, while it runs or after it has run
 /// ([`Launch::output`](crate::Launch::output)).
+///
+/// ```
+/// use std::sync::Mutex;
+///
+/// use wavemill::launch::Output;
+/// use wavemill::{Arg, Device, Launch, Module};
+///
+/// # use wavemill_kernels::{Target, fixture};
+/// # let object = fixture(Target::Gfx942, "printf").ok_or("there is no printf")?;
+/// # let device = Device::for_object(object)?;
+/// # let kernel = Module::load(&device, object)?.kernel("printf_kinds")?;
+/// # let stored = device.buffer("stored", 1024)?;
+/// # let args = [Arg::from(&stored), Arg::from(42i32), Arg::from(5u64), Arg::from(1.5f32), Arg::from(-2.75f64)];
+/// // `kernel` calls printf.
+/// let text = Mutex::new(Vec::new());
+/// let receive = |output: Output<'_>| match output {
+///     Output::Stdout(bytes) => text.lock().unwrap().extend_from_slice(bytes),
+///     Output::Stderr(bytes) => eprint!("{}", String::from_utf8_lossy(bytes)),
+///     Output::Note(note) => eprintln!("note: {note}"),
+///     _ => {}
+/// };
+/// Launch::new(&kernel).args(args).output(&receive).run()?;
+/// let text = text.into_inner()?;
+/// assert!(text.starts_with(b"plain text: 100%"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Output<'a> {

@@ -29,6 +29,19 @@ use crate::registers;
 use crate::traps::TrapSetup;
 
 /// A kernel reads a global offset from the wrong hidden argument.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # let object = given::built("faults/offset.co")?;
+/// # let kernel = wavemill::Module::load(&given::device()?, &object)?.kernel("offset_x")?;
+/// // `kernel` calls get_global_id(0), and clang linked it with libclc of LLVM 22.
+/// let misread = kernel.misread_global_offset([0, 0, 0]).ok_or("the kernel reads the right arguments")?;
+/// assert_eq!(misread.dimension, 0);
+/// if misread.block_count {
+///     eprintln!("warning: global ids begin at the number of workgroups");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MisreadOffset {
