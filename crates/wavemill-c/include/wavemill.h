@@ -445,7 +445,8 @@ typedef struct wm_launch_t {
      */
     uint32_t grid_unit;
     /**
-     * The explicit part of the kernel argument segment, instead of `arguments`.
+     * The explicit part of the kernel argument segment, instead of `arguments`. Fewer bytes than the
+     * described parameters have are an error.
      */
     const void *kernarg;
     /**

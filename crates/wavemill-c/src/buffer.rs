@@ -3,10 +3,11 @@
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
-use wavemill::Buffer;
+use wavemill::error::MemoryError;
+use wavemill::{Buffer, Error};
 
 use crate::memory::{self, Out};
-use crate::message::{Failure, call};
+use crate::message::{Failure, Result, call};
 use crate::{device, handle, wm_buffer_t, wm_device_t};
 
 /// The name of a buffer without a name.
@@ -24,13 +25,27 @@ pub unsafe extern "C" fn wm_buffer_new(
     size: u64,
     buffer: *mut *mut wm_buffer_t,
 ) -> *const c_char {
+    // SAFETY: the caller's promise.
+    unsafe { create(device, name, buffer, |device, name| Ok(device.buffer(name, size)?)) }
+}
+
+/// An entry point that makes a buffer of a device, whose name is null or a string.
+///
+/// # Safety
+/// `name` is null or a string; `buffer` is null, or leads to a variable.
+unsafe fn create(
+    device: *const wm_device_t,
+    name: *const c_char,
+    buffer: *mut *mut wm_buffer_t,
+    make: impl FnOnce(&wavemill::Device, &str) -> Result<Buffer>,
+) -> *const c_char {
     call(|| {
         // SAFETY: the caller's promise.
         let (buffer, name) = unsafe {
             (Out::new(buffer, "the buffer")?, memory::optional_text(name, "the name of a buffer")?)
         };
         let device = handle::get::<Arc<device::Entry>>(device)?;
-        buffer.set(handle::add(device.device.buffer(name.unwrap_or(UNNAMED), size)?));
+        buffer.set(handle::add(make(&device.device, name.unwrap_or(UNNAMED))?));
         Ok(())
     })
 }
@@ -51,17 +66,8 @@ pub unsafe extern "C" fn wm_buffer_import(
     size: u64,
     buffer: *mut *mut wm_buffer_t,
 ) -> *const c_char {
-    call(|| {
-        // SAFETY: the caller's promise.
-        let (buffer, name) = unsafe {
-            (Out::new(buffer, "the buffer")?, memory::optional_text(name, "the name of a buffer")?)
-        };
-        let device = handle::get::<Arc<device::Entry>>(device)?;
-        // SAFETY: the caller's promise.
-        let imported = unsafe { import(&device.device, name.unwrap_or(UNNAMED), memory, size)? };
-        buffer.set(handle::add(imported));
-        Ok(())
-    })
+    // SAFETY: the caller's promise.
+    unsafe { create(device, name, buffer, |device, name| import(device, name, memory, size)) }
 }
 
 /// A buffer of the caller's memory.
@@ -73,7 +79,7 @@ pub(crate) unsafe fn import(
     name: &str,
     memory: *mut c_void,
     size: u64,
-) -> crate::message::Result<Buffer> {
+) -> Result<Buffer> {
     if memory.is_null() {
         return Err(Failure::new(format!("expected {size} bytes of memory for `{name}`, found NULL")));
     }
@@ -84,7 +90,13 @@ pub(crate) unsafe fn import(
         )));
     }
     // SAFETY: the caller's promise.
-    Ok(unsafe { device.import_buffer(name, memory.cast(), size)? })
+    match unsafe { device.import_buffer(name, memory.cast(), size) } {
+        // No memory is allocated: the addresses are the problem.
+        Err(Error::Memory(MemoryError::OutOfMemory { .. })) => Err(Failure::new(format!(
+            "{size} bytes at {memory:p} for `{name}` are not within the addresses that kernels can use"
+        ))),
+        imported => Ok(imported?),
+    }
 }
 
 /// Copies `size` bytes into a buffer, from its byte `offset` on.
@@ -131,12 +143,8 @@ pub unsafe extern "C" fn wm_buffer_read(
 /// `address` leads to a variable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn wm_buffer_address(buffer: *const wm_buffer_t, address: *mut u64) -> *const c_char {
-    call(|| {
-        // SAFETY: the caller's promise.
-        let address = unsafe { Out::new(address, "the address")? };
-        address.set(handle::get::<Buffer>(buffer)?.address());
-        Ok(())
-    })
+    // SAFETY: the caller's promise.
+    unsafe { handle::report(buffer, address, "the address", |buffer: &Buffer| Ok(buffer.address())) }
 }
 
 /// The size of a buffer in bytes.
@@ -145,12 +153,8 @@ pub unsafe extern "C" fn wm_buffer_address(buffer: *const wm_buffer_t, address: 
 /// `size` leads to a variable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn wm_buffer_size(buffer: *const wm_buffer_t, size: *mut u64) -> *const c_char {
-    call(|| {
-        // SAFETY: the caller's promise.
-        let size = unsafe { Out::new(size, "the size")? };
-        size.set(handle::get::<Buffer>(buffer)?.size());
-        Ok(())
-    })
+    // SAFETY: the caller's promise.
+    unsafe { handle::report(buffer, size, "the size", |buffer: &Buffer| Ok(buffer.size())) }
 }
 
 /// Frees a buffer. A launch that is running can still finish with it. NULL is allowed.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wavemill::Device;
 use wavemill::device::{AddressMode, TargetChoice};
 
-use crate::memory::{self, Filled, Out};
+use crate::memory::{self, Out};
 use crate::message::{Failure, Result, c_string, call, keep_text};
 use crate::{handle, wm_device_t};
 
@@ -171,12 +171,8 @@ pub unsafe extern "C" fn wm_device_target(
     device: *const wm_device_t,
     target: *mut *const c_char,
 ) -> *const c_char {
-    call(|| {
-        // SAFETY: the caller's promise.
-        let target = unsafe { Out::new(target, "the target")? };
-        target.set(handle::get::<Arc<Entry>>(device)?.target.as_ptr());
-        Ok(())
-    })
+    // SAFETY: the caller's promise.
+    unsafe { handle::report(device, target, "the target", |entry: &Arc<Entry>| Ok(entry.target.as_ptr())) }
 }
 
 /// The only target that a file has code for: a code object, an offload bundle, a program or a
@@ -229,17 +225,16 @@ pub unsafe extern "C" fn wm_device_info(
     device: *const wm_device_t,
     info: *mut wm_device_info_t,
 ) -> *const c_char {
-    call(|| {
-        // SAFETY: the caller's promise.
-        let info = unsafe { Filled::new(info)? };
-        let device = &handle::get::<Arc<Entry>>(device)?.device;
-        info.set(wm_device_info_t {
+    let facts = |entry: &Arc<Entry>| {
+        let device = &entry.device;
+        Ok(wm_device_info_t {
             struct_size: 0,
             compute_units: device.compute_units(),
             lds_size: device.product().lds(),
             max_workgroup_size: device.instruction_set().workgroup_items(),
             reserved: 0,
-        });
-        Ok(())
-    })
+        })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { handle::describe(device, info, facts) }
 }

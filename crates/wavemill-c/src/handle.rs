@@ -4,12 +4,14 @@
 //! pointer to anything are errors. No number of 64 bits is used twice.
 
 use std::collections::HashMap;
+use std::ffi::c_char;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, PoisonError, RwLock};
 
-use crate::message::{Failure, Result};
+use crate::memory::{Filled, Out, Versioned};
+use crate::message::{Failure, Result, call};
 
 /// Something that a handle stands for.
 pub(crate) trait Handled: Clone + Sized {
@@ -119,6 +121,41 @@ pub(crate) fn get<T: Handled>(handle: *const T::Opaque) -> Result<T> {
     let table = TABLE.read().unwrap_or_else(PoisonError::into_inner);
     let found = table.get(&handle.addr());
     found.and_then(T::of).cloned().ok_or_else(|| wrong::<T>(handle.addr(), found))
+}
+
+/// An entry point that reports one fact about what a handle stands for.
+///
+/// # Safety
+/// `out` is null, or leads to a variable.
+pub(crate) unsafe fn report<T: Handled, V>(
+    handle: *const T::Opaque,
+    out: *mut V,
+    what: &str,
+    value: impl FnOnce(&T) -> Result<V>,
+) -> *const c_char {
+    call(|| {
+        // SAFETY: the caller's promise.
+        let out = unsafe { Out::new(out, what)? };
+        out.set(value(&get::<T>(handle)?)?);
+        Ok(())
+    })
+}
+
+/// An entry point that fills a structure with facts about what a handle stands for.
+///
+/// # Safety
+/// `to` is null, or leads to a structure of the size that it says.
+pub(crate) unsafe fn describe<T: Handled, S: Versioned>(
+    handle: *const T::Opaque,
+    to: *mut S,
+    facts: impl FnOnce(&T) -> Result<S>,
+) -> *const c_char {
+    call(|| {
+        // SAFETY: the caller's promise.
+        let to = unsafe { Filled::new(to)? };
+        to.set(facts(&get::<T>(handle)?)?);
+        Ok(())
+    })
 }
 
 /// Ends a handle. Null is no error, as for `free`.

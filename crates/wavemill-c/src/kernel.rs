@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wavemill::Kernel;
 use wavemill::module::{Parameter, ParameterKind};
 
-use crate::memory::{self, Filled, Out};
+use crate::memory::{self, Out};
 use crate::message::{Failure, c_string, call};
 use crate::{device, handle, module, wm_kernel_t, wm_module_t};
 
@@ -158,14 +158,11 @@ pub unsafe extern "C" fn wm_kernel_info(
     kernel: *const wm_kernel_t,
     info: *mut wm_kernel_info_t,
 ) -> *const c_char {
-    call(|| {
-        // SAFETY: the caller's promise.
-        let info = unsafe { Filled::new(info)? };
-        let entry = handle::get::<Arc<Entry>>(kernel)?;
+    let facts = |entry: &Arc<Entry>| {
         let kernel = &entry.kernel;
         let registers = kernel.register_counts()?;
         let [vgprs, accvgprs] = registers.rows.map(u32::from);
-        info.set(wm_kernel_info_t {
+        Ok(wm_kernel_info_t {
             struct_size: 0,
             name: entry.name.as_ptr(),
             parameter_count: entry.parameters.len(),
@@ -179,9 +176,10 @@ pub unsafe extern "C" fn wm_kernel_info(
             max_workgroup_size: kernel.max_workgroup_size(),
             required_workgroup_size: kernel.required_workgroup_size().unwrap_or_default(),
             reserved: 0,
-        });
-        Ok(())
-    })
+        })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { handle::describe(kernel, info, facts) }
 }
 
 /// An explicit parameter of a kernel, by its number from 0.
@@ -194,17 +192,14 @@ pub unsafe extern "C" fn wm_kernel_parameter(
     index: usize,
     parameter: *mut wm_parameter_t,
 ) -> *const c_char {
-    call(|| {
-        // SAFETY: the caller's promise.
-        let out = unsafe { Filled::new(parameter)? };
-        let entry = handle::get::<Arc<Entry>>(kernel)?;
+    let facts = |entry: &Arc<Entry>| {
         let described = entry.parameters.get(index).ok_or_else(|| {
             let count = entry.parameters.len();
             Failure::new(format!("there is no parameter number {index}: the kernel has {count} parameters"))
         })?;
         let pointer = |text: &Option<CString>| text.as_ref().map_or(ptr::null(), |text| text.as_ptr());
         let Described { parameter, name, type_name } = described;
-        out.set(wm_parameter_t {
+        Ok(wm_parameter_t {
             struct_size: 0,
             name: pointer(name),
             type_name: pointer(type_name),
@@ -212,9 +207,10 @@ pub unsafe extern "C" fn wm_kernel_parameter(
             offset: parameter.offset,
             size: parameter.size,
             read_only: parameter.read_only.into(),
-        });
-        Ok(())
-    })
+        })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { handle::describe(kernel, parameter, facts) }
 }
 
 fn kind(kind: &ParameterKind) -> wm_parameter_kind_t {

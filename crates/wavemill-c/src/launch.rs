@@ -108,7 +108,8 @@ pub struct wm_launch_t {
     pub block: [u32; 3],
     /// One of `wm_grid_unit_t`.
     pub grid_unit: u32,
-    /// The explicit part of the kernel argument segment, instead of `arguments`.
+    /// The explicit part of the kernel argument segment, instead of `arguments`. Fewer bytes than the
+    /// described parameters have are an error.
     pub kernarg: *const c_void,
     /// Bytes at `kernarg`.
     pub kernarg_size: usize,

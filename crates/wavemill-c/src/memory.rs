@@ -196,7 +196,7 @@ pub(crate) unsafe fn optional_text<'a>(from: *const c_char, what: &str) -> Resul
 }
 
 /// Checks an array of the caller. The result is whether it has any bytes.
-fn check_array(is_null: bool, size: usize, what: &str) -> Result<bool> {
+pub(crate) fn check_array(is_null: bool, size: usize, what: &str) -> Result<bool> {
     match size {
         0 => Ok(false),
         _ if is_null => Err(Failure::new(format!("expected {size} bytes of {what}, found NULL"))),

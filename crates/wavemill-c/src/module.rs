@@ -51,12 +51,9 @@ pub unsafe extern "C" fn wm_module_kernel_count(
     module: *const wm_module_t,
     count: *mut usize,
 ) -> *const c_char {
-    call(|| {
-        // SAFETY: the caller's promise.
-        let count = unsafe { Out::new(count, "the number of kernels")? };
-        count.set(handle::get::<Arc<Entry>>(module)?.kernels.len());
-        Ok(())
-    })
+    let number = |module: &Arc<Entry>| Ok(module.kernels.len());
+    // SAFETY: the caller's promise.
+    unsafe { handle::report(module, count, "the number of kernels", number) }
 }
 
 /// The name of a kernel of a module, by its number in the file, from 0. The string lives as long as
@@ -70,17 +67,15 @@ pub unsafe extern "C" fn wm_module_kernel_name(
     index: usize,
     name: *mut *const c_char,
 ) -> *const c_char {
-    call(|| {
-        // SAFETY: the caller's promise.
-        let out = unsafe { Out::new(name, "the name")? };
-        let module = handle::get::<Arc<Entry>>(module)?;
-        let name = module.kernels.get(index).ok_or_else(|| {
+    let at = |module: &Arc<Entry>| {
+        let kernel = module.kernels.get(index).ok_or_else(|| {
             let count = module.kernels.len();
             Failure::new(format!("there is no kernel number {index}: the module has {count} kernels"))
-        })?;
-        out.set(name.as_ptr());
-        Ok(())
-    })
+        });
+        kernel.map(|name| name.as_ptr())
+    };
+    // SAFETY: the caller's promise.
+    unsafe { handle::report(module, name, "the name", at) }
 }
 
 /// Frees a module. Its kernels stay usable until they are freed. NULL is allowed.

@@ -149,6 +149,18 @@ fn apart(mut spans: Vec<Span>) -> Vec<Span> {
     apart
 }
 
+/// The code if it runs from a copy. Code that runs where it is may write to itself through a range,
+/// so there is no reference to it.
+///
+/// # Safety
+/// As [`wm_run_code`].
+unsafe fn code(own: &wm_run_code_t) -> Result<Option<&[u8]>> {
+    const WHAT: &str = "machine code";
+    let in_place = memory::check_array(own.code.is_null(), own.code_size, WHAT)? && own.copy_code == 0;
+    // SAFETY: the caller's promise.
+    (!in_place).then(|| unsafe { memory::bytes(own.code, own.code_size, WHAT) }).transpose()
+}
+
 /// Runs the code.
 ///
 /// # Safety
@@ -159,7 +171,7 @@ unsafe fn run_code(own: &wm_run_code_t) -> Result<()> {
         (
             Filled::optional(own.result)?,
             memory::text(own.target, "the name of a target")?,
-            memory::bytes(own.code, own.code_size, "machine code")?,
+            code(own)?,
             memory::values(own.user_sgprs, own.user_sgpr_count, "user SGPRs")?,
             memory::bytes(own.kernarg, own.kernarg_size, "the kernel argument segment")?,
             memory::values(own.ranges, own.range_count, "ranges")?,
@@ -188,7 +200,7 @@ unsafe fn run_code(own: &wm_run_code_t) -> Result<()> {
     for (index, range) in ranges.iter().enumerate().filter(|(_, range)| range.size > 0) {
         spans.push(Span::new(range, format!("range {index}"))?);
     }
-    let in_place = own.copy_code == 0 && !code.is_empty();
+    let in_place = code.is_none();
     let own_code =
         Span::new(&wm_range_t { start: own.code.cast_mut(), size: own.code_size }, "code".to_owned())?;
     let begins_in = |span: &Span| (span.first()..span.end).contains(&own_code.first());
@@ -215,7 +227,7 @@ unsafe fn run_code(own: &wm_run_code_t) -> Result<()> {
             let offset = own_code.first() as u64 - buffer.address();
             CodeLocation::InPlace { buffer, offset, size: own.code_size as u64 }
         }
-        None => CodeLocation::Bytes(code),
+        None => CodeLocation::Bytes(code.unwrap_or_default()),
     };
     let raw = RawCode {
         rsrc1: own.rsrc1,

@@ -40,8 +40,17 @@ pub unsafe extern "C" fn wm_assemble(
     })
 }
 
+/// A target with instruction tables.
+fn tables(name: &str) -> Result<(TargetId, InstructionSet)> {
+    let target = choice(name)?.target().clone();
+    match InstructionSet::of(&target) {
+        Some(set) => Ok((target, set)),
+        None => Err(Failure::new(format!("expected a target of GCN or CDNA, found {target}"))),
+    }
+}
+
 fn assembled(target: Option<&str>, source: &str) -> Result<Vec<u8>> {
-    let target: Option<TargetId> = target.map(choice).transpose()?.map(|choice| choice.target().clone());
+    let target = target.map(|name| Ok::<_, Failure>(tables(name)?.0)).transpose()?;
     let module = wavemill_asm::assemble(source, &Options { target, ..Options::default() });
     let module = module.map_err(|reports| {
         let line = |report: &wavemill_asm::Report| {
@@ -80,10 +89,7 @@ pub unsafe extern "C" fn wm_disassemble(
 }
 
 fn disassembled(target: &str, code: &[u8]) -> Result<String> {
-    let choice = choice(target)?;
-    let set = InstructionSet::of(choice.target()).ok_or_else(|| {
-        Failure::new(format!("expected a target of GCN or CDNA, found {}", choice.target()))
-    })?;
+    let (_, set) = tables(target)?;
     let (mut text, mut at) = (String::new(), 0);
     while at < code.len() {
         let rest = &code[at..];

@@ -127,6 +127,12 @@ fn buffers_hold_bytes() {
         assert_eq!(message, "expected 4 bytes of memory for `none`, found NULL");
         let message = error(wm_buffer_import(device, c"all".as_ptr(), memory.cast(), u64::MAX, &mut again));
         assert!(message.ends_with("for `all` go beyond the end of memory"), "{message}");
+        // Kernels have no such addresses.
+        let far = ptr::without_provenance_mut(0xffff_8000_0000_0000);
+        let message = error(wm_buffer_import(device, c"far".as_ptr(), far, 16, &mut again));
+        let expected =
+            "16 bytes at 0xffff800000000000 for `far` are not within the addresses that kernels can use";
+        assert_eq!(message, expected);
         assert!(again.is_null());
 
         // A device that is freed first leaves its buffers.

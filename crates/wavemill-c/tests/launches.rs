@@ -110,6 +110,10 @@ fn impossible_launches_are_rejected() {
         &wm_launch_t { kernarg: (&raw const n).cast(), kernarg_size: 4, ..launch },
         "the launch has both kernarg and arguments; give one of them",
     );
+    begins(
+        &wm_launch_t { argument_count: 0, kernarg: (&raw const n).cast(), kernarg_size: 4, ..launch },
+        "cannot launch `vector_add`: a kernel argument segment of 4 bytes; the explicit parameters have 28",
+    );
     begins(&wm_launch_t { arguments: ptr::null(), ..launch }, "expected a wm_argument_t, found NULL");
     begins(&wm_launch_t { kernel: ptr::null(), ..launch }, "expected a kernel, found NULL");
     begins(

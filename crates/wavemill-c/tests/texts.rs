@@ -96,6 +96,9 @@ fn machine_code_becomes_text() {
         assert_eq!(text(listing), "");
         let message = error(wm_disassemble(c"cayman".as_ptr(), code.as_ptr().cast(), 4, &mut listing));
         assert_eq!(message, "expected a target of GCN or CDNA, found cayman");
+        let (mut bytes, mut size) = (ptr::null(), 0);
+        let message = error(wm_assemble(c"cayman".as_ptr(), c"END".as_ptr(), &mut bytes, &mut size));
+        assert_eq!(message, "expected a target of GCN or CDNA, found cayman");
         let message = error(wm_disassemble(c"gfx90a".as_ptr(), ptr::null(), 4, &mut listing));
         assert_eq!(message, "expected 4 bytes of machine code, found NULL");
     }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyTuple};
 use wavemill::Arg;
 use wavemill::module::ParameterKind;
 
+use crate::buffer::is_refusal;
 use crate::errors::{self, refuse};
 use crate::memory::Array;
+use crate::numpy;
 use crate::parameter::{PyParameter, label};
 use crate::scalar::{self, PyScalar, What};
 use crate::types::{Declared, Type};
@@ -35,7 +37,7 @@ pub(crate) fn signature(py: Python<'_>, text: &str) -> PyResult<Vec<Declared>> {
     }
     let read = |one: &str| {
         Declared::of_signature(one).ok_or_else(|| {
-            let known: Vec<&str> = Type::ALL.into_iter().map(Type::name).collect();
+            let known: Vec<&str> = Type::all().map(Type::name).collect();
             let text = format!(
                 "the signature has the unknown type `{}`; expected `*` and a type for pointers, `ptr`, or one of {}",
                 one.trim(),
@@ -76,13 +78,36 @@ impl<'py> Arguments<'py> {
         Ok(all)
     }
 
-    /// Adds an array that is not an argument.
+    /// Adds arrays that are not arguments: a dictionary by name, or a sequence.
     ///
     /// # Errors
-    /// The object has no memory.
-    pub(crate) fn add(&mut self, object: &Bound<'py, PyAny>, index: usize) -> PyResult<()> {
-        let name: Arc<str> = format!("memory[{index}]").into();
-        let Some(array) = Array::of(object, &name)? else {
+    /// It is neither, or an object in it has no memory.
+    pub(crate) fn add_all(&mut self, memory: &Bound<'py, PyAny>) -> PyResult<()> {
+        if let Ok(named) = memory.cast::<PyDict>() {
+            for (name, object) in named.iter() {
+                let name = name.str()?.to_string();
+                self.add(&object, name.into())?;
+            }
+            return Ok(());
+        }
+        // Elements of an array would be copies.
+        let all = if Array::is_exported_by(memory)? { None } else { memory.try_iter().ok() };
+        let Some(all) = all else {
+            let text =
+                format!("memory is {}; expected a list or dictionary of arrays", errors::typed(memory));
+            return Err(refuse(memory.py(), text));
+        };
+        for (index, object) in all.enumerate() {
+            self.add(&object?, format!("memory[{index}]").into())?;
+        }
+        Ok(())
+    }
+
+    /// Adds an array that is not an argument. The name is for messages.
+    fn add(&mut self, object: &Bound<'py, PyAny>, name: Arc<str>) -> PyResult<()> {
+        // The memory of a scalar is a copy.
+        let array = if numpy::is_scalar(object)? { None } else { exported(object, &name, &name)? };
+        let Some(array) = array else {
             let text = format!("{name} is {}; expected an array", errors::typed(object));
             return Err(refuse(object.py(), text));
         };
@@ -116,6 +141,22 @@ impl<'py> Arguments<'py> {
     }
 }
 
+/// The memory of an object, as an error with the name of the argument if there is one.
+fn exported<'py>(object: &Bound<'py, PyAny>, name: &Arc<str>, what: &str) -> PyResult<Option<Array<'py>>> {
+    let py = object.py();
+    Array::of(object, name).map_err(|error| {
+        if !is_refusal(py, &error) {
+            return error;
+        }
+        let problem = error.value(py).to_string();
+        let problem =
+            format!("{what} is {}, whose memory is not available: {problem}", errors::typed(object));
+        let refused = refuse(py, problem);
+        refused.set_cause(py, Some(error));
+        refused
+    })
+}
+
 /// The argument with a number, and what is known about its parameter.
 struct Binder<'a, 'py> {
     py: Python<'py>,
@@ -125,12 +166,16 @@ struct Binder<'a, 'py> {
 }
 
 impl<'py> Binder<'_, 'py> {
-    fn refuse(&self, problem: &str) -> PyErr {
-        let name = match self.parameter.map(|parameter| (parameter.is_named(), &parameter.label)) {
+    /// What messages call the argument.
+    fn what(&self) -> String {
+        match self.parameter.map(|parameter| (parameter.is_named(), &parameter.label)) {
             Some((true, label)) => format!("argument {} (`{label}`)", self.index),
             _ => format!("argument {}", self.index),
-        };
-        refuse(self.py, format!("{name} {problem}"))
+        }
+    }
+
+    fn refuse(&self, problem: &str) -> PyErr {
+        refuse(self.py, format!("{} {problem}", self.what()))
     }
 
     fn label(&self) -> Arc<str> {
@@ -159,7 +204,21 @@ impl<'py> Binder<'_, 'py> {
         }
     }
 
+    /// What the parameter needs, if it is neither a value nor an address.
+    fn special(&self) -> Option<&'static str> {
+        match self.parameter.map(|parameter| &parameter.kind)? {
+            ParameterKind::Local => Some("dynamic LDS: pass wavemill.local(bytes)"),
+            ParameterKind::Image => Some("an image, which cannot be passed from Python"),
+            ParameterKind::Sampler => Some("a sampler, which cannot be passed from Python"),
+            _ => None,
+        }
+    }
+
     fn bind(&self, arg: &Bound<'py, PyAny>, arrays: &mut Vec<Array<'py>>) -> PyResult<Arg> {
+        let is_local = arg.cast::<PyScalar>().is_ok_and(|scalar| matches!(scalar.get().what, What::Local(_)));
+        if let Some(special) = self.special().filter(|_| !is_local) {
+            return Err(self.refuse(&format!("is {}, but the parameter is {special}", errors::typed(arg))));
+        }
         if arg.is_none() {
             return match self.is_pointer() {
                 Some(false) => Err(self.refuse("is None, a null pointer, but the parameter is no pointer")),
@@ -173,13 +232,13 @@ impl<'py> Binder<'_, 'py> {
             return self.typed(scalar.get());
         }
         // Scalars of numpy are arrays of one element, too, and those of 64 bits are Python's floats.
-        if let Some(bytes) = numpy_scalar(arg)? {
-            return self.bytes(bytes, &errors::typed(arg));
+        if let Some(scalar) = numpy::scalar(arg)? {
+            return self.numpy(arg, scalar);
         }
         if arg.is_instance_of::<PyFloat>() {
             return self.float(arg);
         }
-        let Some(array) = Array::of(arg, &self.label())? else {
+        let Some(array) = exported(arg, &self.label(), &self.what())? else {
             let problem = format!(
                 "is {}; expected an array (buffer protocol or DLPack on the CPU), a number, or None",
                 errors::typed(arg)
@@ -191,36 +250,17 @@ impl<'py> Binder<'_, 'py> {
 
     /// An integer of Python.
     fn integer(&self, arg: &Bound<'py, PyAny>) -> PyResult<Arg> {
-        if let Some(of) = self.scalar() {
-            return self.number(arg, of);
-        }
-        if self.is_pointer() == Some(true) {
-            let problem = format!(
-                "is the integer {}, but the parameter is a pointer: pass an array, None, or wavemill.u64(address)",
-                errors::shown(arg)
-            );
-            return Err(self.refuse(&problem));
-        }
-        // Any integer of this size: signed or not.
-        let size = self.parameter.map(|parameter| parameter.size);
-        let (signed, unsigned) = match size {
-            Some(1) => (Type::I8, Type::U8),
-            Some(2) => (Type::I16, Type::U16),
-            Some(4) => (Type::I32, Type::U32),
-            Some(8) => (Type::I64, Type::U64),
-            _ => return Err(self.unknown(arg, "wavemill.i32", "i32")),
-        };
-        let number = scalar::integer(arg);
-        match number.and_then(|number| signed.of_integer(number).or_else(|| unsigned.of_integer(number))) {
-            Some(bytes) => Ok(Arg::Value(bytes)),
-            None => {
+        match self.scalar() {
+            Some(of) => self.number(arg, of),
+            None if self.is_pointer() == Some(true) => {
                 let problem = format!(
-                    "is {}, but the parameter has {} bytes",
-                    errors::shown(arg),
-                    size.unwrap_or_default()
+                    "is the integer {}, but the parameter is a pointer: pass an array, None, or wavemill.u64(address)",
+                    errors::shown(arg)
                 );
                 Err(self.refuse(&problem))
             }
+            // A parameter of this size may be a float.
+            None => Err(self.unknown(arg)),
         }
     }
 
@@ -234,19 +274,36 @@ impl<'py> Binder<'_, 'py> {
         let by_size = || self.parameter.and_then(|parameter| Type::only_float(parameter.size as usize));
         match known.or_else(by_size) {
             Some(of) => self.number(arg, of),
-            None => Err(self.unknown(arg, "wavemill.f32", "f32")),
+            None => Err(self.unknown(arg)),
         }
     }
 
-    /// The error for a number of unknown width.
-    fn unknown(&self, arg: &Bound<'py, PyAny>, call: &str, name: &str) -> PyErr {
+    /// The error for a number whose type is not known.
+    fn unknown(&self, arg: &Bound<'py, PyAny>) -> PyErr {
         let shown = errors::shown(arg);
-        let found = match self.parameter.map(|parameter| parameter.size) {
-            Some(size) => format!("the parameter has {size} bytes, and its type is not known"),
+        let found = match self.parameter.map(|parameter| parameter.size as usize) {
+            Some(size) => format!("the parameter has {}, and its type is not known", errors::bytes(size)),
             None => "the code object does not describe the parameter".to_owned(),
         };
+        // Signed types say enough as examples.
+        let example = |of: &Type| match self.parameter {
+            Some(parameter) => parameter.size as usize == of.size(),
+            None => of.size() == 4,
+        };
+        let is_float = arg.is_instance_of::<PyFloat>();
+        let all: Vec<Type> = Type::all().filter(example).collect();
+        let names = all.iter().map(|of| of.name()).filter(|name| match is_float {
+            true => name.contains('f'),
+            false => name.starts_with('i') || name.starts_with('f'),
+        });
+        let names: Vec<&str> = names.collect();
+        let Some(first) = names.first() else {
+            return self.refuse(&format!("is {shown}, but {found}: write wavemill.value(bytes)"));
+        };
+        let calls: Vec<String> = names.iter().map(|name| format!("wavemill.{name}({shown})")).collect();
         self.refuse(&format!(
-            "is {shown}, but {found}: write {call}({shown}), a scalar of numpy, or signature=\"...,{name},...\""
+            "is {shown}, but {found}: write {}, a scalar of numpy, or signature=\"...,{first},...\"",
+            calls.join(" or ")
         ))
     }
 
@@ -256,10 +313,10 @@ impl<'py> Binder<'_, 'py> {
             Some(bytes) => Ok(Arg::Value(bytes)),
             None => {
                 let problem = format!(
-                    "is {}, but the parameter is {} ({} bytes)",
+                    "is {}, but the parameter is {} ({})",
                     errors::shown(arg),
                     of.name(),
-                    of.size()
+                    errors::bytes(of.size())
                 );
                 Err(self.refuse(&problem))
             }
@@ -268,18 +325,53 @@ impl<'py> Binder<'_, 'py> {
 
     /// A scalar with a type.
     fn typed(&self, scalar: &PyScalar) -> PyResult<Arg> {
-        match &scalar.what {
-            What::Local(size) => Ok(Arg::Local(*size)),
-            What::Value(bytes) => {
-                let of =
-                    scalar.of.map_or_else(|| "a value".to_owned(), |of| format!("wavemill.{}", of.name()));
-                self.bytes(bytes.clone(), &of)
-            }
+        match (&scalar.what, scalar.of) {
+            (What::Local(size), _) => Ok(Arg::Local(*size)),
+            (What::Value(bytes), None) => self.sized(bytes.clone(), "a value"),
+            (What::Value(bytes), Some(of)) => self.converted(
+                bytes.clone(),
+                of,
+                &format!("wavemill.{}({})", of.name(), of.expression(bytes)),
+            ),
         }
     }
 
-    /// Bytes of a value; the text says what it is.
-    fn bytes(&self, bytes: Vec<u8>, of: &str) -> PyResult<Arg> {
+    /// A scalar of numpy.
+    fn numpy(&self, arg: &Bound<'py, PyAny>, scalar: numpy::Scalar) -> PyResult<Arg> {
+        let numpy::Scalar { bytes, of, is_text } = scalar;
+        match of {
+            Some(of) => self.converted(bytes, of, &errors::shown(arg)),
+            None if is_text => {
+                let problem = format!("is {}; expected a number or an array", errors::typed(arg));
+                Err(self.refuse(&problem))
+            }
+            None => self.sized(bytes, &errors::typed(arg)),
+        }
+    }
+
+    /// A number with a type, which the parameter must have as well. The text is the number.
+    fn converted(&self, bytes: Vec<u8>, of: Type, shown: &str) -> PyResult<Arg> {
+        let bytes = match self.sized(bytes, shown)? {
+            Arg::Value(bytes) => bytes,
+            other => return Ok(other),
+        };
+        let expected = match self.scalar() {
+            Some(expected) => expected.name(),
+            None if of.is_float() && self.is_pointer() == Some(true) => "a pointer",
+            None => return Ok(Arg::Value(bytes)),
+        };
+        let fits = self.scalar().is_some_and(|expected| {
+            let number = of.number(&bytes).filter(|_| !expected.is_float() && !of.is_float());
+            expected == of || number.is_some_and(|number| expected.bytes(number).is_some())
+        });
+        match fits {
+            true => Ok(Arg::Value(bytes)),
+            false => Err(self.refuse(&format!("is {shown}, but the parameter is {expected}"))),
+        }
+    }
+
+    /// Bytes of a value, if the parameter has as many; the text says what it is.
+    fn sized(&self, bytes: Vec<u8>, of: &str) -> PyResult<Arg> {
         let expected = match self.declared {
             Some(Declared::Scalar(declared)) => Some(declared.size() as u32),
             Some(Declared::Pointer(_)) => Some(POINTER),
@@ -287,8 +379,8 @@ impl<'py> Binder<'_, 'py> {
         };
         match expected.filter(|expected| *expected as usize != bytes.len()) {
             Some(expected) => {
-                let problem = format!("is {of} ({} bytes), but the parameter has {expected}", bytes.len());
-                Err(self.refuse(&problem))
+                let found = errors::bytes(bytes.len());
+                Err(self.refuse(&format!("is {of} ({found}), but the parameter has {expected}")))
             }
             None => Ok(Arg::Value(bytes)),
         }
@@ -317,16 +409,16 @@ impl<'py> Binder<'_, 'py> {
         }
         // Elements of one byte are raw memory.
         if let Some(Declared::Pointer(Some(to))) = declared
-            && array.item_size != to.size()
+            && array.item_size != to.size
             && array.item_size > 1
         {
             let problem = format!(
-                "is {} with elements of {} bytes, but the parameter points to {} ({} bytes): convert it, or pass \
-                 its bytes (`.view(numpy.uint8)`)",
+                "is {} with elements of {}, but the parameter points to {} ({}): convert it, or pass its bytes \
+                 (`.view(numpy.uint8)`)",
                 errors::typed(arg),
-                array.item_size,
-                to.name(),
-                to.size()
+                errors::bytes(array.item_size),
+                to.name,
+                errors::bytes(to.size)
             );
             return Err(self.refuse(&problem));
         }
@@ -334,19 +426,4 @@ impl<'py> Binder<'_, 'py> {
         arrays.push(array);
         Ok(Arg::Value(address))
     }
-}
-
-/// The bytes of a scalar of numpy or of ml_dtypes; `None` for other objects.
-fn numpy_scalar(arg: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
-    let py = arg.py();
-    let of = arg.get_type();
-    // Scalars and arrays have a dtype; only scalars derive from `generic`.
-    let generic = match errors::numpy_generic(py)? {
-        Some(generic) => of.is_subclass(generic)?,
-        None => false,
-    };
-    if !generic {
-        return Ok(None);
-    }
-    arg.call_method0(pyo3::intern!(py, "tobytes"))?.extract().map(Some)
 }

@@ -1,8 +1,11 @@
 //! Memory of objects with Python's buffer protocol.
 
+use std::ffi::{CStr, c_int};
 use std::ops::Range;
 
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 
 /// The memory of an object. Until it is dropped, the object keeps the memory where it is.
@@ -21,25 +24,76 @@ impl Drop for Buffer<'_> {
     }
 }
 
+/// The error for an array whose elements, or fields of them, are references to objects.
+fn of_objects() -> PyErr {
+    PyTypeError::new_err(
+        "its elements are objects of Python, which kernels cannot use: convert it to numbers",
+    )
+}
+
+/// Whether an error says that an object cannot be exported in some way.
+pub(crate) fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyBufferError>(py)
+        || error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyValueError>(py)
+}
+
 impl<'py> Buffer<'py> {
+    /// Whether an object has the protocol.
+    pub(crate) fn is_exported_by(object: &Bound<'py, PyAny>) -> bool {
+        // SAFETY: the object is alive.
+        unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) != 0 }
+    }
+
     /// The memory of an object; `None` if it does not have the protocol.
     ///
     /// # Errors
-    /// The exporter refuses.
+    /// The exporter refuses, or the elements are objects of Python.
     pub(crate) fn of(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
-        // SAFETY: the object is alive.
-        if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } == 0 {
+        if !Self::is_exported_by(object) {
             return Ok(None);
         }
+        // Numpy refuses to export arrays of ml_dtypes with a format, but its arrays have a type.
+        if let Some(dtype) = object.getattr_opt(intern!(object.py(), "dtype"))? {
+            let has_objects = dtype.getattr_opt(intern!(object.py(), "hasobject"))?;
+            if has_objects.map_or(Ok(false), |has| has.is_truthy())? {
+                return Err(of_objects());
+            }
+            return Self::export(object, ffi::PyBUF_STRIDES).map(Some);
+        }
+        let buffer = Self::export(object, ffi::PyBUF_STRIDES | ffi::PyBUF_FORMAT)?;
+        if buffer.has_objects() { Err(of_objects()) } else { Ok(Some(buffer)) }
+    }
+
+    /// The memory of an object that a view is of, whatever its elements are; `None` if it does not
+    /// have the protocol.
+    ///
+    /// # Errors
+    /// The exporter refuses.
+    pub(crate) fn of_base(base: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        Self::is_exported_by(base).then(|| Self::export(base, ffi::PyBUF_STRIDES)).transpose()
+    }
+
+    fn export(object: &Bound<'py, PyAny>, flags: c_int) -> PyResult<Self> {
         let mut raw = Box::new(ffi::Py_buffer::new());
-        // Without the format: numpy has arrays whose elements have none, such as those of
-        // ml_dtypes.
         // SAFETY: the object is alive, and the structure is not moved until it is released.
-        let result = unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &mut *raw, ffi::PyBUF_STRIDES) };
+        let result = unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &mut *raw, flags) };
         if result != 0 {
+            // There is nothing to release.
             return Err(PyErr::fetch(object.py()));
         }
-        Ok(Some(Buffer { raw, _py: object.py() }))
+        Ok(Buffer { raw, _py: object.py() })
+    }
+
+    /// Whether elements, or fields of them, are references to objects: `O` in the format.
+    fn has_objects(&self) -> bool {
+        if self.raw.format.is_null() {
+            return false;
+        }
+        // SAFETY: it is a string as long as the buffer is not released.
+        let format = unsafe { CStr::from_ptr(self.raw.format) }.to_bytes();
+        // Names of fields are between colons.
+        format.split(|byte| *byte == b':').step_by(2).any(|codes| codes.contains(&b'O'))
     }
 
     /// The first element.
@@ -70,17 +124,19 @@ impl<'py> Buffer<'py> {
         // SAFETY: as above.
         let strides = unsafe { std::slice::from_raw_parts(self.raw.strides, dims) };
         let numbers = shape.iter().zip(strides).map(|(n, stride)| (*n as i64, *stride as i64));
-        extent(start, numbers, self.raw.itemsize as i64)
+        let Range { start: low, end: high } = offsets(numbers, self.raw.itemsize as i64);
+        start.saturating_add_signed(low)..start.saturating_add_signed(high)
     }
 }
 
-/// The addresses from the lowest to the end of the highest element of an array, whose dimensions
-/// have these lengths and distances in bytes.
-pub(crate) fn extent(start: u64, dimensions: impl Iterator<Item = (i64, i64)>, item: i64) -> Range<u64> {
+/// The offsets from the lowest to the end of the highest element of an array, from its first one.
+/// Its dimensions have these lengths and distances, which have the same unit as the size of an
+/// element.
+pub(crate) fn offsets(dimensions: impl Iterator<Item = (i64, i64)>, item: i64) -> Range<i64> {
     let (mut low, mut high) = (0i64, item.max(0));
     for (length, stride) in dimensions {
         if length <= 0 {
-            return start..start;
+            return 0..0;
         }
         let last = (length - 1).saturating_mul(stride);
         if last < 0 {
@@ -89,5 +145,5 @@ pub(crate) fn extent(start: u64, dimensions: impl Iterator<Item = (i64, i64)>, i
             high = high.saturating_add(last);
         }
     }
-    start.saturating_add_signed(low)..start.saturating_add_signed(high)
+    low..high
 }

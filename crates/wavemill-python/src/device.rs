@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use wavemill::Device;
 use wavemill::device::{AddressMode, MatrixRule, PRODUCTS, TargetChoice};
 
-use crate::errors;
 use crate::module::LoadedModule;
+use crate::{errors, options};
 
 /// A chip that runs kernels: `Device("gfx942")`, `Device("mi300x")`, `Device("gfx906:xnack-")`.
 #[pyclass(frozen, name = "Device", module = "wavemill")]
@@ -102,11 +102,11 @@ impl PyDevice {
     fn new(
         py: Python<'_>,
         target: &str,
-        threads: Option<usize>,
+        #[pyo3(from_py_with = options::threads)] threads: Option<usize>,
         host_memory: &str,
         matrix_rule: &str,
     ) -> PyResult<Self> {
-        let threads = threads.map(|threads| self::threads(py, threads)).transpose()?;
+        let threads = threads.and_then(NonZeroUsize::new);
         let memory = Memory::ALL.into_iter().find(|one| one.name() == host_memory).ok_or_else(|| {
             let text = format!("host_memory is \"{host_memory}\"; expected \"arguments\" or \"process\"");
             errors::refuse(py, text)
@@ -139,6 +139,12 @@ impl PyDevice {
         self.device.compute_units()
     }
 
+    /// Bytes of LDS in a compute unit, and the limit for a workgroup.
+    #[getter]
+    fn lds_size(&self) -> u32 {
+        self.device.product().lds()
+    }
+
     /// Host threads of a launch; `None` for as many as the host has cores.
     #[getter]
     fn threads(&self) -> Option<usize> {
@@ -160,19 +166,6 @@ impl PyDevice {
         };
         format!("<Device {} ({}){threads}{memory}>", self.device.target(), self.device.product().name)
     }
-}
-
-/// A number of threads.
-///
-/// # Errors
-/// It is 0.
-pub(crate) fn threads(py: Python<'_>, threads: usize) -> PyResult<NonZeroUsize> {
-    NonZeroUsize::new(threads).ok_or_else(|| {
-        errors::refuse(
-            py,
-            "threads is 0; expected at least 1, or None for as many as there are cores".to_owned(),
-        )
-    })
 }
 
 /// A rule of sums.

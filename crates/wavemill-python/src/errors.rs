@@ -1,8 +1,7 @@
 //! Errors as exceptions. `python/wavemill/errors.py` defines their classes.
 
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::PyDict;
 use wavemill::Error;
 use wavemill::fault::{FaultReport, UnfinishedWave};
 
@@ -129,18 +128,7 @@ pub(crate) fn typed(value: &Bound<'_, PyAny>) -> String {
     }
 }
 
-/// The base class of numpy's scalars; `None` if the program has not imported numpy.
-pub(crate) fn numpy_generic(py: Python<'_>) -> PyResult<Option<&Bound<'_, PyType>>> {
-    static GENERIC: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    if let Some(generic) = GENERIC.get(py) {
-        return Ok(Some(generic.bind(py)));
-    }
-    let modules = py.import("sys")?.getattr("modules")?;
-    let numpy = modules.cast::<PyDict>()?.get_item("numpy")?;
-    // While numpy is being imported, it lacks the class.
-    let Some(generic) = numpy.map(|numpy| numpy.getattr_opt("generic")).transpose()?.flatten() else {
-        return Ok(None);
-    };
-    let generic = generic.cast_into::<PyType>()?.unbind();
-    Ok(Some(GENERIC.get_or_init(py, || generic).bind(py)))
+/// `1 byte`, `2 bytes`.
+pub(crate) fn bytes(count: usize) -> String {
+    format!("{count} byte{}", if count == 1 { "" } else { "s" })
 }

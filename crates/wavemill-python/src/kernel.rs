@@ -1,19 +1,21 @@
 //! Kernels and their calls.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use wavemill::Kernel;
 
 use crate::arguments::{Arguments, signature};
-use crate::device::{Defaults, Memory, threads};
-use crate::errors;
+use crate::device::{Defaults, Memory};
+use crate::html::Html;
 use crate::parameter::PyParameter;
 use crate::run::{Call, Options, run};
 use crate::stats::PyStats;
+use crate::trace::PyTrace;
+use crate::{errors, options, scalar};
 
 /// A kernel with its parameters, shared by its calls.
 #[derive(Debug)]
@@ -40,11 +42,24 @@ impl PyKernel {
     }
 }
 
+impl PyKernel {
+    /// Its name in the source, or else in the code object.
+    pub(crate) fn shown_name(&self) -> String {
+        self.0.kernel.demangled_name().unwrap_or_else(|| self.0.kernel.name().to_owned())
+    }
+
+    /// What messages call its parameters.
+    pub(crate) fn labels(&self) -> Vec<&str> {
+        self.0.parameters.iter().map(|one| &*one.label).collect()
+    }
+}
+
 /// Up to three sizes; the others are 1.
 fn sizes(size: &Bound<'_, PyAny>, what: &str) -> PyResult<[u32; 3]> {
     let problem = || {
         let shown = errors::shown(size);
-        PyTypeError::new_err(format!("{what} is {shown}; expected a number of 32 bits, or a tuple of 1 to 3"))
+        let text = format!("{what} is {shown}; expected a number of 32 bits, or a tuple of 1 to 3");
+        errors::refuse(size.py(), text)
     };
     if let Ok(all) = size.cast::<PyTuple>() {
         let mut sizes = [1; 3];
@@ -70,10 +85,11 @@ impl PyKernel {
             }
             Ok(_) => {
                 let shown = errors::shown(launch);
-                return Err(PyTypeError::new_err(format!(
+                let text = format!(
                     "found kernel[{shown}]; expected kernel[grid, block], or kernel[grid] for the workgroup size \
                      that the kernel was compiled for"
-                )));
+                );
+                return Err(errors::refuse(launch.py(), text));
             }
             Err(_) => (sizes(launch, "the grid")?, None),
         };
@@ -110,12 +126,19 @@ impl PyKernel {
         self.0.kernel.max_workgroup_size()
     }
 
+    fn _repr_html_(&self) -> String {
+        let mut html = Html::table(&self.shown_name());
+        html.head(&["parameter", "type", "bytes", "offset"]);
+        for one in &self.0.parameters {
+            html.row(&[&one.label, one.type_text(), &one.size.to_string(), &one.offset.to_string()]);
+        }
+        html.end()
+    }
+
     fn __repr__(&self) -> String {
-        let name = self.0.kernel.demangled_name();
-        let name = name.as_deref().unwrap_or_else(|| self.0.kernel.name());
-        let parameters: Vec<&str> = self.0.parameters.iter().map(|one| &*one.label).collect();
+        let name = self.shown_name();
         if self.0.described && !name.contains('(') {
-            format!("<Kernel {name}({})>", parameters.join(", "))
+            format!("<Kernel {name}({})>", self.labels().join(", "))
         } else {
             format!("<Kernel {name}>")
         }
@@ -138,10 +161,12 @@ impl PyBoundKernel {
     /// Arrays are passed by their addresses, without a copy. `signature` gives types of arguments,
     /// such as `"*fp32,*fp32,i32"`. `kernarg` is the whole kernel argument segment as bytes,
     /// instead of arguments. `memory` lists arrays that the kernel may access besides its
-    /// arguments, such as those that pointers in memory point to.
+    /// arguments, such as those that pointers in memory point to; a dictionary gives them names for
+    /// reports. `trace` is a `Trace` that records instructions.
     #[pyo3(signature = (
-        *args, signature=None, dynamic_lds=0, cooperative=false, kernarg=None, memory=None, stack=None, threads=None,
-        max_instructions=None, time_limit=None, find_stalls=true, count=false, traffic=false, poison=None
+        *args, signature=None, dynamic_lds=Some(0), cooperative=false, kernarg=None, memory=None, stack=None, threads=None,
+        max_instructions=None, time_limit=None, find_stalls=true, count=false, traffic=false, poison=None,
+        trace=None
     ))]
     #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn __call__(
@@ -149,27 +174,26 @@ impl PyBoundKernel {
         py: Python<'_>,
         args: &Bound<'_, PyTuple>,
         signature: Option<&str>,
-        dynamic_lds: u32,
+        #[pyo3(from_py_with = options::dynamic_lds)] dynamic_lds: Option<u32>,
         cooperative: bool,
-        kernarg: Option<Vec<u8>>,
-        memory: Option<Vec<Bound<'_, PyAny>>>,
-        stack: Option<u32>,
-        threads: Option<usize>,
-        max_instructions: Option<u64>,
+        kernarg: Option<Bound<'_, PyAny>>,
+        memory: Option<Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = options::stack)] stack: Option<u32>,
+        #[pyo3(from_py_with = options::threads)] threads: Option<usize>,
+        #[pyo3(from_py_with = options::max_instructions)] max_instructions: Option<u64>,
         time_limit: Option<f64>,
         find_stalls: bool,
         count: bool,
         traffic: bool,
-        poison: Option<u32>,
+        #[pyo3(from_py_with = options::poison)] poison: Option<u32>,
+        trace: Option<Bound<'_, PyTrace>>,
     ) -> PyResult<PyStats> {
         let shared = &*self.shared;
-        let threads = match threads {
-            Some(threads) => Some(self::threads(py, threads)?),
-            None => shared.defaults.threads,
-        };
+        let threads = threads.and_then(NonZeroUsize::new).or(shared.defaults.threads);
         let time_limit = time_limit.map(|seconds| limit(py, seconds)).transpose()?;
+        let kernarg = kernarg.map(|bytes| scalar::contents(&bytes, "kernarg")).transpose()?;
         let options = Options {
-            dynamic_lds,
+            dynamic_lds: dynamic_lds.unwrap_or(0),
             cooperative,
             stack,
             threads,
@@ -189,8 +213,8 @@ impl PyBoundKernel {
         } else {
             Arguments::of(args, shared.described.then_some(&shared.parameters), declared.as_deref())?
         };
-        for (index, object) in memory.iter().flatten().enumerate() {
-            bound.add(object, index)?;
+        if let Some(memory) = &memory {
+            bound.add_all(memory)?;
         }
         let kernarg = match kernarg {
             None if !shared.described && !args.is_empty() => Some(bound.segment(py)?),
@@ -206,7 +230,8 @@ impl PyBoundKernel {
             memory: arrays.iter().map(|array| array.memory.clone()).collect(),
             process_memory: shared.defaults.memory == Memory::Process,
         };
-        let (stats, seconds) = run(py, &shared.kernel, call, options)?;
+        let trace = trace.as_ref().map(|trace| trace.get());
+        let (stats, seconds) = run(py, &shared.kernel, call, options, trace)?;
         Ok(PyStats { kernel: shared.kernel.name().to_owned(), stats, seconds })
     }
 
@@ -224,6 +249,8 @@ impl PyBoundKernel {
 fn limit(py: Python<'_>, seconds: f64) -> PyResult<Duration> {
     let limit = Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero());
     limit.ok_or_else(|| {
-        errors::refuse(py, format!("time_limit is {seconds}; expected a positive number of seconds"))
+        let text =
+            format!("time_limit is {seconds:?}; expected seconds, at least 1e-9, or None for no limit");
+        errors::refuse(py, text)
     })
 }

@@ -9,22 +9,32 @@ mod buffer;
 mod device;
 mod dlpack;
 mod errors;
+mod fidelity;
+mod html;
 mod json;
 mod kernel;
 mod memory;
 mod module;
+mod numpy;
+mod options;
 mod parameter;
 mod run;
 mod scalar;
 mod stats;
 mod tools;
+mod trace;
 mod types;
+
+// Its functions are symbols of this library, for Python's `ctypes`: `wavemill/c.py` calls them.
+use wavemill_c as _;
 
 /// Native parts of the package `wavemill`.
 #[pyo3::pymodule]
 mod _wavemill {
     #[pymodule_export]
     use crate::device::PyDevice;
+    #[pymodule_export]
+    use crate::fidelity::{PyFacet, PyFidelity, PyInexact};
     #[pymodule_export]
     use crate::kernel::{PyBoundKernel, PyKernel};
     #[pymodule_export]
@@ -37,6 +47,8 @@ mod _wavemill {
     use crate::stats::PyStats;
     #[pymodule_export]
     use crate::tools::{asm, dis, explain, info};
+    #[pymodule_export]
+    use crate::trace::{PyAccess, PyStep, PyTrace};
 
     use pyo3::prelude::*;
 
@@ -44,7 +56,7 @@ mod _wavemill {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        for of in Type::ALL {
+        for of in Type::all() {
             module.add(of.name(), PyScalarType { of })?;
         }
         module.add("__version__", env!("CARGO_PKG_VERSION"))

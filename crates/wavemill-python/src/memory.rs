@@ -33,6 +33,11 @@ pub(crate) struct Array<'py> {
 const MOST_VIEWS: usize = 64;
 
 impl<'py> Array<'py> {
+    /// Whether an object has the buffer protocol or DLPack.
+    pub(crate) fn is_exported_by(object: &Bound<'py, PyAny>) -> PyResult<bool> {
+        Ok(Buffer::is_exported_by(object) || object.hasattr(intern!(object.py(), "__dlpack__"))?)
+    }
+
     /// The memory of an object; `None` if it has neither the buffer protocol nor DLPack. The name
     /// is for messages.
     ///
@@ -86,7 +91,7 @@ fn whole<'py>(view: &Bound<'py, PyAny>, part: &Range<u64>) -> Option<Buffer<'py>
         if next.is_none() {
             break;
         }
-        if let Ok(Some(buffer)) = Buffer::of(&next) {
+        if let Ok(Some(buffer)) = Buffer::of_base(&next) {
             let extent = buffer.extent();
             if extent.start <= part.start && part.end <= extent.end {
                 found = Some(buffer);

@@ -8,9 +8,11 @@ use pyo3::types::{PyBytes, PyIterator, PyList, PyString};
 use wavemill::device::MatrixRule;
 use wavemill::{Device, Error, Module};
 
+use crate::buffer::Buffer;
 use crate::device::{Defaults, PyDevice, choice};
-use crate::errors;
+use crate::html::Html;
 use crate::kernel::PyKernel;
+use crate::{errors, scalar};
 
 /// A code object that is loaded into a device.
 #[pyclass(frozen, mapping, name = "Module", module = "wavemill")]
@@ -39,18 +41,15 @@ pub(crate) fn contents<'py>(source: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, 
         return Ok((bytes?.cast_into::<PyBytes>()?, source.str()?.to_string()));
     }
     // A bytearray, a memoryview, an array.
-    let view = py.import("builtins")?.getattr("memoryview")?.call1((source,));
-    match view.and_then(|view| py.get_type::<PyBytes>().call1((view,))) {
-        Ok(bytes) => {
-            let bytes = bytes.cast_into::<PyBytes>()?;
-            let name = format!("{} bytes", bytes.len()?);
-            Ok((bytes, name))
-        }
-        Err(_) => Err(PyTypeError::new_err(format!(
-            "expected the path of a code object or its bytes, found {}",
-            errors::typed(source)
-        ))),
+    if Buffer::is_exported_by(source) {
+        let bytes = scalar::contents(source, "source")?;
+        let name = format!("{} bytes", bytes.len());
+        return Ok((PyBytes::new(py, &bytes), name));
     }
+    Err(PyTypeError::new_err(format!(
+        "expected the path of a code object or its bytes, found {}",
+        errors::typed(source)
+    )))
 }
 
 /// The device of a module: one that is given, one for a target, or one for the only target of the
@@ -103,7 +102,8 @@ impl LoadedModule {
         let (bytes, source) = contents(source)?;
         let file = bytes.as_bytes();
         let device = self::device(py, device, file)?;
-        let module = Module::load(&device.get().device, file).map_err(|error| errors::raised(py, &error))?;
+        let on = &device.get().device;
+        let module = py.detach(|| Module::load(on, file)).map_err(|error| errors::raised(py, &error))?;
         Ok(LoadedModule { module, device, source })
     }
 
@@ -148,6 +148,15 @@ impl LoadedModule {
     #[getter]
     fn target(&self) -> String {
         self.module.target().to_string()
+    }
+
+    fn _repr_html_(&self) -> String {
+        let mut html = Html::table(&format!("{} for {}", self.source, self.module.target()));
+        html.head(&["kernel", "parameters"]);
+        for kernel in self.all() {
+            html.row(&[&kernel.shown_name(), &kernel.labels().join(", ")]);
+        }
+        html.end()
     }
 
     fn __repr__(&self) -> String {

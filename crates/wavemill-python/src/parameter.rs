@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use wavemill::module::{Parameter, ParameterKind};
 
+use crate::errors;
 use crate::types::{Declared, Type};
 
 /// A parameter of a kernel, as its code object describes it.
@@ -23,7 +24,7 @@ pub(crate) struct PyParameter {
     pub(crate) size: u32,
     /// Byte offset in the kernel argument segment.
     #[pyo3(get)]
-    offset: u32,
+    pub(crate) offset: u32,
 }
 
 impl PyParameter {
@@ -39,6 +40,11 @@ impl PyParameter {
         let named = name.is_some();
         let label = name.map_or_else(|| label(index), Into::into);
         PyParameter { label, kind, declared, named, type_name, size, offset }
+    }
+
+    /// Its type in the source, or else its kind.
+    pub(crate) fn type_text(&self) -> &str {
+        self.type_name.as_deref().unwrap_or_else(|| self.kind())
     }
 
     /// Whether the code object has its name.
@@ -90,7 +96,7 @@ impl PyParameter {
     }
 
     fn __repr__(&self) -> String {
-        let of = self.type_name.as_deref().unwrap_or_else(|| self.kind());
-        format!("<Parameter {}: {of}, {} bytes>", self.label, self.size)
+        let (of, size) = (self.type_text(), errors::bytes(self.size as usize));
+        format!("<Parameter {}: {of}, {size}>", self.label)
     }
 }

@@ -10,6 +10,7 @@ use wavemill::stats::LaunchStats;
 use wavemill::{Error, Kernel, Launch, RunOptions};
 
 use crate::errors;
+use crate::trace::PyTrace;
 
 /// Time between two looks at signals, such as that of Ctrl-C.
 const SIGNALS: Duration = Duration::from_millis(50);
@@ -50,24 +51,41 @@ pub(crate) fn run(
     kernel: &Kernel,
     call: Call,
     options: Options,
+    trace: Option<&PyTrace>,
 ) -> PyResult<(LaunchStats, f64)> {
+    // The first exception of a handler of a signal, or of the program's `sys.stdout`.
     let raised: Arc<Mutex<Option<PyErr>>> = Arc::default();
+    let keep = |raised: &Mutex<Option<PyErr>>, error: PyErr| {
+        raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    };
     let signals = {
         let raised = raised.clone();
         // Only the main thread of the interpreter runs handlers; elsewhere, this does nothing. An
         // interpreter that is about to exit has no handlers.
         move || match Python::try_attach(|py| py.check_signals()) {
             Some(Err(error)) => {
-                *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                keep(&raised, error);
                 false
             }
             _ => true,
         }
     };
-    let control = RunControl::with_check(SIGNALS, signals);
+    let control = Arc::new(RunControl::with_check(SIGNALS, signals));
+    let output = |output: Output<'_>| {
+        if raised.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+            && let Some(Err(error)) = print(&output)
+        {
+            keep(&raised, error);
+            control.stop();
+        }
+    };
     let (result, seconds) = py.detach(|| {
         let start = Instant::now();
-        let result = launch(kernel, call, &options, control).output(&print).run();
+        let mut launch = launch(kernel, call, &options, control.clone()).output(&output);
+        if let Some(trace) = trace {
+            launch = launch.tracer(trace);
+        }
+        let result = launch.run();
         (result, start.elapsed().as_secs_f64())
     });
     if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -76,7 +94,7 @@ pub(crate) fn run(
     result.map(|stats| (stats, seconds)).map_err(|error: Error| errors::raised(py, &error))
 }
 
-fn launch<'a>(kernel: &'a Kernel, call: Call, options: &Options, control: RunControl) -> Launch<'a> {
+fn launch<'a>(kernel: &'a Kernel, call: Call, options: &Options, control: Arc<RunControl>) -> Launch<'a> {
     let Call { workgroups, workgroup_size, args, kernarg, memory, process_memory } = call;
     let mut launch = Launch::new(kernel)
         .workgroups(workgroups)
@@ -90,7 +108,7 @@ fn launch<'a>(kernel: &'a Kernel, call: Call, options: &Options, control: RunCon
             find_stalls: options.find_stalls,
             count_blocks: options.count,
             poison: options.poison,
-            control: Some(Arc::new(control)),
+            control: Some(control),
             ..RunOptions::default()
         });
     launch = match kernarg {
@@ -113,18 +131,21 @@ fn launch<'a>(kernel: &'a Kernel, call: Call, options: &Options, control: RunCon
     launch
 }
 
-/// Writes the output of a kernel to Python's `sys.stdout` and `sys.stderr`.
-fn print(output: Output<'_>) {
+/// Writes the output of a kernel to Python's `sys.stdout` and `sys.stderr`. The result is an
+/// exception of these, or nothing if the interpreter is about to exit.
+fn print(output: &Output<'_>) -> Option<PyResult<()>> {
     let (stream, text) = match output {
         Output::Stdout(text) => ("stdout", String::from_utf8_lossy(text).into_owned()),
         Output::Stderr(text) => ("stderr", String::from_utf8_lossy(text).into_owned()),
         Output::Note(note) => ("stderr", format!("note: {note}\n")),
-        _ => return,
+        _ => return None,
     };
     Python::try_attach(|py| {
-        let write = || py.import("sys")?.getattr(stream)?.call_method1("write", (&text,));
-        if let Err(error) = write() {
-            error.write_unraisable(py, None);
+        let stream = py.import("sys")?.getattr(stream)?;
+        // A program without a console has none, and Python's `print` writes nothing then.
+        if !stream.is_none() {
+            stream.call_method1("write", (&text,))?;
         }
-    });
+        Ok(())
+    })
 }

@@ -3,6 +3,8 @@
 use pyo3::prelude::*;
 use wavemill::stats::LaunchStats;
 
+use crate::fidelity::PyFidelity;
+use crate::html::Html;
 use crate::json;
 
 /// Statistics of a launch.
@@ -77,6 +79,12 @@ impl PyStats {
         self.stats.engine.to_string()
     }
 
+    /// How exact the executed instructions are, with `count=True`; `None` without it.
+    #[getter]
+    fn fidelity(&self) -> Option<PyFidelity> {
+        self.stats.fidelity.clone().map(PyFidelity)
+    }
+
     /// All statistics as a dictionary, with those that `count=True` and `traffic=True` add: kinds
     /// and rows of the executed instructions, their fidelity, and accesses to memory.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -94,5 +102,22 @@ impl PyStats {
             count(run.threads as u64, "thread"),
             self.seconds * 1e3
         )
+    }
+
+    fn _repr_html_(&self) -> String {
+        let run = &self.stats.run;
+        let mut html = Html::table(&self.kernel);
+        let [x, y, z] = self.stats.workgroups;
+        let mut row = |name: &str, value: String| html.row(&[name, &value]);
+        row("grid", format!("{x} x {y} x {z}"));
+        row("workgroups", run.workgroups.to_string());
+        row("waves", run.waves.to_string());
+        row("instructions", run.instructions.to_string());
+        row("threads", run.threads.to_string());
+        row("time", format!("{:.3} ms", self.seconds * 1e3));
+        if let Some(fidelity) = self.fidelity() {
+            row("fidelity", fidelity.summary());
+        }
+        html.end()
     }
 }

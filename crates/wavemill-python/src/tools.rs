@@ -90,20 +90,25 @@ pub(crate) fn dis(source: &Bound<'_, PyAny>, target: Option<&str>, addresses: bo
     let id = target.map(|name| self::target(py, name)).transpose()?.map(|(id, _)| id);
     let (bytes, _) = contents(source)?;
     let bytes = bytes.as_bytes();
+    py.detach(|| source_of(bytes, id, addresses)).map_err(|problem| other(py, problem))
+}
+
+/// The source of a code object, or of machine code.
+fn source_of(bytes: &[u8], id: Option<TargetId>, addresses: bool) -> Result<String, String> {
     let unlinked = match id {
         Some(id) if !bytes.starts_with(b"\x7fELF") => Unlinked::from_code(id, bytes.to_vec()),
         id => {
-            let unlinked = unlink(bytes).map_err(|error| other(py, error.to_string()))?;
+            let unlinked = unlink(bytes).map_err(|error| error.to_string())?;
             let found = &unlinked.module.target;
             match id.filter(|id| found.fit(id).is_none()) {
-                Some(id) => return Err(other(py, format!("the code object is for {found}, not for {id}"))),
+                Some(id) => return Err(format!("the code object is for {found}, not for {id}")),
                 None => unlinked,
             }
         }
     };
     let mut text = String::new();
     let options = SourceOptions { addresses, ..SourceOptions::default() };
-    write_source(&mut text, &unlinked, &options).map_err(|error| other(py, error.to_string()))?;
+    write_source(&mut text, &unlinked, &options).map_err(|error| error.to_string())?;
     Ok(text)
 }
 
@@ -155,7 +160,8 @@ pub(crate) fn info<'py>(
     let id = target.map(|name| self::target(py, name)).transpose()?.map(|(id, _)| id);
     let (bytes, _) = contents(source)?;
     let filter = Filter { target: id, kernel, ..Filter::default() };
-    let report = FileReport::new(bytes.as_bytes(), &filter, &Limits::default());
+    let file = bytes.as_bytes();
+    let report = py.detach(|| FileReport::new(file, &filter, &Limits::default()));
     let report = report.map_err(|error| errors::other(py, error.to_string()))?;
     json::to_python(py, &report)
 }

@@ -1,151 +1,125 @@
-//! Types of scalar arguments: their names in sources and signatures, and their bytes.
+//! Types of arguments: their names in sources and signatures, and their bytes.
 
-use half::{bf16, f16};
+use wavemill::element::{Element, Number, SourceType};
 
 /// A scalar type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
+    /// 0 or 1 in a byte.
     Bool,
-    I8,
-    I16,
-    I32,
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-    F16,
-    Bf16,
-    F32,
-    F64,
+    /// A number.
+    Of(Element),
 }
 
-/// The kind of numbers of a type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Signed,
-    Unsigned,
-    Float,
-}
-
-use Kind::{Float, Signed, Unsigned};
-
-/// A line for each type, in the order of [`Type::ALL`]: its name in Python, its size in bytes, its
-/// kind, and other names in signatures of Triton, in OpenCL C and in HIP.
-const TYPES: [(&str, usize, Kind, &[&str]); 13] = [
-    ("bool_", 1, Unsigned, &["bool", "i1", "u1"]),
-    ("i8", 1, Signed, &["char", "signed char", "int8_t"]),
-    ("i16", 2, Signed, &["short", "short int", "int16_t"]),
-    ("i32", 4, Signed, &["int", "int32_t"]),
-    (
-        "i64",
-        8,
-        Signed,
-        &["long", "long int", "long long", "long long int", "int64_t", "ptrdiff_t", "intptr_t"],
-    ),
-    ("u8", 1, Unsigned, &["uchar", "unsigned char", "uint8_t"]),
-    ("u16", 2, Unsigned, &["ushort", "unsigned short", "short unsigned int", "uint16_t"]),
-    ("u32", 4, Unsigned, &["uint", "unsigned int", "unsigned", "uint32_t"]),
-    (
-        "u64",
-        8,
-        Unsigned,
-        &[
-            "ulong",
-            "unsigned long",
-            "unsigned long long",
-            "long unsigned int",
-            "long long unsigned int",
-            "uint64_t",
-            "size_t",
-            "uintptr_t",
-        ],
-    ),
-    ("f16", 2, Float, &["fp16", "half", "_Float16", "__half"]),
-    ("bf16", 2, Float, &["__bf16", "__hip_bfloat16", "hip_bfloat16"]),
-    ("f32", 4, Float, &["fp32", "float"]),
-    ("f64", 8, Float, &["fp64", "double"]),
-];
+/// Names of numbers in signatures of Triton and in numpy, whose bits follow, and those of
+/// [`Element::name`].
+const PREFIXES: [(&str, &str); 4] = [("uint", "u"), ("int", "i"), ("float", "f"), ("fp", "f")];
 
 impl Type {
     /// All types.
-    pub(crate) const ALL: [Type; 13] = [
-        Type::Bool,
-        Type::I8,
-        Type::I16,
-        Type::I32,
-        Type::I64,
-        Type::U8,
-        Type::U16,
-        Type::U32,
-        Type::U64,
-        Type::F16,
-        Type::Bf16,
-        Type::F32,
-        Type::F64,
-    ];
+    pub(crate) fn all() -> impl Iterator<Item = Type> {
+        std::iter::once(Type::Bool).chain(Element::ALL.map(Type::Of))
+    }
 
     /// Its name in Python.
     pub(crate) fn name(self) -> &'static str {
-        TYPES[self as usize].0
+        match self {
+            Type::Bool => "bool_",
+            Type::Of(element) => element.name(),
+        }
     }
 
     /// Its size in bytes.
     pub(crate) fn size(self) -> usize {
-        TYPES[self as usize].1
+        match self {
+            Type::Bool => 1,
+            Type::Of(element) => element.size(),
+        }
     }
 
-    /// Its kind.
-    pub(crate) fn kind(self) -> Kind {
-        TYPES[self as usize].2
+    /// Whether its numbers are floats.
+    pub(crate) fn is_float(self) -> bool {
+        matches!(self, Type::Of(element) if element.is_float())
     }
 
-    /// The type with one of its names. Spaces around it do not count.
+    /// The type with a name: that in Python, in numpy, in Triton, in OpenCL C or in C++.
     pub(crate) fn from_name(name: &str) -> Option<Type> {
         let name = name.trim();
-        Type::ALL
-            .into_iter()
-            .zip(TYPES)
-            .find(|(_, line)| line.0 == name || line.3.contains(&name))
-            .map(|(t, _)| t)
+        if matches!(name, "bool_" | "i1" | "u1") {
+            return Some(Type::Bool);
+        }
+        let short = PREFIXES.iter().find_map(|(long, short)| Some((short, name.strip_prefix(long)?)));
+        let number = short.and_then(|(short, bits)| Element::from_name(&format!("{short}{bits}")));
+        match number {
+            Some(element) => Some(Type::Of(element)),
+            None if name == "bfloat16" => Some(Type::Of(Element::Bf16)),
+            None => match Declared::of_source(name) {
+                Some(Declared::Scalar(of)) => Some(of),
+                _ => None,
+            },
+        }
     }
 
-    /// The type of a float of this many bytes; `None` if there are several or none.
+    /// The float of this many bytes; `None` if there are several or none.
     pub(crate) fn only_float(size: usize) -> Option<Type> {
-        match size {
-            4 => Some(Type::F32),
-            8 => Some(Type::F64),
-            _ => None,
+        let mut floats = Element::ALL.into_iter().filter(|one| one.is_float() && one.size() == size);
+        let first = floats.next()?;
+        floats.next().is_none().then_some(Type::Of(first))
+    }
+
+    /// Bytes of a number, rounded if the type has floats; `None` if the type does not have it.
+    pub(crate) fn bytes(self, number: Number) -> Option<Vec<u8>> {
+        let element = match self {
+            Type::Bool if !matches!(number, Number::Int(0 | 1)) => return None,
+            Type::Bool => Element::U8,
+            Type::Of(element) => element,
+        };
+        let mut bytes = Vec::with_capacity(element.size());
+        element.append(number, &mut bytes).then_some(bytes)
+    }
+
+    /// The number in these bytes; `None` if there are too few.
+    pub(crate) fn number(self, bytes: &[u8]) -> Option<Number> {
+        match self {
+            Type::Bool => Element::U8.read(bytes),
+            Type::Of(element) => element.read(bytes),
         }
     }
 
-    /// Bytes of an integer; `None` if the type has no such number.
-    pub(crate) fn of_integer(self, number: i128) -> Option<Vec<u8>> {
-        if self.kind() == Float {
-            // All integers up to here are floats of 64 bits.
-            let exact = number.unsigned_abs() <= 1 << 53;
-            return exact.then(|| self.of_float(number as f64)).flatten();
+    /// The number in these bytes as an expression of Python.
+    pub(crate) fn expression(self, bytes: &[u8]) -> String {
+        match self {
+            Type::Bool => if bytes.iter().any(|byte| *byte != 0) { "True" } else { "False" }.to_owned(),
+            Type::Of(element) => {
+                let text = element.text(bytes).unwrap_or_default();
+                match text.as_str() {
+                    "inf" | "-inf" | "NaN" => format!("float(\"{}\")", text.to_lowercase()),
+                    _ => text,
+                }
+            }
         }
-        let bits = 8 * self.size() as u32;
-        let range = match (self, self.kind()) {
-            (Type::Bool, _) => 0..=1,
-            (_, Signed) => -(1i128 << (bits - 1))..=(1i128 << (bits - 1)) - 1,
-            _ => 0..=(1i128 << bits) - 1,
-        };
-        range.contains(&number).then(|| number.to_le_bytes()[..self.size()].to_vec())
+    }
+}
+
+/// What a pointer points to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pointee {
+    pub(crate) name: &'static str,
+    /// Bytes of an element.
+    pub(crate) size: usize,
+}
+
+/// Triton's types of a byte that no scalar argument has.
+const SHORT_FLOATS: [&str; 5] = ["fp8e4nv", "fp8e4b8", "fp8e4b15", "fp8e5", "fp8e5b16"];
+
+impl Pointee {
+    fn of(of: Type) -> Self {
+        Pointee { name: of.name(), size: of.size() }
     }
 
-    /// Bytes of a float, rounded to the type; `None` if the type has integers, or a finite number
-    /// is too large for it.
-    pub(crate) fn of_float(self, number: f64) -> Option<Vec<u8>> {
-        let (bytes, finite) = match self {
-            Type::F16 => (f16::from_f64(number).to_le_bytes().to_vec(), f16::from_f64(number).is_finite()),
-            Type::Bf16 => (bf16::from_f64(number).to_le_bytes().to_vec(), bf16::from_f64(number).is_finite()),
-            Type::F32 => ((number as f32).to_le_bytes().to_vec(), (number as f32).is_finite()),
-            Type::F64 => (number.to_le_bytes().to_vec(), number.is_finite()),
-            _ => return None,
-        };
-        (finite || !number.is_finite()).then_some(bytes)
+    fn from_name(name: &str) -> Option<Self> {
+        let short = SHORT_FLOATS.into_iter().find(|short| *short == name.trim());
+        short.map(|name| Pointee { name, size: 1 }).or_else(|| Type::from_name(name).map(Pointee::of))
     }
 }
 
@@ -154,8 +128,8 @@ impl Type {
 pub(crate) enum Declared {
     /// A scalar.
     Scalar(Type),
-    /// A pointer, to this type if it is a scalar.
-    Pointer(Option<Type>),
+    /// A pointer, to this type if it is known.
+    Pointer(Option<Pointee>),
 }
 
 impl Declared {
@@ -165,26 +139,24 @@ impl Declared {
         if text == "ptr" || text == "*" {
             return Some(Declared::Pointer(None));
         }
-        match text.strip_prefix('*') {
-            Some(to) => {
-                // Triton marks pointers to constants so.
-                let to = to.trim().trim_start_matches('k');
-                Type::from_name(to).map(|to| Declared::Pointer(Some(to)))
-            }
-            None => Type::from_name(text).map(Declared::Scalar),
+        let Some(to) = text.strip_prefix('*') else { return Type::from_name(text).map(Declared::Scalar) };
+        // Triton marks pointers to constants so.
+        let to = to.trim();
+        let to = to.strip_prefix('k').unwrap_or(to);
+        if to.starts_with('*') {
+            return Declared::of_signature(to).map(|_| Declared::Pointer(None));
         }
+        Pointee::from_name(to).map(|to| Declared::Pointer(Some(to)))
     }
 
     /// Reads a type of a source: `float*`, `unsigned int const*`; `None` if it is neither a scalar
     /// nor a pointer.
     pub(crate) fn of_source(text: &str) -> Option<Declared> {
-        let words = text.replace('*', " * ");
-        let dropped = ["const", "volatile", "restrict", "__restrict", "__restrict__", "global", "__global"];
-        let words: Vec<&str> = words.split_whitespace().filter(|word| !dropped.contains(word)).collect();
-        match words.as_slice() {
-            [.., "*", "*"] => Some(Declared::Pointer(None)),
-            [to @ .., "*"] => Some(Declared::Pointer(Type::from_name(&to.join(" ")))),
-            of => Type::from_name(&of.join(" ")).map(Declared::Scalar),
+        let SourceType { element, boolean, pointer } = SourceType::parse(text);
+        let of = element.map(|element| if boolean { Type::Bool } else { Type::Of(element) });
+        match (pointer, of) {
+            (true, of) => Some(Declared::Pointer(of.map(Pointee::of))),
+            (false, of) => of.map(Declared::Scalar),
         }
     }
 }

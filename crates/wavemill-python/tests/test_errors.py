@@ -1,7 +1,10 @@
 """Faults, limits, stalls and interruptions as exceptions."""
 
 import os
+import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -120,3 +123,95 @@ def test_output_of_kernels_goes_to_sys_stdout(capsys):
     out = capsys.readouterr().out
     assert out.startswith('plain text: 100%, "quoted"\n7 -7 4294967289 7 7 FFFFFFF9\n')
     numpy.testing.assert_array_equal(stored, numpy.arange(64) + 7)
+
+
+def prints(stream):
+    """Runs a kernel that prints, with this object as `sys.stdout`."""
+    kernel = wavemill.Module.load(code_object("printf"))["printf_kinds"]
+    before, sys.stdout = sys.stdout, stream
+    try:
+        kernel[1, 64](numpy.zeros(64, numpy.int32), 7, 5, 1.5, 2.5)
+    finally:
+        sys.stdout = before
+
+
+class Stream:
+    def __init__(self, write):
+        self.write = write
+
+
+def test_an_exception_of_the_output_is_raised():
+    calls = []
+
+    def fail(text):
+        calls.append(text)
+        raise BrokenPipeError("the reader is gone")
+
+    with pytest.raises(BrokenPipeError, match="the reader is gone"):
+        prints(Stream(fail))
+    assert len(calls) == 1
+    # A program without a console.
+    prints(None)
+
+
+def test_ctrl_c_during_output_is_not_lost():
+    def interrupt(text):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+
+    with pytest.raises(KeyboardInterrupt):
+        prints(Stream(interrupt))
+
+
+def test_exceptions_can_be_pickled(vector_add):
+    a = numpy.ones(64, numpy.float32)
+    with pytest.raises(wavemill.GuestFault) as caught:
+        vector_add[1, 64](a, a, None, 64)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(again) is wavemill.GuestFault and str(again) == str(caught.value)
+    assert (again.kernel, again.pc, again.lanes, again.data) == (
+        caught.value.kernel,
+        caught.value.pc,
+        caught.value.lanes,
+        caught.value.data,
+    )
+
+
+@pytest.mark.parametrize("work", ["kernel[1, 64](a, a, a, 64)", "run_for_ever()"])
+def test_a_daemon_thread_does_not_break_the_exit(work):
+    code = f"""
+import threading, time, numpy, wavemill
+kernel = wavemill.Module.load({str(code_object("vector_add"))!r})["vector_add"]
+endless = wavemill.Module.load({str(code_object("mandelbrot"))!r})["mandelbrot"]
+a, steps = numpy.ones(64, numpy.float32), numpy.zeros(4096, numpy.uint32)
+def run_for_ever():
+    endless[(1, 64), (64, 1)](steps, 64, 64, 0.0, 0.0, 0.0, 2**32 - 1, threads=2, time_limit=60)
+def work():
+    while True:
+        {work}
+for _ in range(2):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+print("ended")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
+
+
+def test_a_forked_process_runs_kernels():
+    code = f"""
+import os, numpy, wavemill
+kernel = wavemill.Module.load({str(code_object("vector_add"))!r})["vector_add"]
+a = numpy.ones(1 << 16, numpy.float32)
+def work():
+    out = numpy.zeros(1 << 16, numpy.float32)
+    kernel[1024, 64](a, a, out, 1 << 16, threads=2)
+    return out.sum()
+assert work() == 2 << 16
+child = os.fork()
+if child == 0:
+    os._exit(7 if work() == 2 << 16 else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

@@ -258,6 +258,15 @@ def test_scalars_have_the_type_that_is_written():
     assert out[0] == 77
     with pytest.raises(wavemill.GuestFault):
         kernel[1, 1](kernarg=segment)
+    # Arrays with names, for reports.
+    kernel[1, 1](kernarg=struct.pack("<QI", out.ctypes.data, 78), memory={"numbers": out})
+    assert out[0] == 78
+    with pytest.raises(wavemill.GuestFault, match="just past the end of `numbers`"):
+        kernel[1, 1](kernarg=struct.pack("<QI", out.ctypes.data + 4, 77), memory={"numbers": out})
+    with pytest.raises(wavemill.ArgumentError, match="memory is an object of type int; expected a list or dictionary"):
+        kernel[1, 1](kernarg=segment, memory=5)
+    with pytest.raises(wavemill.ArgumentError, match="numbers is an object of type int; expected an array"):
+        kernel[1, 1](kernarg=segment, memory={"numbers": 5})
 
 
 def test_numbers_of_unknown_width_are_refused():

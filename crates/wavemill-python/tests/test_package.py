@@ -56,6 +56,7 @@ def test_devices():
     assert (device.target, device.host_memory, device.threads) == ("gfx906:xnack-", "arguments", None)
     assert wavemill.Device("mi355x").target == "gfx950"
     assert wavemill.Device("mi210").compute_units == 104
+    assert [wavemill.Device(name).lds_size >> 10 for name in ("mi50", "mi300x", "mi355x")] == [64, 64, 160]
     assert repr(wavemill.Device("mi300x", threads=3)) == "<Device gfx942 (mi300x), threads=3>"
     for target, text in [
         ("gfx1234", "gfx1234"),
@@ -109,13 +110,77 @@ def test_everything_public_has_a_description():
 
 
 def test_nothing_else_is_imported():
-    """The import is quick: it needs neither numpy nor large parts of the standard library."""
+    """The import is quick: it needs neither numpy nor large parts of the standard library, nor the native module."""
     code = "import sys; before = set(sys.modules); import wavemill; print(*(set(sys.modules) - before))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert {name.split(".")[0] for name in said.split()} == {"wavemill"}
+    assert set(said.split()) == {"wavemill", "wavemill.errors"}
+
+
+def test_names_come_with_the_native_module():
+    code = (
+        "import wavemill; assert set(wavemill.__all__) <= set(dir(wavemill)); "
+        "assert not hasattr(wavemill, 'nothing'); from wavemill import *; print(Device('mi355x'), f32(2) is not None)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "gfx950" in said
 
 
 def test_free_threaded_python_is_refused():
-    code = "import sys; sys.abiflags = 't'; import wavemill"
+    code = "import sys; sys.abiflags = 't'; import wavemill; wavemill.Device"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert said.returncode == 1 and "ImportError: wavemill does not support free-threaded" in said.stderr
+
+
+def test_the_stubs_are_as_the_package():
+    """Classes, properties, methods and parameters of the stubs are those of the package."""
+    import ast
+
+    tree = ast.parse((Path(wavemill.__file__).parent / "__init__.pyi").read_text())
+    # Methods of every class, and constructors that only the module calls.
+    common = {*dir(object), "__module__", "__copy__", "__deepcopy__", "_repr_html_"}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            same_parameters(node, getattr(wavemill, node.name), skip=0)
+        if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
+            continue
+        of = getattr(wavemill, node.name)
+        members = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
+        assert set(members) - {"__new__"} == set(vars(of)) - common, node.name
+        for name, member in members.items():
+            is_property = any(isinstance(one, ast.Name) and one.id == "property" for one in member.decorator_list)
+            assert is_property == inspect.isgetsetdescriptor(vars(of).get(name)), f"{node.name}.{name}"
+            if not is_property and not (name.startswith("__") and name not in ("__new__", "__call__")):
+                is_static = any(isinstance(one, ast.Name) and one.id == "staticmethod" for one in member.decorator_list)
+                function = of if name == "__new__" else getattr(of, name)
+                same_parameters(member, function, skip=0 if is_static else 1)
+
+
+def same_parameters(stub, function, skip):
+    if stub.name == "__call__":
+        # Python does not know its parameters; the next test has those of kernels.
+        return
+    arguments = [*stub.args.posonlyargs, *stub.args.args][skip:]
+    names = [one.arg for one in arguments]
+    names += ["*" + stub.args.vararg.arg] if stub.args.vararg else []
+    names += [one.arg for one in stub.args.kwonlyargs]
+    found = inspect.signature(function).parameters.values()
+    found = ["*" * (one.kind is inspect.Parameter.VAR_POSITIONAL) + one.name for one in found if one.name != "self"]
+    assert names == found, stub.name
+
+
+def test_the_stubs_have_the_options_of_calls(vector_add):
+    """Each option of the stub has the default that it says, and there are no others."""
+    import ast
+
+    tree = ast.parse((Path(wavemill.__file__).parent / "__init__.pyi").read_text())
+    [kernel] = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "BoundKernel"]
+    [call] = [node for node in kernel.body if isinstance(node, ast.FunctionDef) and node.name == "__call__"]
+    names = [one.arg for one in call.args.kwonlyargs]
+    options = dict(zip(names, map(ast.literal_eval, call.args.kw_defaults), strict=True))
+    a = bytearray(4)
+    expected = vector_add[1, 1](a, a, a, 1).to_dict()
+    found = vector_add[1, 1](a, a, a, 1, **options).to_dict()
+    assert found["instructions"] == expected["instructions"] and found.keys() == expected.keys()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'bogus'"):
+        vector_add[1, 1](a, a, a, 1, bogus=1)
+    assert {"signature", "kernarg", "memory", "trace", "poison"} <= options.keys()

@@ -1,7 +1,7 @@
 //! Errors of the crate.
 
 use wavemill_isa::Target;
-use wavemill_machine::MemoryError;
+pub use wavemill_machine::MemoryError;
 use wavemill_object::TargetId;
 use wavemill_object::printable::Printable;
 

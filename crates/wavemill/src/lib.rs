@@ -42,6 +42,7 @@ mod code;
 #[cfg(feature = "serde")]
 mod data;
 pub mod device;
+pub mod element;
 pub mod error;
 pub mod fault;
 pub mod find;

@@ -210,12 +210,19 @@ mod tests {
     fn pages_name_options_that_exist() {
         let mut cli = wavemill_cli::definition();
         cli.build();
-        let known: BTreeSet<String> = std::iter::once(&cli)
+        let mut known: BTreeSet<String> = std::iter::once(&cli)
             .chain(cli.get_subcommands())
             .flat_map(Command::get_arguments)
             .flat_map(|arg| arg.get_long_and_visible_aliases().unwrap_or_default())
             .map(str::to_owned)
             .collect();
+        // `python -m wavemill.triton --no-bench` and its kin.
+        for program in ["triton", "tinygrad"] {
+            let file = format!("crates/wavemill-python/python/wavemill/{program}/__main__.py");
+            let text = generated::read(&file).expect("a program of the Python package");
+            let options = text.split("\"--").skip(1).filter_map(|rest| rest.split('"').next());
+            known.extend(options.map(str::to_owned));
+        }
         let summary = generated::read("docs/SUMMARY.md").expect("the handbook has a summary");
         let pages = Parser::new(&summary).filter_map(|event| match event {
             Event::Start(Tag::Link { dest_url, .. }) if !dest_url.is_empty() => {

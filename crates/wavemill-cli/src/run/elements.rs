@@ -1,6 +1,6 @@
 //! Checked contents, generated piece by piece: they need no memory in addition to their buffer.
 
-use super::element::{Element, Number};
+use super::element::{Element, ElementText as _, Number};
 use crate::failure::Failure;
 
 /// This many elements of a type.
@@ -82,11 +82,11 @@ impl Elements {
 
     /// Existing elements; `bytes` holds whole elements.
     pub(crate) fn bytes(element: Element, bytes: Vec<u8>) -> Self {
-        Elements { element, count: (bytes.len() / element.bytes()) as u64, kind: Kind::Bytes(bytes) }
+        Elements { element, count: (bytes.len() / element.size()) as u64, kind: Kind::Bytes(bytes) }
     }
 
     fn sound(element: Element, count: u64, kind: Kind) -> Result<Self, Failure> {
-        let size = count.checked_mul(element.bytes() as u64);
+        let size = count.checked_mul(element.size() as u64);
         match size.is_some_and(|size| isize::try_from(size).is_ok()) {
             true => Ok(Elements { element, count, kind }),
             false => Err(Failure::usage(format!("{} do not fit into memory", element.count(count)))),
@@ -102,7 +102,7 @@ impl Elements {
         mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let element = self.element;
-        let size = element.bytes();
+        let size = element.size();
         let per_piece = (PIECE / size) as u64;
         if let Kind::Bytes(bytes) = &self.kind {
             return bytes.chunks(PIECE).try_for_each(take);
@@ -144,7 +144,7 @@ impl Elements {
     pub(crate) fn to_vec(&self) -> Result<Vec<u8>, Failure> {
         let mut out = Vec::new();
         // It was checked before that this fits.
-        let size = self.count as usize * self.element.bytes();
+        let size = self.count as usize * self.element.size();
         if out.try_reserve_exact(size).is_err() {
             let all = self.element.count(self.count);
             return Err(Failure::usage(format!("{all} do not fit into memory")));
@@ -185,7 +185,7 @@ fn put_iota(
         (Number::Int(start), Number::Int(step)) => {
             let (start, step) = (start as u64, step as u64);
             let word = |index: u64| start.wrapping_add(step.wrapping_mul(index));
-            match element.bytes() {
+            match element.size() {
                 1 => out.extend(indices.map(|index| word(index) as u8)),
                 2 => out.extend(indices.flat_map(|index| (word(index) as u16).to_le_bytes())),
                 4 => out.extend(indices.flat_map(|index| (word(index) as u32).to_le_bytes())),
@@ -227,7 +227,7 @@ fn put_random(
 ) -> Result<(), Failure> {
     match range {
         None if element.is_float() => element.put(Number::Float(generator.fraction()), out)?,
-        None => out.extend(&generator.next().to_le_bytes()[..element.bytes()]),
+        None => out.extend(&generator.next().to_le_bytes()[..element.size()]),
         Some((Number::Float(low), Number::Float(high))) => {
             element.put(Number::Float(low + generator.fraction() * (high - low)), out)?;
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::element::{Element, Number};
+use super::element::{Element, ElementText as _, Number};
 use super::elements::Elements;
 use super::fill::Fill;
 use super::view::{self, Shape, View};
@@ -168,7 +168,7 @@ impl Prepared {
         &self,
         mut read: impl FnMut(u64, &mut [u8]) -> Result<(), Failure>,
     ) -> Result<Result<String, Difference>, Failure> {
-        let (element, size) = (self.shape.element, self.shape.element.bytes());
+        let (element, size) = (self.shape.element, self.shape.element.size());
         let mut wrong: Vec<(u64, Vec<u8>, Vec<u8>)> = Vec::new();
         let mut count = 0u64;
         let mut largest = Largest::default();
@@ -203,8 +203,8 @@ impl Prepared {
             let place = view::place(*index, &self.shape.dims);
             message += &format!(
                 "\n  {name}{place}: expected {}, found {}",
-                element.text(expected),
-                element.text(found)
+                element.shown(expected),
+                element.shown(found)
             );
             message += &distance(element, expected, found);
         }

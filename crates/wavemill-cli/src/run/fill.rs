@@ -3,7 +3,7 @@
 use crate::input::Shown as _;
 use std::path::{Path, PathBuf};
 
-use super::element::{Element, Number};
+use super::element::{Element, ElementText as _, Number};
 use super::elements::Elements;
 use super::npy;
 use crate::failure::Failure;
@@ -207,9 +207,9 @@ impl Fill {
                         element.name()
                     )));
                 }
-                let size = u128::from(count) * element.bytes() as u128;
+                let size = u128::from(count) * element.size() as u128;
                 if bytes.len() as u128 != size {
-                    let found = element.count((bytes.len() / element.bytes()) as u64);
+                    let found = element.count((bytes.len() / element.size()) as u64);
                     return Err(Failure::input(format!(
                         "`{}` contains {found} ({} bytes), but {count} ({size} bytes) were declared",
                         path.shown(),
@@ -237,16 +237,16 @@ pub(crate) fn read_file(
     let Some(element) = expected else {
         return Err(Failure::usage(format!("`{}` has raw bytes; give their type", path.shown())));
     };
-    if !data.len().is_multiple_of(element.bytes()) {
+    if !data.len().is_multiple_of(element.size()) {
         return Err(Failure::input(format!(
             "`{}` has {} bytes, which is not a multiple of the {} bytes of an {}",
             path.shown(),
             data.len(),
-            element.bytes(),
+            element.size(),
             element.name()
         )));
     }
-    Ok((element, vec![(data.len() / element.bytes()) as u64], data.to_vec()))
+    Ok((element, vec![(data.len() / element.size()) as u64], data.to_vec()))
 }
 
 #[cfg(test)]
@@ -327,7 +327,7 @@ mod tests {
     fn iota_of_every_type() {
         for element in Element::ALL {
             let bytes = fill("iota(1,3)", element, 5).unwrap();
-            let texts: Vec<String> = bytes.chunks(element.bytes()).map(|one| element.text(one)).collect();
+            let texts: Vec<String> = bytes.chunks(element.size()).map(|one| element.shown(one)).collect();
             let end = if element.is_float() { ".0" } else { "" };
             assert_eq!(
                 texts,
@@ -353,7 +353,7 @@ mod tests {
         for (low, high, element) in [(-2, 2, Element::I8), (-2, 2, Element::F32)] {
             let bytes = fill(&format!("random(3,{low},{high})"), element, 1000).unwrap();
             let mut seen = [false; 5];
-            for one in bytes.chunks(element.bytes()) {
+            for one in bytes.chunks(element.size()) {
                 let value = match element.get(one) {
                     Number::Int(value) => value as f64,
                     Number::Float(value) => value,

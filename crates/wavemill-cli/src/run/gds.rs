@@ -3,6 +3,7 @@
 use wavemill::Device;
 
 use super::buffers::Buffers;
+use super::element::ElementText as _;
 use super::ended::failure_of;
 use super::image::Memory;
 use super::plan::Planned;

@@ -9,7 +9,7 @@ use wavemill::image::{
 use wavemill::module::ParameterKind;
 use wavemill::{Arg, Buffer, Error, Image};
 
-use super::element::{Element, Number};
+use super::element::{Element, ElementText as _, Number};
 use super::elements::Elements;
 use super::fill::{self, Fill};
 use super::parameters::Known;

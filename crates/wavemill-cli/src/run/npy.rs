@@ -81,7 +81,7 @@ pub(crate) fn read(data: &[u8]) -> Result<Array, String> {
             numbers.map(|n| n.trim_end_matches('L').parse::<u64>().ok()).collect::<Option<Vec<_>>>()
         })
         .ok_or("its shape cannot be read")?;
-    let size = shape.iter().try_fold(element.bytes() as u64, |size, n| size.checked_mul(*n));
+    let size = shape.iter().try_fold(element.size() as u64, |size, n| size.checked_mul(*n));
     if size != Some(contents.len() as u64) {
         return Err(format!("its shape is {shape:?}, but {} bytes follow the header", contents.len()));
     }
@@ -123,7 +123,7 @@ mod tests {
         for element in Element::ALL {
             for shape in [vec![], vec![0], vec![3], vec![2, 3], vec![1, 2, 3]] {
                 let count: u64 = shape.iter().product();
-                let bytes: Vec<u8> = (0..count as usize * element.bytes()).map(|n| n as u8).collect();
+                let bytes: Vec<u8> = (0..count as usize * element.size()).map(|n| n as u8).collect();
                 let file = write(element, &shape, &bytes);
                 let contents = file.len() - bytes.len();
                 assert_eq!(contents % 64, 0);

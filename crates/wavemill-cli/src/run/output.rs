@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use png::EncodingError;
 
-use super::element::Number;
+use super::element::{ElementText as _, Number};
 use super::npy;
 use super::view::{self, Shape, View};
 use crate::failure::Failure;
@@ -224,7 +224,7 @@ impl Output {
             if self.kind == Kind::Npy {
                 file.write_all(&npy::header(shape.element, &view.shape)).map_err(failed)?;
             }
-            view.each_piece(shape.element.bytes(), read, |piece| file.write_all(piece).map_err(failed))?;
+            view.each_piece(shape.element.size(), read, |piece| file.write_all(piece).map_err(failed))?;
         }
         file.flush().map_err(failed)?;
         Ok(path)
@@ -286,7 +286,7 @@ impl Output {
         });
         let mut writer = encoder.write_header().map_err(failed)?;
         let mut pixels = writer.stream_writer().map_err(failed)?;
-        let size = shape.element.bytes();
+        let size = shape.element.size();
         let value = |bytes: &[u8]| match shape.element.get(bytes) {
             Number::Int(value) => value as f64,
             Number::Float(value) => value,

@@ -176,7 +176,7 @@ pub(crate) fn invent(arguments: &[ArgSpec]) -> Result<Vec<Known>, Failure> {
             (Init::Bytes { bytes, .. }, ..) => (ParameterKind::Value, bytes.len() as u32),
             (_, _, Some(_)) => (ParameterKind::Buffer, 8),
             (_, Some(_), None) if argument.pointer => (ParameterKind::Buffer, 8),
-            (_, Some(element), None) => (ParameterKind::Value, element.bytes() as u32),
+            (_, Some(element), None) => (ParameterKind::Value, element.size() as u32),
             (_, None, None) => {
                 return Err(Failure::usage(format!(
                     "argument `{}`: the code object has no metadata, so the type of every argument must be given",

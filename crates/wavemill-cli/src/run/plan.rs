@@ -4,7 +4,7 @@ use crate::input::Shown as _;
 use wavemill::image::{ImageDesc, SamplerDesc};
 use wavemill::module::ParameterKind;
 
-use super::element::{self, Element};
+use super::element::{self, Element, ElementText as _};
 use super::elements::Elements;
 use super::fill::{self, Fill};
 use super::image::{self, Special};
@@ -237,10 +237,10 @@ fn sized(parameter: &Known, bytes: Vec<u8>) -> Result<Single, Failure> {
 fn check_type(parameter: &Known, element: Element, pointer: bool) -> Result<(), Failure> {
     let Some(known) = parameter.source.and_then(|source| source.element) else { return Ok(()) };
     // Any type can be viewed as bytes.
-    let bytes = pointer && known.bytes() == 1;
+    let bytes = pointer && known.size() == 1;
     if bytes
         || known.is_float() == element.is_float()
-            && known.bytes() == element.bytes()
+            && known.size() == element.size()
             && same_float(known, element)
     {
         return Ok(());
@@ -355,7 +355,7 @@ fn value(parameter: &Known, argument: &ArgSpec) -> Result<Single, Failure> {
             "parameter `{name}` is a value: iota and random are contents of buffers; expected a number"
         )));
     }
-    let total = count.saturating_mul(element.bytes() as u64);
+    let total = count.saturating_mul(element.size() as u64);
     if argument.dims.is_some() && parameter.size == 8 {
         // Some compilers describe pointers as values of eight bytes.
         if total == 8 {

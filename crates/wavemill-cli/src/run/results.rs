@@ -75,7 +75,7 @@ impl Exported {
                 for (n, name) in ["x", "y", "z", "w"].into_iter().enumerate() {
                     let Some(cells) = export.component(n) else { continue };
                     let active = cells.iter().enumerate().filter(|(lane, _)| lanes >> lane & 1 != 0);
-                    let size = element.bytes();
+                    let size = element.size();
                     let bytes: Vec<u8> =
                         active.flat_map(|(_, cell)| cell.to_le_bytes().into_iter().take(size)).collect();
                     let dims = vec![(bytes.len() / size) as u64];

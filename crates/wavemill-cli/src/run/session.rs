@@ -13,6 +13,7 @@ use super::bind::Bound;
 use super::buffers::{BufferPlan, Buffers};
 use super::console::Console;
 use super::coverage::Coverage;
+use super::element::ElementText as _;
 use super::ended::{self, failure_of};
 use super::expect::Difference;
 use super::geometry::Geometry;

@@ -3,7 +3,7 @@
 use crate::input::Shown as _;
 use std::path::Path;
 
-use super::element::Element;
+use super::element::{Element, ElementText as _};
 use super::fill::{self, Fill};
 use super::image::{self, Special};
 use crate::amount;

@@ -3,7 +3,7 @@
 use crate::input::Shown as _;
 use std::ops::Range;
 
-use super::element::Element;
+use super::element::{Element, ElementText as _};
 use super::elements::PIECE;
 use crate::failure::Failure;
 use crate::text::{Extent, Plural, whole_number};
@@ -27,7 +27,7 @@ impl Shape {
 
     /// Size in bytes; `None` if no memory could be so large.
     pub(crate) fn size(&self) -> Option<u64> {
-        self.count().checked_mul(self.element.bytes() as u64).filter(|size| *size <= isize::MAX as u64)
+        self.count().checked_mul(self.element.size() as u64).filter(|size| *size <= isize::MAX as u64)
     }
 }
 
@@ -273,8 +273,8 @@ pub(crate) fn print(
     mut read: impl FnMut(u64, &mut [u8]) -> Result<(), Failure>,
     mut write: impl FnMut(&str),
 ) -> Result<(), Failure> {
-    let size = shape.element.bytes();
-    let value = |bytes: &[u8]| if hex { shape.element.hex(bytes) } else { shape.element.text(bytes) };
+    let size = shape.element.size();
+    let value = |bytes: &[u8]| if hex { shape.element.hex(bytes) } else { shape.element.shown(bytes) };
     let mut widest = 0;
     let mut length = title.len() as u64 + 5;
     view.each_piece(size, &mut read, |piece| {

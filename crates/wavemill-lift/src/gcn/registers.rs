@@ -288,5 +288,9 @@ mod tests {
         let [sgpr_base, sgpr_size] = [8 << 18, 1 << 24];
         let unified = vgpr_base | vgpr_size | acc_offset | sgpr_base | sgpr_size;
         assert_eq!(wave.gpr_alloc(Target::Gfx90a, 20, 24, 16), unified);
+        // One AccVGPR takes a group of its own; without any, none begins behind the others.
+        let sgprs = sgpr_base | sgpr_size;
+        assert_eq!(wave.gpr_alloc(Target::Gfx90a, 20, 24, 1), 14 | 6 << 6 | acc_offset | sgprs);
+        assert_eq!(wave.gpr_alloc(Target::Gfx90a, 20, 24, 0), 12 | 5 << 6 | sgprs);
     }
 }

@@ -344,7 +344,7 @@ fn swizzles() {
         0x19, 0x15, 0x1d, 0x13, 0x1b, 0x17, 0x1f, 0x12, 0x1a, 0x16, 0x1e, 0x14, 0x1c, 0x18, 0x20,
     ];
     // As in the manual's examples.
-    let patterns: [(u32, Source); 11] = [
+    let patterns: [(u32, Source); 13] = [
         (0xe000, |i| i & 32 | (FFT[i % 32] - 1)),
         (0xe010, |i| i & 32 | (FFT_OF_HALVES[i % 32] - 1)),
         (0xe01f, |i| i),
@@ -356,6 +356,9 @@ fn swizzles() {
         (0x00a0, |i| i & 32 | 5),               // broadcast lane 5
         (0xc020, |i| i & 32 | ((i + 1) % 32)),  // rotate left by one
         (0xc440, |i| i & 32 | ((i + 30) % 32)), // rotate right by two
+        // Bits of the mask stay those of the lane.
+        (0xc061, |i| i & 33 | ((i + 3) & 30)),
+        (0xc471, |i| i & 49 | (i.wrapping_sub(3) & 14)),
     ];
     let values: [u32; 64] = std::array::from_fn(|lane| 500 + lane as u32);
     for (pattern, source) in patterns {

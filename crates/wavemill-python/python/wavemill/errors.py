@@ -66,6 +66,12 @@ class GuestFault(Error):
         self.report = text if report is None else report
         self.data = data
 
+    def _repr_html_(self):
+        from html import escape
+
+        details = f"<details><summary>All details</summary><pre>{escape(self.report)}</pre></details>"
+        return f"<pre>{escape(str(self))}</pre>{details}"
+
 
 class Unsupported(GuestFault):
     """A kernel reached an instruction, or a form of one, that Wavemill does not run."""

@@ -172,7 +172,8 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// The explicit part of the kernel argument segment as raw bytes, instead of arguments.
+    /// The explicit part of the kernel argument segment as raw bytes, instead of arguments. A launch
+    /// rejects fewer bytes than the parameters have that the code object describes.
     #[must_use]
     pub fn kernarg(mut self, bytes: &[u8]) -> Self {
         self.kernarg = Some(bytes.to_vec());

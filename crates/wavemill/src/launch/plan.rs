@@ -171,6 +171,14 @@ impl Launch<'_> {
         }
         match &self.kernarg {
             Some(raw) => {
+                let parameters = kernel.declared_parameters();
+                let end = parameters.iter().map(|one| one.offset.saturating_add(one.size)).max().unwrap_or(0);
+                if raw.len() < end as usize {
+                    return Err(self.refuse(format!(
+                        "a kernel argument segment of {} bytes; the explicit parameters have {end}",
+                        raw.len()
+                    )));
+                }
                 let mut segment = raw.clone();
                 segment.resize(size, 0);
                 Ok(segment)

@@ -58,6 +58,7 @@
 //! ```
 
 pub(crate) mod banks;
+pub mod changed;
 pub(crate) mod mix;
 pub(crate) mod rows;
 pub(crate) mod trace;

@@ -100,6 +100,17 @@ impl ArgumentSegment {
         let address = lanes.first()?.address;
         let end = segment.address.saturating_add(segment.bytes);
         let (name, freed) = (ARGUMENTS.to_owned(), false);
+        // Memory of the host may be beside the segment. What the access is in, or nearer to, says
+        // more.
+        let apart = segment.address.saturating_sub(address).max(address.saturating_sub(end));
+        let known = match nearest {
+            Nearest::Before { distance, .. } | Nearest::After { distance, .. } => *distance,
+            Nearest::Inside { .. } | Nearest::ReadOnly { .. } | Nearest::Freed { .. } => 0,
+            _ => u64::MAX,
+        };
+        if apart > known {
+            return None;
+        }
         let access = match (segment.address.saturating_sub(address), address.checked_sub(end)) {
             (distance @ 1..=GUARD, _) => {
                 *nearest = Nearest::Before { name, distance, freed };

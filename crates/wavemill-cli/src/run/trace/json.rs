@@ -1,11 +1,9 @@
 //! A line of a trace as a JSON object; docs/trace.md describes it.
 
 use serde_json::{Map, Value, json};
-use wavemill::ir::{Operand, Row};
-use wavemill::observe::{MemoryLocation, Piece, RowChange, TraceAccess, TraceStep, access_name};
-use wavemill_isa::Family;
+use wavemill::observe::{MemoryLocation, Piece, RowChange, TraceAccess, TraceStep, access_name, changed};
 
-use super::text::{changed_mode, changed_scc, names, scalars};
+use super::text::scalars;
 use crate::message::{Kind, with_kind};
 
 /// A 64-bit number as a string, because not every JSON reader keeps all bits.
@@ -17,10 +15,6 @@ fn row(change: &RowChange) -> Value {
     let lanes = (0..64).filter(|lane| change.before[*lane] != change.after[*lane]);
     let mask = lanes.clone().fold(0u64, |mask, lane| mask | 1 << lane);
     json!({ "lanes": wide(mask), "values": lanes.map(|lane| change.after[lane]).collect::<Vec<u32>>() })
-}
-
-fn row_name(family: Family, row: Row) -> String {
-    Operand::Row(row).text(names(family))
 }
 
 fn piece(piece: &Piece) -> Value {
@@ -62,14 +56,14 @@ pub(super) fn line(launch: usize, round: u32, step: &TraceStep<'_>) -> String {
         };
         registers.insert(scalar.name, value);
     }
-    if let Some(scc) = changed_scc(step.family, &step.changes) {
+    if let Some(scc) = changed::scc(step.family, &step.changes) {
         registers.insert("scc".to_owned(), json!(scc));
     }
-    if let Some(mode) = changed_mode(step.family, &step.changes) {
+    if let Some(mode) = changed::mode(step.family, &step.changes) {
         registers.insert("mode".to_owned(), json!(mode));
     }
     for change in step.changes.rows {
-        registers.insert(row_name(step.family, change.row), row(change));
+        registers.insert(changed::row_name(step.family, change.row), row(change));
     }
     let function = step.function.map(|(name, offset)| json!({ "name": name, "offset": offset }));
     let fields = json!({

@@ -3,11 +3,9 @@
 use std::fmt::Write as _;
 use wavemill_object::printable::Printable;
 
-use wavemill::ir::{Names, Operand, Uni};
+use wavemill::observe::changed::{self, Scalar};
 use wavemill::observe::{Changes, MemoryKind, MemoryLocation, Piece, TraceAccess, TraceStep, access_name};
-use wavemill::registers::{self, cayman};
 use wavemill_isa::Family;
-use wavemill_isa::gcn::Special;
 use wavemill_object::short;
 
 /// Column of the changes.
@@ -15,67 +13,9 @@ const CHANGES: usize = 88;
 /// Most lanes of a vector register or an access that a line shows.
 const LANES: usize = 4;
 
-/// A scalar register with its new value.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Scalar {
-    pub name: String,
-    pub value: u64,
-    /// Whether it is a pair of cells.
-    pub pair: bool,
-}
-
 /// The scalar registers that changed, except SCC.
 pub(super) fn scalars(step: &TraceStep<'_>) -> Vec<Scalar> {
-    named(step.family, &step.changes, |cell| step.registers.uni(cell))
-}
-
-/// The pair of cells that a cell is one of, by its first cell and its name.
-fn pair(family: Family, cell: Uni) -> Option<(Uni, String)> {
-    match family {
-        Family::Gcn => {
-            // Pairs begin at even operand codes.
-            let low = registers::code(cell) & !1;
-            let name = Special::from_code(low.into())?.pair_name()?;
-            Some((registers::scalar(low), name.to_owned()))
-        }
-        Family::Cayman => cayman::pair(cell),
-    }
-}
-
-/// The names of registers.
-pub(super) fn names(family: Family) -> &'static dyn Names {
-    match family {
-        Family::Gcn => &registers::RegisterNames,
-        Family::Cayman => &cayman::RegisterNames,
-    }
-}
-
-fn named(family: Family, changes: &Changes<'_>, now: impl Fn(Uni) -> u32) -> Vec<Scalar> {
-    let is_scc = |cell: Uni| family == Family::Gcn && cell == registers::SCC;
-    let mut out: Vec<Scalar> = Vec::new();
-    let mut changed: Vec<_> = changes.cells.iter().filter(|change| !is_scc(change.cell)).collect();
-    changed.sort_by_key(|change| match family {
-        Family::Gcn => registers::code(change.cell),
-        Family::Cayman => change.cell.0,
-    });
-    for change in changed {
-        let cell = change.cell;
-        match pair(family, cell) {
-            None => {
-                out.push(Scalar {
-                    name: Operand::Uni(cell).text(names(family)),
-                    value: change.after.into(),
-                    pair: false,
-                });
-            }
-            Some((_, name)) if out.last().is_some_and(|last| last.name == name) => {}
-            Some((low, name)) => {
-                let value = u64::from(now(low)) | u64::from(now(low.plus(1))) << 32;
-                out.push(Scalar { name, value, pair: true });
-            }
-        }
-    }
-    out
+    changed::scalars(step.family, &step.changes, |cell| step.registers.uni(cell))
 }
 
 /// The line of an instruction, without its end.
@@ -96,28 +36,12 @@ pub(super) fn line(step: &TraceStep<'_>) -> String {
     line
 }
 
-/// MODE without CSP, if it changed. Other changes of a context are those of a trap handler.
-pub(super) fn changed_mode(family: Family, changes: &Changes<'_>) -> Option<u32> {
-    let mode = |context| match family {
-        Family::Gcn => registers::mode(context, 0),
-        Family::Cayman => context,
-    };
-    let (old, new) = changes.context.map(|(old, new)| (mode(old), mode(new)))?;
-    (old != new).then_some(new)
-}
-
-/// SCC, if it changed.
-pub(super) fn changed_scc(family: Family, changes: &Changes<'_>) -> Option<u32> {
-    let change = changes.cells.iter().find(|change| change.cell == registers::SCC)?;
-    (family == Family::Gcn).then_some(change.after)
-}
-
 /// The registers that changed, with their new values: `s3=0x100`, `exec=0xff`, `v1=0x0 (64 lanes)`.
 fn changed_registers(family: Family, scalars: &[Scalar], changes: &Changes<'_>) -> Vec<String> {
     let mut out: Vec<String> =
         scalars.iter().map(|scalar| format!("{}={:#x}", scalar.name, scalar.value)).collect();
-    out.extend(changed_scc(family, changes).map(|scc| format!("scc={scc}")));
-    out.extend(changed_mode(family, changes).map(|mode| format!("mode={mode:#x}")));
+    out.extend(changed::scc(family, changes).map(|scc| format!("scc={scc}")));
+    out.extend(changed::mode(family, changes).map(|mode| format!("mode={mode:#x}")));
     for change in changes.rows {
         let lanes = (0..64u8).filter(|lane| {
             let lane = usize::from(*lane);
@@ -126,7 +50,7 @@ fn changed_registers(family: Family, scalars: &[Scalar], changes: &Changes<'_>) 
         let values = lanes.map(|lane| (lane, u64::from(change.after[usize::from(lane)])));
         out.push(format!(
             "{}={}",
-            Operand::Row(change.row).text(names(family)),
+            changed::row_name(family, change.row),
             lanes_text(&values.collect::<Vec<_>>())
         ));
     }
@@ -182,17 +106,21 @@ fn access(access: &TraceAccess) -> String {
 
 #[cfg(test)]
 mod tests {
-    use wavemill::ir::Row;
+    use wavemill::ir::{Row, Uni};
     use wavemill::observe::{CellChange, RowChange};
 
     use wavemill::observe::Access;
+    use wavemill::registers;
 
     use super::*;
 
     #[test]
     fn only_what_changed_is_shown() {
         let none = Changes { cells: &[], rows: &[], context: None };
-        assert_eq!(changed_registers(Family::Gcn, &named(Family::Gcn, &none, |_| 7), &none), [""; 0]);
+        assert_eq!(
+            changed_registers(Family::Gcn, &changed::scalars(Family::Gcn, &none, |_| 7), &none),
+            [""; 0]
+        );
         let cell = |cell, after| CellChange { cell, before: 9, after };
         let cells = [
             cell(Uni(3), 0x100),
@@ -205,7 +133,8 @@ mod tests {
         last[63] = 9;
         let rows = [row(0, [7; 64]), row(1, std::array::from_fn(|lane| lane as u32)), row(2, last)];
         let changes = Changes { cells: &cells, rows: &rows, context: Some((0x3f0, 0x2f0)) };
-        let scalars = named(Family::Gcn, &changes, |cell| u32::from(cell == registers::EXEC.plus(1)));
+        let scalars =
+            changed::scalars(Family::Gcn, &changes, |cell| u32::from(cell == registers::EXEC.plus(1)));
         let wanted = "s3=0x100 m0=0x5 exec=0x100000000 scc=1 mode=0x2f0 v0=0x7 (64 lanes) \
                       v1={1: 0x1, 2: 0x2, 3: 0x3, 4: 0x4, ... 63 lanes} v2={63: 0x9}";
         assert_eq!(changed_registers(Family::Gcn, &scalars, &changes).join(" "), wanted);

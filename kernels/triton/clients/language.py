@@ -1,0 +1,140 @@
+"""Runs Triton's own tests of its language on Wavemill.
+
+    python language.py SOURCES RESULTS [--targets T,T] [--cases N] [--seconds N] [--minutes N]
+
+SOURCES is a copy of Triton's sources, of the version that is installed. RESULTS is a directory.
+Cases are chosen by a hash of their name, so that a larger number has all cases of a smaller one.
+Processes that a case ends are started again behind it, and results of an earlier run in the same
+directory are kept.
+"""
+
+import argparse
+import collections
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TESTS = Path("python/test/unit/language")
+TARGETS = ["gfx906", "gfx90a", "gfx942", "gfx950"]
+
+
+def pytest(sources, arguments, target, **variables):
+    """The command and environment of a run of pytest."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(HERE), str(sources / TESTS), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONWARNINGS": "ignore",
+        **variables,
+    }
+    command = [sys.executable, "-m", "wavemill.triton", "--pretend-cuda", "--target", target, "-m", "pytest"]
+    return [
+        *command,
+        "--rootdir",
+        str(sources / "python"),
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        *map(str, arguments),
+    ], environment
+
+
+def collect(sources, results, target):
+    """The names of all cases of a target: some tests have others on each."""
+    path = results / f"{target}.cases.json"
+    if not path.exists():
+        command, environment = pytest(sources, ["--collect-only", sources / TESTS], target)
+        said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=sources / "python")
+        cases = [
+            line for line in said.stdout.splitlines() if "::" in line and not line.startswith(("ERROR", "FAILED"))
+        ]
+        if not cases:
+            sys.exit(f"pytest found no cases:\n{said.stdout[-2000:]}{said.stderr[-2000:]}")
+        path.write_text(json.dumps(cases))
+    return json.loads(path.read_text())
+
+
+def key(case):
+    return hashlib.sha256(case.encode()).digest()
+
+
+def read(path, start=0):
+    """The last word on each case, from a position in the file: (outcome, reason, seconds), or
+    `None` for the cases that started alone.
+    """
+    known = {}
+    if path.exists():
+        for line in path.read_bytes()[start:].decode().splitlines():
+            entry = json.loads(line)
+            if "start" in entry:
+                known.setdefault(entry["case"], None)
+            else:
+                known[entry["case"]] = (entry["outcome"], entry["reason"], entry["seconds"])
+    return known
+
+
+def run(sources, results, target, cases, seconds, deadline):
+    """Runs cases of one file. Those that an earlier run did not end run again."""
+    path = results / f"{target}.jsonl"
+    while True:
+        known = read(path)
+        left = [case for case in cases if known.get(case) is None]
+        if not left or time.time() > deadline:
+            return
+        listing = results / f"{target}.list"
+        listing.write_text("\n".join(left))
+        tests = left[0].split("::")[0]
+        command, environment = pytest(
+            sources,
+            ["-p", "cases", sources / "python" / tests],
+            target,
+            WAVEMILL_CASES=str(listing),
+            WAVEMILL_RESULTS=str(path),
+            WAVEMILL_CASE_SECONDS=str(seconds),
+        )
+        before = path.stat().st_size if path.exists() else 0
+        said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=sources / "python")
+        ran = read(path, before)
+        for case in (case for case, result in ran.items() if result is None):
+            lines = said.stderr.strip().splitlines() or said.stdout.strip().splitlines() or ["no output"]
+            error = next((line for line in lines if "LLVM ERROR" in line or "Assertion" in line), lines[-1])
+            reason = f"ended the process ({said.returncode}): {error[:500]}"
+            with path.open("a") as file:
+                file.write(json.dumps({"case": case, "outcome": "crashed", "reason": reason, "seconds": 0}) + "\n")
+        if not ran:
+            print(f"{target}: pytest ran no case of {tests}:\n{said.stdout[-1500:]}{said.stderr[-1500:]}")
+            return
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("sources", type=Path)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--targets", default=",".join(TARGETS))
+    parser.add_argument("--cases", type=int, default=3000, help="how many cases of each target")
+    parser.add_argument("--seconds", type=int, default=60, help="the longest processor time of a case")
+    parser.add_argument("--minutes", type=float, default=600, help="no file begins after this time")
+    options = parser.parse_args()
+    sources, results = options.sources.resolve(), options.results.resolve()
+    results.mkdir(parents=True, exist_ok=True)
+    deadline = time.time() + 60 * options.minutes
+    for target in options.targets.split(","):
+        every = collect(sources, results, target)
+        first = set(sorted(every, key=key)[: options.cases])
+        chosen = [case for case in every if case in first]
+        print(f"{target}: {len(chosen)} of {len(every)} cases", flush=True)
+        files = dict.fromkeys(case.split("::")[0] for case in chosen)
+        for file in files:
+            cases = [case for case in chosen if case.startswith(f"{file}::")]
+            run(sources, results, target, cases, options.seconds, deadline)
+        outcomes = collections.Counter(known[0] for known in read(results / f"{target}.jsonl").values() if known)
+        print(target, dict(outcomes), flush=True)
+
+
+if __name__ == "__main__":
+    main()

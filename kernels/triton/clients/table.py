@@ -1,0 +1,139 @@
+"""Makes the page of the handbook about Triton as a client.
+
+    python table.py RESULTS REVISION > docs/triton-clients.md
+
+RESULTS is a directory that `language.py` and `tutorials.py` filled. REVISION names the sources that
+they ran.
+"""
+
+import collections
+import json
+import re
+import sys
+import textwrap
+from pathlib import Path
+
+from language import TARGETS, read
+from tutorials import ALL
+
+# Why a result is not Wavemill's: (outcome, part of the case, pattern of the reason, what it means).
+KNOWN = [
+    ("skipped", "", "", None),
+    ("failed", "", "no result after", "takes longer than the limit"),
+    (
+        "failed",
+        "",
+        "CompilationError|PassManager::run failed|Cannot select|failed to legalize",
+        "Triton's compiler refuses it",
+    ),
+    ("crashed", "", "LLVM ERROR|Cannot select|Assertion", "Triton's compiler ends the process"),
+    ("failed", "", "OutOfResources", "does not fit into the LDS of the target"),
+]
+
+
+def judge(case, outcome, reason):
+    """`passed`, `failed` or `not applicable`, and why."""
+    if outcome == "passed":
+        return "passed", ""
+    for known, part, pattern, meaning in KNOWN:
+        if outcome == known and part in case and re.search(pattern, reason):
+            return "not applicable", meaning or reason
+    return "failed", reason
+
+
+def short(reason):
+    text = " ".join(reason.split()).replace("|", "\\|")
+    text = re.sub(r"0x[0-9a-f]{6,}", "ADDRESS", text)
+    return text if len(text) <= 160 else text[:157] + "..."
+
+
+def tutorials(results):
+    latest = {}
+    path = results / "tutorials.jsonl"
+    for line in path.read_text().splitlines() if path.exists() else ():
+        entry = json.loads(line)
+        latest[entry["case"], entry["target"]] = entry
+    print("| tutorial | target | result | what it says, or why not |\n|---|---|---|---|")
+    for tutorial in ALL.values():
+        if tutorial.reason:
+            print(f"| `{tutorial.file}` | all | not applicable | {tutorial.reason} |")
+            continue
+        for target in TARGETS:
+            entry = latest.get((tutorial.file, target))
+            if target not in tutorial.targets:
+                continue
+            outcome, reason = (entry["outcome"], entry["reason"]) if entry else ("not run", "")
+            print(f"| `{tutorial.file}` | {target} | {outcome} | {short(reason)} |")
+        others = [target for target in TARGETS if target not in tutorial.targets]
+        if others:
+            print(
+                f"| `{tutorial.file}` | {', '.join(others)} | not applicable | it needs {', '.join(tutorial.targets)} |"
+            )
+
+
+def language(results):
+    every = {}
+    for target in TARGETS:
+        path = results / f"{target}.cases.json"
+        every[target] = len(json.loads(path.read_text())) if path.exists() else 0
+    counts = {target: collections.Counter() for target in TARGETS}
+    functions = collections.defaultdict(collections.Counter)
+    reasons = collections.defaultdict(list)
+    for target in TARGETS:
+        for case, known in read(results / f"{target}.jsonl").items():
+            outcome, why = judge(case, *known[:2]) if known else ("failed", "the run was interrupted")
+            counts[target][outcome] += 1
+            function = re.sub(r"^test/unit/language/|\[.*$", "", case, flags=re.DOTALL)
+            functions[function, target][outcome] += 1
+            if outcome != "passed":
+                reasons[outcome, function, short(why)].append(target)
+    print("| target | cases | that ran | passed | failed | not applicable |\n|---|--:|--:|--:|--:|--:|")
+    for target, count in counts.items():
+        numbers = (every[target], count.total(), count["passed"], count["failed"], count["not applicable"])
+        print(f"| {target} | {' | '.join(f'{number:,}' for number in numbers)} |")
+    for outcome, title in (("failed", "Failed"), ("not applicable", "Not applicable")):
+        found = sorted(
+            (function, why, targets) for (one, function, why), targets in reasons.items() if one == outcome
+        )
+        print(f"\n### {title}\n")
+        if not found:
+            print("None.")
+            continue
+        print("| test | cases | reason |\n|---|---|---|")
+        for function, why, targets in found:
+            cases = ", ".join(f"{count} {target}" for target, count in sorted(collections.Counter(targets).items()))
+            print(f"| `{function}` | {cases} | {why} |")
+    print("\n### All tests\n\nCases that passed, of those that ran and are applicable:\n")
+    print(f"| test | {' | '.join(TARGETS)} |\n|---|{'---:|' * len(TARGETS)}")
+    for function in sorted({function for function, _ in functions}):
+        cells = []
+        for target in TARGETS:
+            count = functions[function, target]
+            cells.append(f"{count['passed']} of {count['passed'] + count['failed']}" if count else "")
+        print(f"| `{function}` | {' | '.join(cells)} |")
+
+
+def main():
+    results, revision = Path(sys.argv[1]), sys.argv[2]
+    text = (
+        f"Triton's own programs, run by [Wavemill's back end](triton.md). `.ci/triton-clients` makes this page. Sources: {revision}. "
+        "They are not a part of this repository."
+    )
+    print("# Triton as a client\n\n" + textwrap.fill(text, 100) + "\n\n## Triton's tutorials\n")
+    text = (
+        "All run with `--no-bench --first-config`, and 07, 08 and 10 with `--pretend-cuda`. Their files are as they are. 05 "
+        "compares with PyTorch in f32 instead of f16, and 04 with Philox in numpy. 06 runs its own test with 2 heads, 128 tokens and 64 dimensions. 10 "
+        "runs its own check at 256 x 256 x 512 in MXFP4. 08 needs `WAVEMILL_HOST_MEMORY=process`."
+    )
+    print(textwrap.fill(text, 100) + "\n")
+    tutorials(results)
+    text = (
+        "`python/test/unit/language`, with `--pretend-cuda`. A hash of their names chooses the cases. A case that takes longer "
+        "than the limit of processor time counts as not applicable."
+    )
+    print("\n## Triton's tests of its language\n\n" + textwrap.fill(text, 100) + "\n")
+    language(results)
+
+
+if __name__ == "__main__":
+    main()
