@@ -44,7 +44,7 @@ pub enum Element {
     F64,
 }
 
-/// A number of some element type, wide enough for all of them.
+/// A number of some element type, wide enough for all of them: see the example of [`Element`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// A whole number.

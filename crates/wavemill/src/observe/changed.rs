@@ -8,6 +8,34 @@ use wavemill_machine::Changes;
 use crate::registers::{self, cayman};
 
 /// A scalar register with its new value.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// use wavemill::observe::TraceStep;
+/// use wavemill::observe::changed::scalars;
+///
+/// /// The scalar registers that an instruction changed, in a line of a trace.
+/// fn changed(step: &TraceStep<'_>) -> String {
+///     let all = scalars(step.family, &step.changes, |cell| step.registers.uni(cell));
+///     let texts = all.iter().map(|scalar| format!("{} = {:#x}", scalar.name, scalar.value));
+///     texts.collect::<Vec<_>>().join(", ")
+/// }
+/// # use std::sync::Mutex;
+/// # use wavemill::Launch;
+/// # use wavemill::observe::Tracer;
+/// # #[derive(Debug, Default)]
+/// # struct Lines(Mutex<Vec<String>>);
+/// # impl Tracer for Lines {
+/// #     fn watches(&self, _: [u32; 3], _: u32) -> bool { true }
+/// #     fn stepped(&self, step: &TraceStep<'_>) { self.0.lock().unwrap().push(changed(step)); }
+/// # }
+/// # let device = given::device()?;
+/// # let kernel = given::kernel(&device, "s_mov_b32 s4, 7\ns_endpgm")?;
+/// # let lines = Lines::default();
+/// # Launch::new(&kernel).tracer(&lines).run()?;
+/// # assert_eq!(lines.0.into_inner()?, ["s4 = 0x7", ""]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scalar {
     /// Its name: `s3`, `exec`.
