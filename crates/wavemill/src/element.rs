@@ -222,6 +222,16 @@ fn to_odd(number: Number) -> f32 {
 }
 
 /// The type of a parameter, as the source has it.
+///
+/// ```
+/// use wavemill::element::{Element, SourceType};
+///
+/// let pointer = SourceType::parse("const float *");
+/// assert_eq!((pointer.element, pointer.pointer), (Some(Element::F32), true));
+/// // A value of 4 bytes.
+/// let value = SourceType::parse("unsigned int");
+/// assert_eq!((value.element, value.pointer), (Some(Element::U32), false));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceType {
     /// Type of the value, or of the pointee; `None` for `void`, pointers, structures and vectors.
