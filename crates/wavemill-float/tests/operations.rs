@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use crate::common::{Random, Rational, cases, converted, edges, same};
 use num_bigint::BigInt;
-use wavemill_float::{F16, F32, F64, Format, apply_output, compare, float_op};
-use wavemill_ir::{CmpPred, FloatOp, FloatType, FpEnv, Omod};
+use wavemill_float::{F16, F32, F64, Format, apply_output, compare, float_op, scalar_op};
+use wavemill_ir::{CmpPred, FloatOp, FloatType, FpEnv, Omod, ScalarOp, Width};
 
 const ENV: FpEnv = FpEnv::DEFAULT;
 const FLUSH: FpEnv = FpEnv { denorm_in: false, denorm_out: false, ..ENV };
@@ -277,4 +277,25 @@ fn output_modifiers_and_clamp() {
     assert_eq!(out(nan, Omod::None, true, FpEnv { dx10_clamp: false, ..ENV }).to_bits(), 0xffc0_0001);
     assert_eq!(apply_output(FloatType::PkF16, 0xbc00_4000, Omod::None, true, ENV), 0x0000_3c00);
     assert_eq!(apply_output(FloatType::F64, 2f64.to_bits(), Omod::None, true, ENV), F64::ONE);
+}
+
+/// The incoming carry counts in the sum and in the outgoing carry; other bits of its word do not.
+#[test]
+fn carries_of_scalar_sums_and_differences() {
+    for (width, most) in [(Width::W32, u64::from(u32::MAX)), (Width::W64, u64::MAX)] {
+        let run = |op, a: u64, b: u64, carry| {
+            let result = scalar_op(op, width, [a, b, carry], 0);
+            (result.value, result.scc)
+        };
+        use ScalarOp::{AddCarryInOut as Add, SubBorrowInOut as Sub};
+        assert_eq!(run(Add, most, 0, 1), (0, Some(true)));
+        assert_eq!(run(Add, most, 0, 0), (most, Some(false)));
+        assert_eq!(run(Add, most, 0, 2), (most, Some(false)));
+        assert_eq!(run(Add, most, most, 1), (most, Some(true)));
+        assert_eq!(run(Add, 5, 6, 1), (12, Some(false)));
+        assert_eq!(run(Sub, 7, 7, 1), (most, Some(true)));
+        assert_eq!(run(Sub, 7, 7, 0), (0, Some(false)));
+        assert_eq!(run(Sub, 7, 7, 2), (0, Some(false)));
+        assert_eq!(run(Sub, 8, 7, 1), (0, Some(false)));
+    }
 }

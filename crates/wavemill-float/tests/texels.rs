@@ -145,6 +145,20 @@ fn known_values() {
     assert_eq!(texel::unpack(wide, [7, 0xffff_ffff, 1, 1]), [7, 0xffff_ffff, 0, float(1.0)]);
 }
 
+/// A code of sRGB begins at the first float whose transfer function rounds to it.
+#[test]
+fn codes_of_srgb_begin_where_the_function_rounds_to_them() {
+    let srgb = TexelFormat { data: DataFormat::D8_8_8_8, number: TexelNumber::Srgb };
+    let code = |bits: u32| texel::pack(srgb, [bits, 0, 0, 0])[0];
+    for number in 1..=255u32 {
+        let signal = (f64::from(number) - 0.5) / 255.0;
+        let linear = if signal <= 0.04045 { signal / 12.92 } else { ((signal + 0.055) / 1.055).powf(2.4) };
+        let near = (linear as f32).to_bits();
+        let first = if f64::from(f32::from_bits(near)) < linear { near + 1 } else { near };
+        assert_eq!((code(first - 1), code(first)), (number - 1, number), "code {number}");
+    }
+}
+
 /// All numbers of cells and kinds of cells.
 fn accesses(format: Option<TexelFormat>) -> Vec<(TexelAccess, (usize, Cells))> {
     let counts = (1..=4).flat_map(|count| {

@@ -291,6 +291,7 @@ mod tests {
         // One AccVGPR takes a group of its own; without any, none begins behind the others.
         let sgprs = sgpr_base | sgpr_size;
         assert_eq!(wave.gpr_alloc(Target::Gfx90a, 20, 24, 1), 14 | 6 << 6 | acc_offset | sgprs);
+        assert_eq!(wave.gpr_alloc(Target::Gfx90a, 20, 24, 20), 22 | 10 << 6 | acc_offset | sgprs);
         assert_eq!(wave.gpr_alloc(Target::Gfx90a, 20, 24, 0), 12 | 5 << 6 | sgprs);
     }
 }

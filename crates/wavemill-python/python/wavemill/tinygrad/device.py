@@ -148,8 +148,8 @@ class WavemillProgram(Program):
 
     def __init__(self, dev, obj: TinyELF):
         self.dev, self.name, self.signature, self.profile_key = dev, obj.name, obj.signature, obj.profile_key
-        self.lib, self.assembled = obj.lib, assembled.is_assembled(obj.lib)
-        file = assembled.code_object(obj.lib, obj.name, dev.arch) if self.assembled else obj.lib
+        self.lib = obj.lib
+        file = assembled.code_object(obj.lib, obj.name, dev.arch) if assembled.is_assembled(obj.lib) else obj.lib
         self.kernel = dev.wavemill.load(file).kernel(obj.name)
 
     def __call__(self, *bufs, global_size=(1, 1, 1), local_size=(1, 1, 1), vals=(), wait=False, timeout=None):
@@ -161,10 +161,9 @@ class WavemillProgram(Program):
                 limits = {"time_limit": timeout / 1e3}
             else:
                 limits = {"max_instructions": int(timeout / 1e3 * INSTRUCTIONS_PER_SECOND)}
-        if self.assembled:
-            # The file does not describe the parameters. Those of numbers are the last of the signature.
-            kinds = [dtype for _, _, dtype, _ in self.signature[len(self.signature) - len(vals) :]]
-            vals = [wavemill.value(struct.pack(f"<{kind.fmt}", val)) for kind, val in zip(kinds, vals, strict=True)]
+        # Files do not say whether a parameter is an integer. Those of numbers are the last of the signature.
+        kinds = [dtype for _, _, dtype, _ in self.signature[len(self.signature) - len(vals) :]]
+        vals = [wavemill.value(struct.pack(f"<{kind.fmt}", val)) for kind, val in zip(kinds, vals, strict=True)]
         bound = self.kernel[tuple(global_size), tuple(local_size)]
         try:
             with cpu_profile(self.name, self.dev.device, profile_key=self.profile_key):
