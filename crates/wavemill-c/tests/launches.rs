@@ -402,6 +402,7 @@ fn dynamic_lds_is_an_argument() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
 fn a_device_can_have_all_memory_of_the_process() {
     let mut handle = ptr::null_mut();
     let options = wm_device_options_t {

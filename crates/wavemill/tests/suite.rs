@@ -9,6 +9,7 @@ mod host_memory;
 mod images;
 mod known_gaps;
 mod matrix;
+#[cfg(target_os = "linux")]
 mod process_memory;
 mod raw_code;
 mod refusals;

@@ -161,9 +161,11 @@ class WavemillProgram(Program):
                 limits = {"time_limit": timeout / 1e3}
             else:
                 limits = {"max_instructions": int(timeout / 1e3 * INSTRUCTIONS_PER_SECOND)}
-        # Files do not say whether a parameter is an integer. Those of numbers are the last of the signature.
-        kinds = [dtype for _, _, dtype, _ in self.signature[len(self.signature) - len(vals) :]]
-        vals = [wavemill.value(struct.pack(f"<{kind.fmt}", val)) for kind, val in zip(kinds, vals, strict=True)]
+        # Files do not say whether a parameter is an integer. Those of numbers are the last of the signature; variables
+        # without one have 32 bits.
+        kinds = [dtype.fmt for _, _, dtype, _ in self.signature[max(len(self.signature) - len(vals), 0) :]]
+        kinds = ["i"] * (len(vals) - len(kinds)) + kinds
+        vals = [wavemill.value(struct.pack(f"<{kind}", val)) for kind, val in zip(kinds, vals, strict=True)]
         bound = self.kernel[tuple(global_size), tuple(local_size)]
         try:
             with cpu_profile(self.name, self.dev.device, profile_key=self.profile_key):
