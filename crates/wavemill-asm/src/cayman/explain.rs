@@ -2,12 +2,11 @@
 
 use core::fmt;
 
-use wavemill_isa::cayman::{BrokenRule, Elem, Field, Format, Group, Inst, Op, Row};
+use wavemill_isa::cayman::{Elem, Field, Format, Group, Inst, Op, Row};
 
 use super::field::{name, value_names};
 use super::mnemonic::{from_mnemonic, mnemonic};
 use super::print::{print, print_group, source_text};
-use super::syntax::CHANNELS;
 
 /// The instruction with a mnemonic, in any case: a slot of a group if one has it, after `x:` or
 /// alone, or another word.
@@ -231,22 +230,7 @@ impl WordFacts {
                     r#type: elem.name(),
                 })
                 .collect(),
-            broken_rules: inst.broken_rules().iter().map(in_words).collect(),
-        }
-    }
-}
-
-/// A broken rule, with the name that its field has in texts.
-fn in_words(broken: &BrokenRule) -> String {
-    let whole = BrokenRule { field: None, ..*broken };
-    match broken.field {
-        None => whole.to_string(),
-        Some(field) => {
-            let rule = BrokenRule { slot: None, ..whole };
-            let slot = broken
-                .slot
-                .map_or(String::new(), |slot| format!("slot {}: ", CHANNELS[usize::from(slot & 3)]));
-            format!("{slot}`{}`: {rule}", name(field))
+            broken_rules: inst.broken_rules().iter().map(|broken| broken.in_words(name)).collect(),
         }
     }
 }
@@ -292,7 +276,7 @@ impl Explanation {
             is_group: true,
             words,
             literals: group.literals.iter().take(literals).copied().collect(),
-            broken_rules: group.broken_rules().iter().map(in_words).collect(),
+            broken_rules: group.broken_rules().iter().map(|broken| broken.in_words(name)).collect(),
         }
     }
 }

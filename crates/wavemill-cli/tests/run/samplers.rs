@@ -2,17 +2,22 @@
 
 use crate::common::{Folder, expect, out, said};
 
-/// A program of Cayman with one fetch through sampler 3, of texture 20, to r8.
-fn program(fetch: &str) -> String {
+/// A program of Cayman with one fetch to r8, which it exports.
+fn program_with(fetch: &str) -> String {
     format!(
         "    .program p
     .gprs 9
     tc f
     export_done param0, r8.xyzw
     end
-f:  {fetch} res:20 smp:3
+f:  {fetch}
 "
     )
+}
+
+/// A program of Cayman with one fetch through sampler 3, of texture 20, to r8.
+fn program(fetch: &str) -> String {
+    program_with(&format!("{fetch} res:20 smp:3"))
 }
 
 /// The numbers of a printed array. Rows have their index before them.
@@ -401,19 +406,8 @@ fn the_instruction_says_what_coordinates_are() {
 fn fetches_find_what_they_need() {
     let folder = Folder::new("samplers_kinds");
     for number in [3, 30] {
-        let program = |fetch: &str| {
-            format!(
-                "    .program p
-    .gprs 9
-    tc f
-    export_done param0, r8.xyzw
-    end
-f:  {fetch}
-"
-            )
-        };
         let run = |fetch: &str, argument: &str, location: &str| {
-            folder.file("p.s", program(fetch));
+            folder.file("p.s", program_with(fetch));
             let bind = format!("{location}{number}=b");
             let line = ["run", "p.s", "--target", "cayman", "--grid", "1", "--block", "4", argument];
             let rest = ["o:f32[4,4]", "--bind", &bind, "--bind", "param0=o"];

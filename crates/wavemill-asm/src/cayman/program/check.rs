@@ -8,7 +8,7 @@ use wavemill_isa::cayman::{
 
 use super::Kind;
 use super::assemble::Assembled;
-use super::read::{Content, Item, Place, Reader, registers};
+use super::read::{Content, Item, Place, Reader};
 use crate::cayman::field;
 use crate::cayman::syntax::CHANNELS;
 use crate::diagnostic::Diagnostic;
@@ -73,7 +73,7 @@ pub(super) fn program(reader: &mut Reader<'_>, index: usize, whole: bool, to: &m
     if let (true, None) = (code.kills, source.stage) {
         remarks.extend(killing(&source.items));
     }
-    let named = source.items.iter().map(named_registers).max().unwrap_or(0);
+    let named = source.items.iter().map(Item::registers).max().unwrap_or(0);
     if let Some((stated, place)) = source.gprs.as_ref().filter(|(stated, _)| *stated < named) {
         let message = format!("expected at least {named} registers, found {stated}");
         let fail = Diagnostic::new(place.span.clone(), message)
@@ -139,15 +139,6 @@ fn missing_end(decoded: &Program, placed: &[(Range<usize>, &Item)]) -> Option<Re
         };
         Some(remark(found, Some("without `end`, what follows is read as control flow words")))
     })
-}
-
-/// One more than the highest register that an item names.
-fn named_registers(item: &Item) -> u32 {
-    match &item.content {
-        Content::Word { inst, .. } => registers(inst),
-        Content::Group(group, _) => group.slots.iter().flatten().map(registers).max().unwrap_or(0),
-        Content::Data(_) | Content::Align(_) => 0,
-    }
 }
 
 /// The first slot that kills pixels, in a program that does not say that it is of pixels.

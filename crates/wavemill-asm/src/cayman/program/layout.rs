@@ -4,7 +4,7 @@ use wavemill_isa::cayman::{FieldId as F, Flag, Inst};
 
 use super::Kind;
 use super::assemble::{Assembled, Code, Statement};
-use super::read::{Content, Item, Place, Program, Reader, registers};
+use super::read::{Content, Item, Place, Program, Reader};
 use crate::cayman::field::with;
 use crate::cayman::print::{print, print_group};
 use crate::diagnostic::{Diagnostic, Fail};
@@ -82,7 +82,8 @@ pub(super) fn place(reader: &mut Reader<'_>, index: usize, whole: bool, to: &mut
     offsets[program.items.len()] = at;
     let mut bytes = vec![0; at];
     let mut errors: Vec<(usize, Fail)> = Vec::new();
-    let (mut gprs, mut kills) = (0, false);
+    let gprs = program.items.iter().map(Item::registers).max().unwrap_or(0);
+    let mut kills = false;
     for (item, Item { content, place }) in program.items.iter().enumerate() {
         let start = offsets[item];
         let mut put = |at: usize, part: &[u8]| {
@@ -92,7 +93,6 @@ pub(super) fn place(reader: &mut Reader<'_>, index: usize, whole: bool, to: &mut
         };
         let text = match content {
             Content::Word { inst, .. } => {
-                gprs = gprs.max(registers(inst));
                 let inst = if whole {
                     match address(program, &kinds, &offsets, &runs, content, place) {
                         Ok(inst) => inst,
@@ -115,7 +115,6 @@ pub(super) fn place(reader: &mut Reader<'_>, index: usize, whole: bool, to: &mut
             Content::Group(group, _) => {
                 let mut at = start;
                 for slot in group.slots.iter().flatten() {
-                    gprs = gprs.max(registers(slot));
                     kills |= slot.row().has(Flag::Kill);
                     put(at, &slot.encode().0[..8]);
                     at += 8;

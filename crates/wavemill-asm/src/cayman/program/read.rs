@@ -413,8 +413,17 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// One more than the highest register that a word names. Clause temporaries belong to no program.
-pub(super) fn registers(inst: &Inst) -> u32 {
-    let own = inst.registers().filter(|register| !CLAUSE_TEMPORARIES.contains(register));
-    own.map(|register| register + 1).max().unwrap_or(0)
+impl Item {
+    /// One more than the highest register that it names, besides clause temporaries.
+    pub(super) fn registers(&self) -> u32 {
+        let of = |inst: &Inst| {
+            let own = inst.registers().filter(|register| !CLAUSE_TEMPORARIES.contains(register));
+            own.map(|register| register + 1).max().unwrap_or(0)
+        };
+        match &self.content {
+            Content::Word { inst, .. } => of(inst),
+            Content::Group(group, _) => group.slots.iter().flatten().map(of).max().unwrap_or(0),
+            Content::Data(_) | Content::Align(_) => 0,
+        }
+    }
 }

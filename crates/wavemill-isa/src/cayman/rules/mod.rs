@@ -422,15 +422,20 @@ impl BrokenRule {
     }
 }
 
+impl BrokenRule {
+    /// The rule and where it is broken, with the names that the caller has for fields.
+    pub fn in_words(&self, name: impl Fn(FieldId) -> &'static str) -> String {
+        let slot = self.slot.map(|slot| CHANNELS[usize::from(slot & 3)].to_ascii_lowercase());
+        let slot = slot.map_or(String::new(), |slot| format!("slot {slot}: "));
+        let field = self.field.map_or(String::new(), |field| format!("`{}`: ", name(field)));
+        format!("{slot}{field}{}", self.rule)
+    }
+}
+
+/// With the manual's names of fields.
 impl fmt::Display for BrokenRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(slot) = self.slot {
-            write!(f, "slot {}: ", CHANNELS[usize::from(slot & 3)].to_ascii_lowercase())?;
-        }
-        if let Some(field) = self.field {
-            write!(f, "`{}`: ", field.name())?;
-        }
-        write!(f, "{}", self.rule)
+        f.write_str(&self.in_words(FieldId::name))
     }
 }
 
