@@ -341,8 +341,12 @@ impl Machine {
         bind("tex1", Arg::Image(image));
         let compares = SamplerDesc { compare: Some(Compare::LessEqual), ..SamplerDesc::default() };
         bind("smp0", Arg::Sampler(device.sampler(&compares).expect("a sampler")));
+        // Some semantics have no register.
         for semantic in 0..=255 {
-            bind(&format!("semantic{semantic}"), Arg::from((semantic * 7 + u32::from(self.seed)) % 128));
+            let register = (semantic * 7 + u32::from(self.seed)) % (self.gprs + 8);
+            if register < self.gprs {
+                bind(&format!("semantic{semantic}"), Arg::from(register));
+            }
         }
         for constant in 0..32 {
             bind(&format!("jumptable{constant}"), Arg::from(u32::from(self.seed).wrapping_mul(0x0102_0304)));
