@@ -6,7 +6,9 @@ import pytest
 
 import wavemill
 
-BIN = Path(__file__).resolve().parents[3] / "kernels" / "bin"
+ROOT = Path(__file__).resolve().parents[3]
+BIN = ROOT / "kernels" / "bin"
+OBJECTS = ROOT / "crates" / "wavemill-object" / "tests" / "fixtures"
 TARGETS = ["gfx906", "gfx90a", "gfx942", "gfx950"]
 
 

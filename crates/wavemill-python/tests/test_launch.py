@@ -9,7 +9,7 @@ import threading
 import ml_dtypes
 import numpy
 import pytest
-from conftest import code_object
+from conftest import OBJECTS, code_object
 
 import wavemill
 
@@ -63,6 +63,34 @@ def test_half_precision_and_types_without_a_buffer_format():
     zeros = numpy.zeros(8, numpy.float16)
     module["blend_half_storage"][1, 64](zeros, brain, zeros, out, 2)
     numpy.testing.assert_array_equal(out.view(numpy.uint16), brain.view(numpy.uint16))
+
+
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942"])
+def test_relocatable_files(target):
+    """What a compiler makes before linking: a call, tables, and variables that keep their contents between launches."""
+    module = wavemill.Module.load(OBJECTS / f"{target}-relocatable.o")
+    weights = numpy.array([0.5, 0.25, 0.125, 2, 4, 8, -1, -0.5], F32)
+    # Few bits, so that the fused sums of the kernel are exact.
+    x = numpy.arange(128, dtype=F32) % 16 / 4 - 2
+    found = numpy.zeros(128, F32)
+    module["blend"][2, 64](found, x, 4)
+    mirrored = x.reshape(2, 64)[:, ::-1].ravel()
+    numpy.testing.assert_array_equal(found, numpy.polyval(weights[:4], mirrored))
+
+    low, high = numpy.arange(1, 5), 100 * numpy.arange(1, 5)
+    which = numpy.arange(64, dtype=numpy.int32)
+    item = which % 4
+    expected = numpy.where(which & 1, high[item], low[item]) + 1000
+    sums = numpy.zeros(64, numpy.int32)
+    module["gather"][1, 64](sums, which)
+    numpy.testing.assert_array_equal(sums, expected)
+    # `gather` writes each of eight counters eight times, the last value with the same rest of the division by 8.
+    counters = numpy.full(64, -1, numpy.int32)
+    module["recall"][1, 64](counters)
+    assert set(numpy.flatnonzero(counters)) == set(range(8, 16))
+    assert all(counters[8 + slot] in expected[slot::8] for slot in range(8))
+    module["gather"][1, 64](sums, which)
+    numpy.testing.assert_array_equal(sums, expected + 1)
 
 
 def test_memory_is_not_copied(vector_add):
