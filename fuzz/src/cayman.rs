@@ -7,7 +7,7 @@ use wavemill::binding::{Binding, Location};
 use wavemill::device::TargetChoice;
 use wavemill::image::{Compare, Dimensions, ImageDesc, ImageFormat, SamplerDesc};
 use wavemill::launch::{Engine, Tier};
-use wavemill::{Arg, Buffer, Device, Launch, Module, Outcome, RunOptions};
+use wavemill::{Arg, Buffer, Device, Error, Launch, Module, Outcome, RunOptions};
 use wavemill_isa::cayman::{FieldId as F, Format, Inst, Op, Slots, decode_group};
 use wavemill_isa::gcn::Fidelity;
 use wavemill_object::r600::{R600Config, R600Program, R600Stage, write_r600};
@@ -373,12 +373,16 @@ impl Machine {
         if way.watched {
             launch = launch.observer(&watching);
         }
-        let ended = match launch.outcome().expect("a possible launch") {
-            Outcome::Finished(stats) => format!("finished after {} instructions", stats.run.instructions),
-            Outcome::Fault(report) | Outcome::Unsupported(report) => report.to_string(),
-            Outcome::Stalled(_) => "stalled".to_owned(),
-            Outcome::InstructionLimit(_) => "limit".to_owned(),
-            other => panic!("{other:?}"),
+        let ended = match launch.outcome() {
+            Ok(Outcome::Finished(stats)) => format!("finished after {} instructions", stats.run.instructions),
+            Ok(Outcome::Fault(report) | Outcome::Unsupported(report)) => report.to_string(),
+            Ok(Outcome::Stalled(_)) => "stalled".to_owned(),
+            Ok(Outcome::InstructionLimit(_)) => "limit".to_owned(),
+            Ok(other) => panic!("{other:?}"),
+            // A program that fetches from an image, or samples a buffer. If all programs ended so, too few inputs would
+            // reach execution.
+            Err(Error::Launch { problem, .. }) => format!("refused: {problem}"),
+            Err(error) => panic!("{error}"),
         };
         let buffers = buffers.iter().map(|buffer| buffer.bytes().expect("it is readable")).collect();
         (Left { ended, buffers }, watching.instructions.load(Relaxed) as usize)
