@@ -168,7 +168,7 @@ pub(super) unsafe fn contiguous<const SPACE: u8>(
     let null = std::ptr::null_mut();
     // SAFETY: the contract of handlers.
     unsafe {
-        if SPACE == space::GDS || lane_mask(ctx, op) != !0 {
+        if matches!(SPACE, space::SCRATCH | space::GDS) || lane_mask(ctx, op) != !0 {
             return null;
         }
         let imm = i64::from((*op).imm);
@@ -184,24 +184,6 @@ pub(super) unsafe fn contiguous<const SPACE: u8>(
                     return null;
                 }
                 (*ctx).lds.add(first as usize)
-            }
-            space::SCRATCH => {
-                // The same dword of all lanes is one row. The offsets that lanes add are handled
-                // elsewhere.
-                if !is_absent(op, 0) || stride != 4 {
-                    return null;
-                }
-                let offset = if is_absent(op, 1) { 0 } else { i64::from(scalar32(ctx, op, 1)) } + imm;
-                if offset < 0 || offset & 3 != 0 || offset + 4 > i64::from((*ctx).scratch_size) {
-                    return null;
-                }
-                global(
-                    ctx,
-                    op,
-                    scratch_base(ctx).wrapping_add((offset as u64 / 4) * u64::from(ROW_BYTES)),
-                    256,
-                    access,
-                )
             }
             _ => {
                 if !is_row(op, 0) {

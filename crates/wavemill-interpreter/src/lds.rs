@@ -136,7 +136,7 @@ impl<const TYPE: u8> Body for Load<TYPE> {
         unsafe {
             let at = if TYPE >= ty::DWORD1 { Addresses::<S>::new(ctx, op, bytes(TYPE)) } else { None };
             let Some(at) = at else {
-                return mem::load::<TYPE, { space::LDS }>(ctx, op);
+                return mem::load::<S, TYPE, { space::LDS }>(ctx, op);
             };
             let n = dwords(TYPE);
             let lds = (*ctx).lds.cast_const();
@@ -194,7 +194,7 @@ impl<const TYPE: u8> Body for Store<TYPE> {
             let whole = TYPE >= ty::DWORD1 && is_row(op, 2);
             let at = if whole { Addresses::<S>::new(ctx, op, bytes(TYPE)) } else { None };
             let Some(at) = at else {
-                return mem::store::<TYPE, { space::LDS }>(ctx, op);
+                return mem::store::<S, TYPE, { space::LDS }>(ctx, op);
             };
             let lds = (*ctx).lds;
             let row = (*ctx).base.add((*op).src[0] as usize).cast::<u32>();

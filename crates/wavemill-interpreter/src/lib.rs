@@ -32,6 +32,7 @@ mod mem;
 mod probe;
 mod runner;
 mod scalar;
+mod scratch;
 mod select;
 mod simd;
 mod smem;

@@ -7,6 +7,7 @@ use super::address::{ALIGNED, LanePtr, NOWHERE, Sink, Span, contiguous, resolve,
 use super::body::{Body, handler, lane_mask, rare_handler, scalar32};
 use super::hostop::{Ctx, FLAGS, Handler, HostOp};
 use super::lds;
+use super::scratch;
 use super::simd::{CHUNK, Simd};
 use wavemill_ir::LANES;
 use wavemill_machine::Access;
@@ -316,9 +317,18 @@ pub(super) fn for_last_lanes(
 }
 
 #[inline(always)]
-pub(super) unsafe fn load<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+pub(super) unsafe fn load<S: Simd, const TYPE: u8, const SPACE: u8>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+) -> *mut HostOp {
     // SAFETY: the contract of handlers; `resolve` and `contiguous` vouch for host memory.
     unsafe {
+        if SPACE == space::SCRATCH {
+            if scratch::load::<S, TYPE>(ctx, op) {
+                return HostOp::next(op);
+            }
+            return apart::<SPACE>(ctx, op, bytes(TYPE), Access::Load, load_lanes::<TYPE>);
+        }
         let dst = (*ctx).base.add((*op).dst as usize);
         if TYPE >= ty::DWORD1 {
             let p = contiguous::<SPACE>(ctx, op, bytes(TYPE), Access::Load);
@@ -432,9 +442,18 @@ unsafe fn apart<const SPACE: u8>(
 }
 
 #[inline(always)]
-pub(super) unsafe fn store<const TYPE: u8, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+pub(super) unsafe fn store<S: Simd, const TYPE: u8, const SPACE: u8>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
+        if SPACE == space::SCRATCH {
+            if scratch::store::<S, TYPE>(ctx, op) {
+                return HostOp::next(op);
+            }
+            return apart::<SPACE>(ctx, op, bytes(TYPE), Access::Store, store_lanes::<TYPE>);
+        }
         if matches!(SPACE, space::GLOBAL | space::FLAT | space::GDS) {
             (*ctx).unordered_store = true;
         }
@@ -532,7 +551,7 @@ impl<const TYPE: u8, const SPACE: u8> Body for Load<TYPE, SPACE> {
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
-        unsafe { load::<TYPE, SPACE>(ctx, op) }
+        unsafe { load::<S, TYPE, SPACE>(ctx, op) }
     }
 }
 
@@ -543,7 +562,7 @@ impl<const TYPE: u8, const SPACE: u8> Body for Store<TYPE, SPACE> {
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
-        unsafe { store::<TYPE, SPACE>(ctx, op) }
+        unsafe { store::<S, TYPE, SPACE>(ctx, op) }
     }
 }
 

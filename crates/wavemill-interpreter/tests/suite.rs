@@ -13,6 +13,7 @@ mod lds;
 mod matrix;
 mod observers;
 mod precise_faults;
+mod private_memory;
 mod read_only;
 mod scalar_registers;
 mod schedule;

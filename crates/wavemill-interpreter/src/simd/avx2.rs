@@ -71,6 +71,21 @@ unsafe fn spread(mask: u32) -> Pair {
     }
 }
 
+/// [`Simd::store_active`]: assembly, as other threads may access the memory.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn store_active(p: *mut u8, active: Pair, v: Pair) {
+    // SAFETY: the memory of the active lanes is valid, and nothing else is accessed.
+    unsafe {
+        std::arch::asm!(
+            "vpmaskmovd [{p}], {low_mask}, {low}", "vpmaskmovd [{p} + 32], {high_mask}, {high}",
+            p = in(reg) p, low_mask = in(ymm_reg) active[0], low = in(ymm_reg) v[0],
+            high_mask = in(ymm_reg) active[1], high = in(ymm_reg) v[1],
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
 impl Simd for Avx2 {
     type V = Pair;
 
@@ -91,6 +106,11 @@ impl Simd for Avx2 {
     unsafe fn store_masked(p: *mut u8, mask: u32, v: Pair) {
         // SAFETY: as above.
         unsafe { Self::store(p, Self::select(mask, v, Self::load(p))) }
+    }
+    #[inline(always)]
+    unsafe fn store_active(p: *mut u8, mask: u32, v: Pair) {
+        // SAFETY: as above.
+        unsafe { store_active(p, spread(mask), v) }
     }
     #[inline(always)]
     unsafe fn splat(x: u32) -> Pair {

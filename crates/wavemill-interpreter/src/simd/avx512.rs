@@ -45,6 +45,20 @@ macro_rules! float_compare {
     )*};
 }
 
+/// [`Simd::store_active`]: assembly, as other threads may access the memory.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn store_active(p: *mut u8, mask: u16, v: __m512i) {
+    // SAFETY: the memory of the lanes in the mask is valid, and nothing else is accessed.
+    unsafe {
+        std::arch::asm!(
+            "vmovdqu32 [{p}]{{{mask}}}, {v}",
+            p = in(reg) p, mask = in(kreg) mask, v = in(zmm_reg) v,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
 impl Simd for Avx512 {
     type V = __m512i;
 
@@ -64,6 +78,11 @@ impl Simd for Avx512 {
         // forwards to the next load; a masked store, which the compiler would generate from a plain
         // load, does not.
         unsafe { Self::store(p, Self::select(mask, v, (p as *const __m512i).read_volatile())) }
+    }
+    #[inline(always)]
+    unsafe fn store_active(p: *mut u8, mask: u32, v: __m512i) {
+        // SAFETY: as above.
+        unsafe { store_active(p, mask as u16, v) }
     }
     #[inline(always)]
     unsafe fn splat(x: u32) -> __m512i {

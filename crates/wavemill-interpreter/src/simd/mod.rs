@@ -17,6 +17,7 @@ pub(super) use avx512::Avx512;
 pub(super) use portable::Portable;
 
 use wavemill_ir::LANES;
+use wavemill_machine::raw;
 
 /// Number of lanes of a chunk.
 pub(super) const CHUNK: usize = 16;
@@ -45,6 +46,18 @@ pub(super) trait Simd: Copy + 'static {
     unsafe fn store(p: *mut u8, v: Self::V);
     /// Stores the lanes whose mask bit is set.
     unsafe fn store_masked(p: *mut u8, mask: u32, v: Self::V);
+    /// Stores the lanes whose mask bit is set to guest memory: that of the other lanes is not written, and others may
+    /// access it.
+    #[inline(always)]
+    unsafe fn store_active(p: *mut u8, mask: u32, v: Self::V) {
+        // SAFETY: the contract of the trait.
+        unsafe {
+            let lanes = Self::to_lanes(v);
+            for (i, lane) in lanes.into_iter().enumerate().filter(|(i, _)| mask >> i & 1 != 0) {
+                raw::store_u32(p.add(4 * i), lane);
+            }
+        }
+    }
     unsafe fn splat(x: u32) -> Self::V;
     unsafe fn to_lanes(v: Self::V) -> Lanes;
     unsafe fn from_lanes(v: Lanes) -> Self::V;
