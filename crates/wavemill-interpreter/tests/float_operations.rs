@@ -493,6 +493,28 @@ fn conversions() {
     }
 }
 
+/// A quotient, a denominator and a numerator with exponents at the limits of the division helpers,
+/// in a format with these bits of exponent and fraction.
+fn near_limits(random: &mut SplitMix64, exponent: u32, fraction: u32) -> [u64; 3] {
+    let top = (1 << exponent) - 1;
+    let bias = top / 2;
+    let (near, tiny) = if exponent == 8 { (96, 23) } else { (768, 53) };
+    let around = |random: &mut SplitMix64, at: i64| at + random.below(5) as i64 - 2;
+    let at = random.pick(&[1, tiny, bias, bias, bias, top - 2]);
+    let denominator = around(random, at).clamp(0, top);
+    let apart = random.pick(&[0, 0, near, -near, bias, -bias, bias + 25, -bias - 25, -bias - 53]);
+    let at = if random.below(4) == 0 { tiny } else { denominator + apart };
+    let numerator = around(random, at).clamp(0, top);
+    let at = random.pick(&[1, bias, bias, bias, top - 1]);
+    let quotient = around(random, at).clamp(0, top);
+    [quotient, denominator, numerator].map(|field| {
+        let bits = random.next_u64() & ((1 << fraction) - 1);
+        // Powers of two are at the limits themselves.
+        let bits = if random.below(4) == 0 { 0 } else { bits };
+        random.below(2) << (exponent + fraction) | (field as u64) << fraction | bits
+    })
+}
+
 #[test]
 fn division_helpers_and_mixed_fma() {
     let mut random = SplitMix64::new(4);
@@ -500,7 +522,17 @@ fn division_helpers_and_mixed_fma() {
         for env in environments() {
             let mut inputs = Inputs::new(&mut random);
             // Numbers of moderate size, as divisions have them, in most rounds.
-            if round % 4 != 0 {
+            if round % 4 == 1 {
+                for lane in 0..64 {
+                    let narrow = near_limits(&mut random, 8, 23);
+                    let wide = near_limits(&mut random, 11, 52);
+                    // The last cell of a double is not the cell of a float.
+                    for i in 0..3 {
+                        let both = [wide[i] & !0xffff_ffff | narrow[i], wide[i]];
+                        inputs.rows[i][lane] = random.pick(&both);
+                    }
+                }
+            } else if round % 4 != 0 {
                 for row in &mut inputs.rows {
                     for x in row.iter_mut() {
                         if random.below(64) != 0 {

@@ -57,7 +57,7 @@ unsafe fn read<S: Simd>(low: Chunks, high: Chunks, wide: bool, signs: (u32, u32)
 }
 
 /// Handler body of a [`MixedFn`].
-struct Mixed<F>(PhantomData<F>);
+pub(super) struct Mixed<F>(PhantomData<F>);
 
 impl<F: MixedFn> Body for Mixed<F> {
     #[inline(always)]
@@ -133,7 +133,7 @@ fn f(bits: u64) -> f64 {
 /// Declares f64 operations: suspect lanes, operands, code on lanes.
 macro_rules! double_fns {
     ($($name:ident $check:ident |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
-        struct $name;
+        pub(super) struct $name;
         impl MixedFn for $name {
             const SOURCES: usize = 1 $(+ double_fns!(@one $b) $(+ double_fns!(@one $c))?)?;
             const WIDE: [bool; 3] = [true; 3];

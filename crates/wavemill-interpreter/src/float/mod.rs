@@ -7,6 +7,7 @@
 //! through the library.
 
 mod compare;
+mod division;
 mod double;
 pub(super) mod exceptions;
 mod lanes;
@@ -159,14 +160,22 @@ pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
     let env = inst.attrs.fp;
     let (slow, fast, reference): (Handler, _, _) = match inst.op {
         Op::Float(FloatOp::FmaMix, _) => (lanes::mix, Some(Fast::unmodified(lanes::mix)), None),
-        Op::Float(FloatOp::DivScale, FloatType::F32 | FloatType::F64) => (lanes::div_scale, None, None),
-        Op::Float(FloatOp::DivFmas, FloatType::F32 | FloatType::F64) => (lanes::div_fmas, None, None),
+        Op::Float(FloatOp::DivScale, ty @ (FloatType::F32 | FloatType::F64)) => {
+            (lanes::div_scale, division::fast_scale(ty, tier), None)
+        }
+        Op::Float(FloatOp::DivFmas, ty @ (FloatType::F32 | FloatType::F64)) => {
+            let wide = ty == FloatType::F64;
+            let reference: LaneFunction =
+                if wide { division::unscaled::<true> } else { division::unscaled::<false> };
+            (lanes::div_fmas, division::fast_fmas(ty, env, tier), Some(reference))
+        }
         Op::Float(op, ty) => {
             let fast = match ty {
                 FloatType::F32 => single::fast(op, env, tier).or_else(|| double::fast_wide(op, env, tier)),
                 FloatType::F64 => double::fast(op, env, tier),
                 _ => None,
-            };
+            }
+            .or_else(|| division::fast(op, ty, tier));
             (lanes::value, fast, Some(float_function(op, ty)?))
         }
         Op::FloatCmp(pred, ty) => (lanes::compare, compare::fast(pred, ty, env, tier), None),
@@ -176,7 +185,7 @@ pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
             let scalars = scalar(inst.src[2]) && scalar(inst.src[3]) && unchanged;
             (lanes::select, select::fast(pred, ty, env, tier, scalars), None)
         }
-        Op::FloatClass(_) => (lanes::class, None, None),
+        Op::FloatClass(ty) => (lanes::class, division::fast_class(ty, tier), None),
         Op::Cvt(op) => (lanes::value, cvt::fast(op, env, tier), Some(convert_function(op))),
         _ => return None,
     };

@@ -184,7 +184,7 @@ unsafe fn store<S: Simd>(dst: *mut u8, r: &[S::V; CHUNKS], mask: u64) {
 
 /// Handler body of a [`SingleFn`]; `SHAPE`: which sources are rows, `MODS`: source modifiers are in the immediate,
 /// `FLUSH`: denormals are flushed on both sides.
-struct Single<F, const SHAPE: u8, const MODS: bool, const FLUSH: bool>(PhantomData<F>);
+pub(super) struct Single<F, const SHAPE: u8, const MODS: bool, const FLUSH: bool>(PhantomData<F>);
 
 impl<F: SingleFn, const SHAPE: u8, const MODS: bool, const FLUSH: bool> Body
     for Single<F, SHAPE, MODS, FLUSH>
@@ -264,7 +264,7 @@ fn flushing<F: SingleFn>(tier: Tier) -> Fast {
 /// Declares operations: name, check, operands, code on chunks.
 macro_rules! single_fns {
     ($($name:ident $check:ident |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
-        struct $name;
+        pub(super) struct $name;
         impl SingleFn for $name {
             const SOURCES: usize = 1 $(+ single_fns!(@one $b) $(+ single_fns!(@one $c))?)?;
             const CHECK: Check = Check::$check;
@@ -400,6 +400,7 @@ single_fns! {
     Sub Result |a, b| S::fsub(a, b);
     Mul Result |a, b| S::fmul(a, b);
     Fma Result |a, b, c| S::fma(a, b, c);
+    FmaFlushed Result |a, b, c| flush::<S>(S::fma(a, b, c));
     Mad Result |a, b, c| S::fadd(flush::<S>(S::fmul(a, b)), c);
     MulAdd Result |a, b, c| S::fadd(S::fmul(a, b), c);
     MulAddLegacy Result |a, b, c| S::fadd(mul_legacy::<S>(a, b), c);
@@ -445,6 +446,10 @@ single_fns! {
     Sin Nothing |a| S::map1(a, exact::sin_f32);
     Cos Nothing |a| S::map1(a, exact::cos_f32);
 }
+
+/// A fused multiply-add that flushes no operands, and no results or all of them.
+pub(super) type Fused = Single<Fma, { shape::ANY }, false, false>;
+pub(super) type FusedFlushing = Single<FmaFlushed, { shape::ANY }, false, false>;
 
 /// The fast handlers of an f32 operation, if there are any for the environment.
 pub(super) fn fast(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
