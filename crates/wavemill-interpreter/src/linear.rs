@@ -60,7 +60,7 @@ impl<const TYPE: u8> Body for Load<TYPE> {
             if all.base.is_null() {
                 return buffer::load::<TYPE, true, false>(ctx, op);
             }
-            load_span::<TYPE>(&all, (*ctx).base.add((*op).dst as usize), lane_mask(ctx, op));
+            load_span::<S, TYPE>(&all, (*ctx).base.add((*op).dst as usize), lane_mask(ctx, op));
             HostOp::next(op)
         }
     }
@@ -77,7 +77,7 @@ impl<const TYPE: u8> Body for Store<TYPE> {
                 let all = span(ctx, op, bytes(TYPE), Access::Store);
                 if !all.base.is_null() {
                     (*ctx).unordered_store = true;
-                    store_span::<TYPE>(&all, (*ctx).base.add((*op).src[3] as usize), lane_mask(ctx, op));
+                    store_span::<S, TYPE>(&all, (*ctx).base.add((*op).src[3] as usize), lane_mask(ctx, op));
                     return HostOp::next(op);
                 }
             }

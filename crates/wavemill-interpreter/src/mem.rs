@@ -316,6 +316,24 @@ pub(super) fn for_last_lanes(
     }
 }
 
+/// Loads 64 consecutive dwords of guest memory into a row.
+#[inline(always)]
+pub(super) unsafe fn load_row<S: Simd>(dst: *mut u8, p: *const u8) {
+    for at in (0..LANES).step_by(CHUNK).map(|lane| 4 * lane) {
+        // SAFETY: both have 256 bytes.
+        unsafe { S::store(dst.add(at), S::load_guest(p.add(at))) };
+    }
+}
+
+/// Stores a row to 64 consecutive dwords of guest memory.
+#[inline(always)]
+pub(super) unsafe fn store_row<S: Simd>(p: *mut u8, src: *const u8) {
+    for at in (0..LANES).step_by(CHUNK).map(|lane| 4 * lane) {
+        // SAFETY: both have 256 bytes.
+        unsafe { S::store_guest(p.add(at), S::load(src.add(at))) };
+    }
+}
+
 #[inline(always)]
 pub(super) unsafe fn load<S: Simd, const TYPE: u8, const SPACE: u8>(
     ctx: *mut Ctx,
@@ -334,7 +352,7 @@ pub(super) unsafe fn load<S: Simd, const TYPE: u8, const SPACE: u8>(
             let p = contiguous::<SPACE>(ctx, op, bytes(TYPE), Access::Load);
             if !p.is_null() {
                 if TYPE == ty::DWORD1 {
-                    raw::copy_row(dst, p);
+                    load_row::<S>(dst, p);
                 } else {
                     for lane in 0..LANES {
                         fetch::<TYPE>(dst.add(4 * lane), p.add(4 * lane * dwords(TYPE)));
@@ -345,7 +363,7 @@ pub(super) unsafe fn load<S: Simd, const TYPE: u8, const SPACE: u8>(
         }
         let all = span::<SPACE>(ctx, op, bytes(TYPE), Access::Load);
         if !all.base.is_null() {
-            load_span::<TYPE>(&all, dst, lane_mask(ctx, op));
+            load_span::<S, TYPE>(&all, dst, lane_mask(ctx, op));
             return HostOp::next(op);
         }
         apart::<SPACE>(ctx, op, bytes(TYPE), Access::Load, load_lanes::<TYPE>)
@@ -354,13 +372,14 @@ pub(super) unsafe fn load<S: Simd, const TYPE: u8, const SPACE: u8>(
 
 /// Loads at the offsets of a span.
 #[inline(always)]
-pub(super) unsafe fn load_span<const TYPE: u8>(all: &Span, dst: *mut u8, mut mask: u64) {
+pub(super) unsafe fn load_span<S: Simd, const TYPE: u8>(all: &Span, dst: *mut u8, mut mask: u64) {
     // SAFETY: the span is good for the lanes in the mask; `dst` is a row, and others follow it.
     unsafe {
         if TYPE == ty::DWORD1 {
             for first in (0..LANES).step_by(CHUNK) {
                 if all.is_consecutive(mask, first) {
-                    raw::copy_chunk(dst.add(4 * first), all.base.add(all.offsets[first] as usize));
+                    let v = S::load_guest(all.base.add(all.offsets[first] as usize));
+                    S::store(dst.add(4 * first), v);
                     mask &= !(0xffff << first);
                 }
             }
@@ -462,7 +481,7 @@ pub(super) unsafe fn store<S: Simd, const TYPE: u8, const SPACE: u8>(
             if !p.is_null() {
                 let src = (*ctx).base.add((*op).src[2] as usize);
                 if TYPE == ty::DWORD1 {
-                    raw::copy_row(p, src);
+                    store_row::<S>(p, src);
                 } else {
                     for lane in 0..LANES {
                         put::<TYPE>(p.add(4 * lane * dwords(TYPE)), src.add(4 * lane));
@@ -474,7 +493,7 @@ pub(super) unsafe fn store<S: Simd, const TYPE: u8, const SPACE: u8>(
         let all = span::<SPACE>(ctx, op, bytes(TYPE), Access::Store);
         if !all.base.is_null() && (*op).src[2] & FLAGS == 0 {
             let src = (*ctx).base.add((*op).src[2] as usize);
-            store_span::<TYPE>(&all, src, lane_mask(ctx, op));
+            store_span::<S, TYPE>(&all, src, lane_mask(ctx, op));
             return HostOp::next(op);
         }
         apart::<SPACE>(ctx, op, bytes(TYPE), Access::Store, store_lanes::<TYPE>)
@@ -483,14 +502,15 @@ pub(super) unsafe fn store<S: Simd, const TYPE: u8, const SPACE: u8>(
 
 /// Stores at the offsets of a span.
 #[inline(always)]
-pub(super) unsafe fn store_span<const TYPE: u8>(all: &Span, src: *const u8, mask: u64) {
+pub(super) unsafe fn store_span<S: Simd, const TYPE: u8>(all: &Span, src: *const u8, mask: u64) {
     // SAFETY: the span is good for the lanes in the mask, and the source is rows.
     unsafe {
         if TYPE == ty::DWORD1 {
             // In ascending order: of lanes with one address the last one wins.
             for first in (0..LANES).step_by(CHUNK) {
                 if all.is_consecutive(mask, first) {
-                    raw::copy_chunk(all.base.add(all.offsets[first] as usize), src.add(4 * first));
+                    let v = S::load(src.add(4 * first));
+                    S::store_guest(all.base.add(all.offsets[first] as usize), v);
                 } else {
                     store_part::<TYPE>(all, src, mask, 0xffff << first);
                 }

@@ -8,7 +8,7 @@
 use super::address::{ALIGNED, LanePtr, global, is_absent, is_row, row, scratch_base};
 use super::body::{lane_mask, scalar32, store_chunk};
 use super::hostop::{Ctx, FLAGS, HostOp};
-use super::mem::{bytes, dwords, for_lanes, read_narrow, ty, write_narrow};
+use super::mem::{bytes, dwords, for_lanes, read_narrow, store_row, ty, write_narrow};
 use super::simd::{CHUNK, CHUNKS, Simd};
 use wavemill_ir::LANES;
 use wavemill_machine::registers::ROW_BYTES;
@@ -143,15 +143,8 @@ pub(super) unsafe fn load<S: Simd, const TYPE: u8>(ctx: *mut Ctx, op: *mut HostO
                 for k in 0..dwords(TYPE) {
                     let from = base.add((row + k) * ROW_BYTES as usize);
                     let to = dst.add(k * ROW_BYTES as usize);
-                    if mask == !0 {
-                        raw::copy_row(to, from);
-                        continue;
-                    }
-                    let mut copy = [0u32; LANES];
-                    let copy = copy.as_mut_ptr().cast::<u8>();
-                    raw::copy_row(copy, from);
                     for c in 0..CHUNKS {
-                        store_chunk::<S>(to, c, mask, S::load(copy.add(4 * CHUNK * c)));
+                        store_chunk::<S>(to, c, mask, S::load_guest(from.add(4 * CHUNK * c)));
                     }
                 }
             }
@@ -189,7 +182,7 @@ pub(super) unsafe fn store<S: Simd, const TYPE: u8>(ctx: *mut Ctx, op: *mut Host
                     let from = src.add(k * ROW_BYTES as usize);
                     let to = base.add((row + k) * ROW_BYTES as usize);
                     if mask == !0 {
-                        raw::copy_row(to, from);
+                        store_row::<S>(to, from);
                         continue;
                     }
                     for c in 0..CHUNKS {

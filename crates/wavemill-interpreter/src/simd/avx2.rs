@@ -71,6 +71,37 @@ unsafe fn spread(mask: u32) -> Pair {
     }
 }
 
+/// [`Simd::load_guest`]: assembly, as other threads may write the memory. The host moves aligned
+/// dwords of a vector as wholes.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn load_guest(p: *const u8) -> Pair {
+    let (low, high);
+    // SAFETY: 64 bytes are valid.
+    unsafe {
+        std::arch::asm!(
+            "vmovdqu {low}, [{p}]", "vmovdqu {high}, [{p} + 32]",
+            p = in(reg) p, low = out(ymm_reg) low, high = lateout(ymm_reg) high,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    [low, high]
+}
+
+/// [`Simd::store_guest`], as [`load_guest`].
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn store_guest(p: *mut u8, v: Pair) {
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!(
+            "vmovdqu [{p}], {low}", "vmovdqu [{p} + 32], {high}",
+            p = in(reg) p, low = in(ymm_reg) v[0], high = in(ymm_reg) v[1],
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
 /// [`Simd::store_active`]: assembly, as other threads may access the memory.
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -106,6 +137,16 @@ impl Simd for Avx2 {
     unsafe fn store_masked(p: *mut u8, mask: u32, v: Pair) {
         // SAFETY: as above.
         unsafe { Self::store(p, Self::select(mask, v, Self::load(p))) }
+    }
+    #[inline(always)]
+    unsafe fn load_guest(p: *const u8) -> Pair {
+        // SAFETY: as above; valid for 64 bytes.
+        unsafe { load_guest(p) }
+    }
+    #[inline(always)]
+    unsafe fn store_guest(p: *mut u8, v: Pair) {
+        // SAFETY: as above; valid for 64 bytes.
+        unsafe { store_guest(p, v) }
     }
     #[inline(always)]
     unsafe fn store_active(p: *mut u8, mask: u32, v: Pair) {

@@ -45,6 +45,37 @@ macro_rules! float_compare {
     )*};
 }
 
+/// [`Simd::load_guest`]: assembly, as other threads may write the memory. The host moves aligned
+/// dwords of a vector as wholes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn load_guest(p: *const u8) -> __m512i {
+    let v;
+    // SAFETY: 64 bytes are valid.
+    unsafe {
+        std::arch::asm!(
+            "vmovdqu32 {v}, [{p}]",
+            p = in(reg) p, v = out(zmm_reg) v,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    v
+}
+
+/// [`Simd::store_guest`], as [`load_guest`].
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn store_guest(p: *mut u8, v: __m512i) {
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!(
+            "vmovdqu32 [{p}], {v}",
+            p = in(reg) p, v = in(zmm_reg) v,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
 /// [`Simd::store_active`]: assembly, as other threads may access the memory.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -78,6 +109,16 @@ impl Simd for Avx512 {
         // forwards to the next load; a masked store, which the compiler would generate from a plain
         // load, does not.
         unsafe { Self::store(p, Self::select(mask, v, (p as *const __m512i).read_volatile())) }
+    }
+    #[inline(always)]
+    unsafe fn load_guest(p: *const u8) -> __m512i {
+        // SAFETY: as above; valid for 64 bytes.
+        unsafe { load_guest(p) }
+    }
+    #[inline(always)]
+    unsafe fn store_guest(p: *mut u8, v: __m512i) {
+        // SAFETY: as above; valid for 64 bytes.
+        unsafe { store_guest(p, v) }
     }
     #[inline(always)]
     unsafe fn store_active(p: *mut u8, mask: u32, v: __m512i) {

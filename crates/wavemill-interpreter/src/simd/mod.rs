@@ -46,6 +46,21 @@ pub(super) trait Simd: Copy + 'static {
     unsafe fn store(p: *mut u8, v: Self::V);
     /// Stores the lanes whose mask bit is set.
     unsafe fn store_masked(p: *mut u8, mask: u32, v: Self::V);
+    /// Loads a chunk of guest memory, which others may write. Each aligned dword moves as a whole.
+    #[inline(always)]
+    unsafe fn load_guest(p: *const u8) -> Self::V {
+        let mut lanes = [0; CHUNK];
+        // SAFETY: the contract of the trait.
+        unsafe { raw::copy_chunk(lanes.as_mut_ptr().cast(), p) };
+        // SAFETY: the contract of the trait.
+        unsafe { Self::from_lanes(lanes) }
+    }
+    /// Stores a chunk to guest memory, which others may access. Each aligned dword moves as a whole.
+    #[inline(always)]
+    unsafe fn store_guest(p: *mut u8, v: Self::V) {
+        // SAFETY: the contract of the trait.
+        unsafe { raw::copy_chunk(p, Self::to_lanes(v).as_ptr().cast()) };
+    }
     /// Stores the lanes whose mask bit is set to guest memory: that of the other lanes is not written, and others may
     /// access it.
     #[inline(always)]
