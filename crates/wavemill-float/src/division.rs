@@ -17,7 +17,7 @@ use crate::nan;
 use crate::value::{Exact, Value, flush_in, inf, keeping, nearest, round, zero};
 
 /// Constants of the division helpers of a format.
-trait DivFormat: Format {
+pub trait DivFormat: Format {
     /// The power of two by which operands and quotients are scaled.
     const SCALE: i32;
     /// Difference of exponents from which the quotient is near overflow or underflow.

@@ -52,6 +52,23 @@ pub(crate) fn propagate<F: Format>(sources: &[u64], env: FpEnv) -> Option<u64> {
     Some(quiet::<F>(nan))
 }
 
+/// The NaN that is the result of an operation on these sources, if its result is a NaN, without the
+/// exceptions that it raises: for engines that find such results in vectors.
+#[inline(always)]
+#[must_use]
+pub fn nan_result<F: Format>(sources: &[u64]) -> u64 {
+    sources.iter().find(|&&s| F::is_nan(s)).map_or(F::DEFAULT_NAN, |&s| quiet::<F>(s))
+}
+
+/// [`nan_result`] of a multiply-add: the product of an infinity and a zero takes precedence over a NaN addend.
+#[inline(always)]
+#[must_use]
+pub fn nan_result_of_fma<F: Format>([a, b, c]: [u64; 3]) -> u64 {
+    let invalid = F::is_inf(a) && F::is_zero(b) || F::is_zero(a) && F::is_inf(b);
+    let addend = if invalid { F::DEFAULT_NAN } else { c };
+    nan_result::<F>(&[a, b, addend])
+}
+
 /// The NaN `bits` of format `S` as a quiet NaN of format `D`.
 #[inline]
 pub(crate) fn convert<S: Format, D: Format>(bits: u64) -> u64 {

@@ -8,7 +8,7 @@ use super::body::{Body, handler, lane_mask, rare_handler, scalar32};
 use super::hostop::{Ctx, FLAGS, Handler, HostOp};
 use super::lds;
 use super::scratch;
-use super::simd::{CHUNK, Simd};
+use super::simd::{CHUNK, CHUNKS, Simd};
 use wavemill_ir::LANES;
 use wavemill_machine::Access;
 use wavemill_machine::raw;
@@ -334,6 +334,82 @@ pub(super) unsafe fn store_row<S: Simd>(p: *mut u8, src: *const u8) {
     }
 }
 
+/// Bytes of a chunk of a row.
+const CHUNK_BYTES: usize = 4 * CHUNK;
+
+/// Loads 64 consecutive pairs of dwords into two rows. A pair is in one chunk of memory, so that it
+/// moves as a whole, as do the pairs of quads.
+#[inline(always)]
+unsafe fn load_pairs<S: Simd>(dst: *mut u8, p: *const u8) {
+    for c in 0..CHUNKS {
+        // SAFETY: the rows have 256 bytes each, and memory has both.
+        unsafe {
+            let from = p.add(2 * CHUNK_BYTES * c);
+            let (low, high) = S::separate(S::load_guest(from), S::load_guest(from.add(CHUNK_BYTES)));
+            S::store(dst.add(CHUNK_BYTES * c), low);
+            S::store(dst.add(ROW_BYTES as usize + CHUNK_BYTES * c), high);
+        }
+    }
+}
+
+/// Stores two rows to 64 consecutive pairs of dwords.
+#[inline(always)]
+unsafe fn store_pairs<S: Simd>(p: *mut u8, src: *const u8) {
+    for c in 0..CHUNKS {
+        // SAFETY: as above.
+        unsafe {
+            let low = S::load(src.add(CHUNK_BYTES * c));
+            let high = S::load(src.add(ROW_BYTES as usize + CHUNK_BYTES * c));
+            let (first, second) = S::interleave(low, high);
+            let to = p.add(2 * CHUNK_BYTES * c);
+            S::store_guest(to, first);
+            S::store_guest(to.add(CHUNK_BYTES), second);
+        }
+    }
+}
+
+/// Loads 64 consecutive groups of four dwords into four rows.
+#[inline(always)]
+unsafe fn load_quads<S: Simd>(dst: *mut u8, p: *const u8) {
+    const ROW: usize = ROW_BYTES as usize;
+    for c in 0..CHUNKS {
+        // SAFETY: as above.
+        unsafe {
+            let from = p.add(4 * CHUNK_BYTES * c);
+            let to = dst.add(CHUNK_BYTES * c);
+            let (m0, m1) = (S::load_guest(from), S::load_guest(from.add(CHUNK_BYTES)));
+            let (m2, m3) =
+                (S::load_guest(from.add(2 * CHUNK_BYTES)), S::load_guest(from.add(3 * CHUNK_BYTES)));
+            let ((even0, odd0), (even1, odd1)) = (S::separate(m0, m1), S::separate(m2, m3));
+            let ((r0, r2), (r1, r3)) = (S::separate(even0, even1), S::separate(odd0, odd1));
+            S::store(to, r0);
+            S::store(to.add(ROW), r1);
+            S::store(to.add(2 * ROW), r2);
+            S::store(to.add(3 * ROW), r3);
+        }
+    }
+}
+
+/// Stores four rows to 64 consecutive groups of four dwords.
+#[inline(always)]
+unsafe fn store_quads<S: Simd>(p: *mut u8, src: *const u8) {
+    const ROW: usize = ROW_BYTES as usize;
+    for c in 0..CHUNKS {
+        // SAFETY: as above.
+        unsafe {
+            let from = src.add(CHUNK_BYTES * c);
+            let to = p.add(4 * CHUNK_BYTES * c);
+            let (even0, even1) = S::interleave(S::load(from), S::load(from.add(2 * ROW)));
+            let (odd0, odd1) = S::interleave(S::load(from.add(ROW)), S::load(from.add(3 * ROW)));
+            let ((m0, m1), (m2, m3)) = (S::interleave(even0, odd0), S::interleave(even1, odd1));
+            S::store_guest(to, m0);
+            S::store_guest(to.add(CHUNK_BYTES), m1);
+            S::store_guest(to.add(2 * CHUNK_BYTES), m2);
+            S::store_guest(to.add(3 * CHUNK_BYTES), m3);
+        }
+    }
+}
+
 #[inline(always)]
 pub(super) unsafe fn load<S: Simd, const TYPE: u8, const SPACE: u8>(
     ctx: *mut Ctx,
@@ -351,11 +427,14 @@ pub(super) unsafe fn load<S: Simd, const TYPE: u8, const SPACE: u8>(
         if TYPE >= ty::DWORD1 {
             let p = contiguous::<SPACE>(ctx, op, bytes(TYPE), Access::Load);
             if !p.is_null() {
-                if TYPE == ty::DWORD1 {
-                    load_row::<S>(dst, p);
-                } else {
-                    for lane in 0..LANES {
-                        fetch::<TYPE>(dst.add(4 * lane), p.add(4 * lane * dwords(TYPE)));
+                match TYPE {
+                    ty::DWORD1 => load_row::<S>(dst, p),
+                    ty::DWORD2 => load_pairs::<S>(dst, p),
+                    ty::DWORD4 => load_quads::<S>(dst, p),
+                    _ => {
+                        for lane in 0..LANES {
+                            fetch::<TYPE>(dst.add(4 * lane), p.add(4 * lane * dwords(TYPE)));
+                        }
                     }
                 }
                 return HostOp::next(op);
@@ -480,11 +559,14 @@ pub(super) unsafe fn store<S: Simd, const TYPE: u8, const SPACE: u8>(
             let p = contiguous::<SPACE>(ctx, op, bytes(TYPE), Access::Store);
             if !p.is_null() {
                 let src = (*ctx).base.add((*op).src[2] as usize);
-                if TYPE == ty::DWORD1 {
-                    store_row::<S>(p, src);
-                } else {
-                    for lane in 0..LANES {
-                        put::<TYPE>(p.add(4 * lane * dwords(TYPE)), src.add(4 * lane));
+                match TYPE {
+                    ty::DWORD1 => store_row::<S>(p, src),
+                    ty::DWORD2 => store_pairs::<S>(p, src),
+                    ty::DWORD4 => store_quads::<S>(p, src),
+                    _ => {
+                        for lane in 0..LANES {
+                            put::<TYPE>(p.add(4 * lane * dwords(TYPE)), src.add(4 * lane));
+                        }
                     }
                 }
                 return HostOp::next(op);

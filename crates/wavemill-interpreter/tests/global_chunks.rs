@@ -89,3 +89,56 @@ fn chunks_of_lanes_move_as_lanes_do() {
     }
     assert!(kinds.iter().all(|n| *n > 100), "some pattern was seldom made: {kinds:?}");
 }
+
+/// Accesses of several dwords by all lanes, each behind the one of the lane before it.
+#[test]
+fn consecutive_groups_of_dwords_move_as_lanes_do() {
+    let mut random = SplitMix64::new(8);
+    let memory = GuestMemory::default();
+    let buffer = memory.allocate("words", 4 * WORDS as u64, 256).expect("memory");
+    for round in 0..60 {
+        let dwords = 1 + random.below(4) as u8;
+        let count = usize::from(dwords);
+        // Aligned to a dword only, in most cases.
+        let first = random.index(WORDS - 64 * count + 1);
+        let before: Vec<u32> = (0..WORDS).map(|_| random.next_u64() as u32).collect();
+        let data: Vec<[u32; 64]> =
+            (0..count).map(|_| std::array::from_fn(|_| random.next_u64() as u32)).collect();
+        let mut setup = Setup::one_wave(!0);
+        let offsets = std::array::from_fn(|lane| 4 * (first + count * lane) as u32);
+        setup.rows.push((Row(1), offsets));
+        setup.rows.extend(data.iter().enumerate().map(|(n, row)| (Row(4 + n as u16), *row)));
+        setup.cells.extend([(BASE, buffer as u32), (BASE.plus(1), (buffer >> 32) as u32)]);
+        let access = |op, dst, data| {
+            let access = inst(op, dst, &[v(1), Operand::Uni(BASE), data], Attrs::default());
+            wavemill_ir::Inst { mask: LaneMask::Active, ..access }
+        };
+        let kind = MemType::Dwords(dwords);
+        let insts = [
+            access(Op::Load(Space::Global, kind), v(8), Operand::None),
+            access(Op::Store(Space::Global, kind), Operand::None, v(4)),
+        ];
+        let mut after = before.clone();
+        for (n, word) in after[first..first + 64 * count].iter_mut().enumerate() {
+            *word = data[n % count][n / count];
+        }
+        for runner in runners() {
+            let bytes: Vec<u8> = before.iter().flat_map(|word| word.to_le_bytes()).collect();
+            memory.write(buffer, &bytes).expect("inside");
+            let registers = registers_after(&insts, &setup, &memory, runner);
+            for n in 0..count {
+                let loaded: [u32; 64] = std::array::from_fn(|lane| before[first + count * lane + n]);
+                assert_eq!(
+                    registers.rows[0][8 + n],
+                    loaded,
+                    "round {round}, dword {n} of {count} on {runner}"
+                );
+            }
+            let mut bytes = vec![0; 4 * WORDS];
+            memory.read(buffer, &mut bytes).expect("inside");
+            let found: Vec<u32> =
+                bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+            assert_eq!(found, after, "round {round}, {count} dwords on {runner}");
+        }
+    }
+}

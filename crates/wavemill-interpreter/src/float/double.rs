@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use wavemill_float as exact;
 use wavemill_ir::{FloatOp, FpEnv, Round};
 
 use super::{Arithmetic, Fast, lanes};
@@ -21,8 +22,10 @@ pub(crate) trait MixedFn: 'static {
     const WIDE_RESULT: bool;
     /// The result, under the host's default environment.
     fn apply(a: u64, b: u64, c: u64) -> u64;
-    /// Whether the reference must compute the lane.
+    /// Whether the lane must be computed in another way.
     fn suspect(a: u64, b: u64, c: u64, r: u64) -> bool;
+    /// That other way, if it is not the reference.
+    const REPAIR: Option<fn(u64, u64, u64) -> u64> = None;
 }
 
 /// Sign-bit modifiers, from the immediate, on the upper dword of a source.
@@ -57,7 +60,7 @@ unsafe fn read<S: Simd>(low: Chunks, high: Chunks, wide: bool, signs: (u32, u32)
 }
 
 /// Handler body of a [`MixedFn`].
-pub(super) struct Mixed<F>(PhantomData<F>);
+struct Mixed<F>(PhantomData<F>);
 
 impl<F: MixedFn> Body for Mixed<F> {
     #[inline(always)]
@@ -86,7 +89,15 @@ impl<F: MixedFn> Body for Mixed<F> {
                     suspect |= u64::from(F::suspect(x[n], y[n], z[n], r[n]));
                 }
                 if suspect != 0 {
-                    repair::<F>(op, i, mask, [&x, &y, &z], &mut r);
+                    match F::REPAIR {
+                        Some(repair) => {
+                            for n in 0..CHUNK {
+                                let other = repair(x[n], y[n], z[n]);
+                                r[n] = if F::suspect(x[n], y[n], z[n], r[n]) { other } else { r[n] };
+                            }
+                        }
+                        None => repair::<F>(op, i, mask, [&x, &y, &z], &mut r),
+                    }
                 }
                 let (mut low, mut high): (Lanes, Lanes) = ([0; CHUNK], [0; CHUNK]);
                 for n in 0..CHUNK {
@@ -132,9 +143,10 @@ fn f(bits: u64) -> f64 {
 
 /// Declares f64 operations: suspect lanes, operands, code on lanes.
 macro_rules! double_fns {
-    ($($name:ident $check:ident |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
-        pub(super) struct $name;
+    ($($name:ident $check:ident $([$rule:expr])? |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
+        struct $name;
         impl MixedFn for $name {
+            $(const REPAIR: Option<fn(u64, u64, u64) -> u64> = Some($rule);)?
             const SOURCES: usize = 1 $(+ double_fns!(@one $b) $(+ double_fns!(@one $c))?)?;
             const WIDE: [bool; 3] = [true; 3];
             const WIDE_RESULT: bool = true;
@@ -164,21 +176,43 @@ fn zero_sign(a: f64, b: f64, either: bool) -> f64 {
     f(if either { x | y } else { x & y })
 }
 
+/// The NaN result of one and of two sources, of a difference, and of a multiply-add.
+#[inline(always)]
+fn nan_of_one(a: u64, _: u64, _: u64) -> u64 {
+    exact::nan_result::<exact::F64>(&[a])
+}
+
+#[inline(always)]
+fn nan_of_two(a: u64, b: u64, _: u64) -> u64 {
+    exact::nan_result::<exact::F64>(&[a, b])
+}
+
+#[inline(always)]
+fn nan_of_difference(a: u64, b: u64, c: u64) -> u64 {
+    // The second source is negated before.
+    nan_of_two(a, b ^ 1 << 63, c)
+}
+
+#[inline(always)]
+fn nan_of_fma(a: u64, b: u64, c: u64) -> u64 {
+    exact::nan_result_of_fma::<exact::F64>([a, b, c])
+}
+
 double_fns! {
-    Add result |a, b| a + b;
-    Sub result |a, b| a - b;
-    Mul result |a, b| a * b;
-    Fma result |a, b, c| a.mul_add(b, c);
+    Add result [nan_of_two] |a, b| a + b;
+    Sub result [nan_of_difference] |a, b| a - b;
+    Mul result [nan_of_two] |a, b| a * b;
+    Fma result [nan_of_fma] |a, b, c| a.mul_add(b, c);
     Min sources |a, b| if a < b { a } else if b < a { b } else { zero_sign(a, b, true) };
     Max sources |a, b| if a > b { a } else if b > a { b } else { zero_sign(a, b, false) };
-    MulAdd result |a, b, c| a * b + c;
+    MulAdd result [nan_of_fma] |a, b, c| a * b + c;
     MinSelect sources |a, b| if a < b { a } else { b };
     MaxSelect sources |a, b| if a >= b { a } else { b };
-    Trunc result |a| a.trunc();
-    Ceil result |a| a.ceil();
-    Floor result |a| a.floor();
-    RoundEven result |a| a.round_ties_even();
-    Fract result |a| {
+    Trunc result [nan_of_one] |a| a.trunc();
+    Ceil result [nan_of_one] |a| a.ceil();
+    Floor result [nan_of_one] |a| a.floor();
+    RoundEven result [nan_of_one] |a| a.round_ties_even();
+    Fract result [nan_of_one] |a| {
         let fract = a - a.floor();
         if fract == 1.0 { f(0x3fef_ffff_ffff_ffff) } else { fract }
     };

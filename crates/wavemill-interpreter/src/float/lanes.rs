@@ -85,21 +85,10 @@ pub(super) unsafe fn value(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
 pub(super) unsafe fn div_scale(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
-        let out = scaled(ctx, op, lane_mask(ctx, op));
-        write64(ctx, (*op).dst2, out);
-        HostOp::next(op)
-    }
-}
-
-/// Writes the results of [`FloatOp::DivScale`](wavemill_ir::FloatOp::DivScale) in some lanes, and returns those of
-/// them that are to be scaled back.
-pub(super) unsafe fn scaled(ctx: *mut Ctx, op: *mut HostOp, lanes: u64) -> u64 {
-    // SAFETY: as above.
-    unsafe {
         let info = info(op);
         let mut out = 0;
         if let Some(ty) = info.result.float {
-            for_lanes(lanes, |lane| {
+            for_lanes(lane_mask(ctx, op), |lane| {
                 let [a, b, c] = sources(ctx, op, info, lane);
                 if let Some((value, bit)) = exact::div_scale(ty, a, b, c, info.attrs.fp) {
                     write(ctx, op, info.result.dwords, lane, value);
@@ -107,7 +96,8 @@ pub(super) unsafe fn scaled(ctx: *mut Ctx, op: *mut HostOp, lanes: u64) -> u64 {
                 }
             });
         }
-        out
+        write64(ctx, (*op).dst2, out);
+        HostOp::next(op)
     }
 }
 

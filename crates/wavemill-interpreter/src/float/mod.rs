@@ -161,13 +161,10 @@ pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
     let (slow, fast, reference): (Handler, _, _) = match inst.op {
         Op::Float(FloatOp::FmaMix, _) => (lanes::mix, Some(Fast::unmodified(lanes::mix)), None),
         Op::Float(FloatOp::DivScale, ty @ (FloatType::F32 | FloatType::F64)) => {
-            (lanes::div_scale, division::fast_scale(ty, tier), None)
+            (lanes::div_scale, division::fast_scale(ty, env, tier), None)
         }
         Op::Float(FloatOp::DivFmas, ty @ (FloatType::F32 | FloatType::F64)) => {
-            let wide = ty == FloatType::F64;
-            let reference: LaneFunction =
-                if wide { division::unscaled::<true> } else { division::unscaled::<false> };
-            (lanes::div_fmas, division::fast_fmas(ty, env, tier), Some(reference))
+            (lanes::div_fmas, division::fast_fmas(ty, env, tier), None)
         }
         Op::Float(op, ty) => {
             let fast = match ty {

@@ -23,12 +23,25 @@ pub(crate) enum Check {
     Sources,
 }
 
+/// How a NaN result follows from the sources.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NanRule {
+    /// The reference knows.
+    Reference,
+    /// As [`exact::nan_result`] of this many sources says.
+    Sources(usize),
+    /// As [`exact::nan_result_of_fma`] says.
+    Fused,
+}
+
 /// An operation on chunks of f32 (or of i32 where the operation says so).
 pub(crate) trait SingleFn: 'static {
     /// Number of sources that it reads.
     const SOURCES: usize;
     /// Lanes that the reference must compute.
     const CHECK: Check;
+    /// What a NaN result is, if those are checked.
+    const NAN: NanRule = NanRule::Reference;
     /// The result, under the host's default environment.
     ///
     /// # Safety
@@ -184,7 +197,7 @@ unsafe fn store<S: Simd>(dst: *mut u8, r: &[S::V; CHUNKS], mask: u64) {
 
 /// Handler body of a [`SingleFn`]; `SHAPE`: which sources are rows, `MODS`: source modifiers are in the immediate,
 /// `FLUSH`: denormals are flushed on both sides.
-pub(super) struct Single<F, const SHAPE: u8, const MODS: bool, const FLUSH: bool>(PhantomData<F>);
+struct Single<F, const SHAPE: u8, const MODS: bool, const FLUSH: bool>(PhantomData<F>);
 
 impl<F: SingleFn, const SHAPE: u8, const MODS: bool, const FLUSH: bool> Body
     for Single<F, SHAPE, MODS, FLUSH>
@@ -199,17 +212,17 @@ impl<F: SingleFn, const SHAPE: u8, const MODS: bool, const FLUSH: bool> Body
             // repaired.
             store::<S>((*ctx).base.add((*op).dst as usize), &r, mask & !bad);
             if bad != 0 {
-                repair(ctx, op, bad);
+                repair(ctx, op, bad, F::NAN, FLUSH);
             }
             HostOp::next(op)
         }
     }
 }
 
-/// Lets the reference compute the lanes in `bad`.
+/// Lets the rule for NaN results, or the reference, compute the lanes in `bad`.
 #[cold]
 #[inline(never)]
-unsafe fn repair(ctx: *mut Ctx, op: *mut HostOp, bad: u64) {
+unsafe fn repair(ctx: *mut Ctx, op: *mut HostOp, bad: u64, rule: NanRule, flushes: bool) {
     // SAFETY: the contract of handlers.
     unsafe {
         let info = lanes::info(op);
@@ -227,7 +240,16 @@ unsafe fn repair(ctx: *mut Ctx, op: *mut HostOp, bad: u64) {
                     *s ^= 0x8000_0000;
                 }
             }
-            dst.add(lane).write(reference(s, info.attrs.fp) as u32);
+            let value = match rule {
+                NanRule::Reference => reference(s, info.attrs.fp),
+                NanRule::Sources(count) => exact::nan_result::<exact::F32>(&s[..count]),
+                NanRule::Fused => {
+                    // A denormal beside an infinity is a zero if it is flushed.
+                    let flushed = |s: u64| if flushes && s & 0x7f80_0000 == 0 { s & 0x8000_0000 } else { s };
+                    exact::nan_result_of_fma::<exact::F32>(s.map(flushed))
+                }
+            };
+            dst.add(lane).write(value as u32);
         });
     }
 }
@@ -263,11 +285,12 @@ fn flushing<F: SingleFn>(tier: Tier) -> Fast {
 
 /// Declares operations: name, check, operands, code on chunks.
 macro_rules! single_fns {
-    ($($name:ident $check:ident |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
-        pub(super) struct $name;
+    ($($name:ident $check:ident $([$rule:expr])? |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
+        struct $name;
         impl SingleFn for $name {
             const SOURCES: usize = 1 $(+ single_fns!(@one $b) $(+ single_fns!(@one $c))?)?;
             const CHECK: Check = Check::$check;
+            $(const NAN: NanRule = $rule;)?
             #[inline(always)]
             #[allow(unused_variables, unused_unsafe, reason = "an operation uses what it needs")]
             unsafe fn apply<S: Simd>(x: S::V, y: S::V, z: S::V) -> S::V {
@@ -396,13 +419,12 @@ fn on_f32(f: impl Fn(f32) -> f32) -> impl Fn(u32) -> u32 {
 }
 
 single_fns! {
-    Add Result |a, b| S::fadd(a, b);
+    Add Result [NanRule::Sources(2)] |a, b| S::fadd(a, b);
     Sub Result |a, b| S::fsub(a, b);
-    Mul Result |a, b| S::fmul(a, b);
-    Fma Result |a, b, c| S::fma(a, b, c);
-    FmaFlushed Result |a, b, c| flush::<S>(S::fma(a, b, c));
-    Mad Result |a, b, c| S::fadd(flush::<S>(S::fmul(a, b)), c);
-    MulAdd Result |a, b, c| S::fadd(S::fmul(a, b), c);
+    Mul Result [NanRule::Sources(2)] |a, b| S::fmul(a, b);
+    Fma Result [NanRule::Fused] |a, b, c| S::fma(a, b, c);
+    Mad Result [NanRule::Fused] |a, b, c| S::fadd(flush::<S>(S::fmul(a, b)), c);
+    MulAdd Result [NanRule::Fused] |a, b, c| S::fadd(S::fmul(a, b), c);
     MulAddLegacy Result |a, b, c| S::fadd(mul_legacy::<S>(a, b), c);
     MadLegacy Result |a, b, c| S::fadd(flush::<S>(mul_legacy::<S>(a, b)), c);
     MinSelect Nothing |a, b| S::fmin(a, b);
@@ -423,10 +445,10 @@ single_fns! {
         let rest = S::select(S::feq(greatest, b), max::<S>(a, c), max::<S>(a, b));
         S::select(S::feq(greatest, a), max::<S>(b, c), rest)
     };
-    Trunc Result |a| S::map1(a, on_f32(f32::trunc));
-    Ceil Result |a| S::map1(a, on_f32(f32::ceil));
-    Floor Result |a| S::map1(a, on_f32(f32::floor));
-    RoundEven Result |a| S::map1(a, on_f32(f32::round_ties_even));
+    Trunc Result [NanRule::Sources(1)] |a| S::map1(a, on_f32(f32::trunc));
+    Ceil Result [NanRule::Sources(1)] |a| S::map1(a, on_f32(f32::ceil));
+    Floor Result [NanRule::Sources(1)] |a| S::map1(a, on_f32(f32::floor));
+    RoundEven Result [NanRule::Sources(1)] |a| S::map1(a, on_f32(f32::round_ties_even));
     Fract Result |a| {
         let fract = S::fsub(a, S::map1(a, on_f32(f32::floor)));
         // A small negative number would round to 1. The order of operands lets a NaN through.
@@ -446,10 +468,6 @@ single_fns! {
     Sin Nothing |a| S::map1(a, exact::sin_f32);
     Cos Nothing |a| S::map1(a, exact::cos_f32);
 }
-
-/// A fused multiply-add that flushes no operands, and no results or all of them.
-pub(super) type Fused = Single<Fma, { shape::ANY }, false, false>;
-pub(super) type FusedFlushing = Single<FmaFlushed, { shape::ANY }, false, false>;
 
 /// The fast handlers of an f32 operation, if there are any for the environment.
 pub(super) fn fast(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {

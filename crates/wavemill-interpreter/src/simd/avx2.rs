@@ -117,6 +117,31 @@ unsafe fn store_active(p: *mut u8, active: Pair, v: Pair) {
     }
 }
 
+/// The dwords with even numbers of 16. The shuffle works on halves, so that quarters 1 and 2 are
+/// exchanged then.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn even(a: __m256i, b: __m256i) -> __m256i {
+    let halves = _mm256_shuffle_ps::<0x88>(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b));
+    _mm256_permute4x64_epi64::<0xd8>(_mm256_castps_si256(halves))
+}
+
+/// Those with odd numbers.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn odd(a: __m256i, b: __m256i) -> __m256i {
+    let halves = _mm256_shuffle_ps::<0xdd>(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b));
+    _mm256_permute4x64_epi64::<0xd8>(_mm256_castps_si256(halves))
+}
+
+/// The inverse of [`even`] and [`odd`].
+#[inline]
+#[target_feature(enable = "avx2")]
+fn interleave(even: __m256i, odd: __m256i) -> Pair {
+    let (low, high) = (_mm256_unpacklo_epi32(even, odd), _mm256_unpackhi_epi32(even, odd));
+    [_mm256_permute2x128_si256::<0x20>(low, high), _mm256_permute2x128_si256::<0x31>(low, high)]
+}
+
 impl Simd for Avx2 {
     type V = Pair;
 
@@ -281,6 +306,16 @@ impl Simd for Avx2 {
                 _mm256_mask_i32gather_epi32::<1>(zero, p, offsets[1], lanes[1]),
             ]
         }
+    }
+    #[inline(always)]
+    unsafe fn separate(a: Pair, b: Pair) -> (Pair, Pair) {
+        // SAFETY: as above.
+        unsafe { ([even(a[0], a[1]), even(b[0], b[1])], [odd(a[0], a[1]), odd(b[0], b[1])]) }
+    }
+    #[inline(always)]
+    unsafe fn interleave(even: Pair, odd: Pair) -> (Pair, Pair) {
+        // SAFETY: as above.
+        unsafe { (interleave(even[0], odd[0]), interleave(even[1], odd[1])) }
     }
     #[inline(always)]
     unsafe fn every_second(p: *const u8) -> Pair {

@@ -261,6 +261,24 @@ impl Simd for Avx512 {
         }
     }
     #[inline(always)]
+    unsafe fn separate(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
+        // SAFETY: as above.
+        unsafe {
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+            (_mm512_permutex2var_epi32(a, even, b), _mm512_permutex2var_epi32(a, odd, b))
+        }
+    }
+    #[inline(always)]
+    unsafe fn interleave(even: __m512i, odd: __m512i) -> (__m512i, __m512i) {
+        // SAFETY: as above.
+        unsafe {
+            let low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            let high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+            (_mm512_permutex2var_epi32(even, low, odd), _mm512_permutex2var_epi32(even, high, odd))
+        }
+    }
+    #[inline(always)]
     unsafe fn every_second(p: *const u8) -> __m512i {
         // SAFETY: as above; valid for 128 bytes.
         unsafe {

@@ -163,6 +163,28 @@ pub(super) trait Simd: Copy + 'static {
     /// The dwords at `p` plus the byte offsets of the lanes in the mask, 0 in the others. Only memory that no other
     /// thread writes.
     unsafe fn gather(p: *const u8, offsets: Self::V, mask: u32) -> Self::V;
+    /// The dwords with even numbers and those with odd ones, of two consecutive chunks of memory.
+    #[inline(always)]
+    unsafe fn separate(a: Self::V, b: Self::V) -> (Self::V, Self::V) {
+        // SAFETY: as the trait says.
+        unsafe {
+            let (a, b) = (Self::to_lanes(a), Self::to_lanes(b));
+            let at = |n: usize| if n < CHUNK { a[n] } else { b[n - CHUNK] };
+            let pick = |odd: usize| std::array::from_fn(|n| at(2 * n + odd));
+            (Self::from_lanes(pick(0)), Self::from_lanes(pick(1)))
+        }
+    }
+    /// The inverse of [`Simd::separate`].
+    #[inline(always)]
+    unsafe fn interleave(even: Self::V, odd: Self::V) -> (Self::V, Self::V) {
+        // SAFETY: as the trait says.
+        unsafe {
+            let (even, odd) = (Self::to_lanes(even), Self::to_lanes(odd));
+            let at = |n: usize| if n.is_multiple_of(2) { even[n / 2] } else { odd[n / 2] };
+            let part = |first: usize| std::array::from_fn(|n| at(first + n));
+            (Self::from_lanes(part(0)), Self::from_lanes(part(CHUNK)))
+        }
+    }
     /// Every second dword starting at `p`, which is valid for 128 bytes.
     unsafe fn every_second(p: *const u8) -> Self::V;
     /// Every fourth dword starting at `p`, which is valid for 256 bytes.
