@@ -63,16 +63,61 @@ fn mappings() -> Result<Vec<Mapping>, String> {
     let all = proc_maps::get_process_maps(pid).map_err(|error| error.to_string())?;
     let mut all: Vec<Mapping> = all
         .iter()
-        .filter(|mapping| mapping.is_read())
-        .map(|mapping| Mapping {
-            start: mapping.start() as u64,
-            end: (mapping.start() as u64).saturating_add(mapping.size() as u64),
-            writable: mapping.is_write(),
-            name: mapping.filename().map(|name| name.display().to_string()),
+        .filter(|mapping| mapping.is_read() && !is_of_the_kernel(mapping))
+        .map(|mapping| {
+            let start = mapping.start() as u64;
+            let end = start.saturating_add(mapping.size() as u64);
+            // Only a file can end before its mapping does.
+            let end = if mapping.inode == 0 { end } else { readable_end(start, end) };
+            let name = mapping.filename().map(|name| name.display().to_string());
+            Mapping { start, end, writable: mapping.is_write(), name }
         })
+        .filter(|mapping| mapping.start < mapping.end)
         .collect();
     all.sort_by_key(|mapping| mapping.start);
     Ok(all)
+}
+
+/// Whether a mapping holds data of the kernel for its own code in the process, of which some pages
+/// cannot be read.
+#[cfg(target_os = "linux")]
+fn is_of_the_kernel(mapping: &proc_maps::MapRange) -> bool {
+    mapping.filename().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("[vvar"))
+}
+
+/// Where the pages of a mapping end that can be read: a file may have become shorter, and a mapping may be longer
+/// than its file.
+#[cfg(target_os = "linux")]
+fn readable_end(start: u64, end: u64) -> u64 {
+    const PAGE: u64 = 4096;
+    let count = (end - start) / PAGE;
+    if count == 0 || can_be_read(start + PAGE * (count - 1)) {
+        return end;
+    }
+    // The number of pages that can be read: they come first.
+    let (mut known, mut unknown) = (0, count - 1);
+    while known < unknown {
+        let middle = known + (unknown - known) / 2;
+        if can_be_read(start + PAGE * middle) {
+            known = middle + 1;
+        } else {
+            unknown = middle;
+        }
+    }
+    start + PAGE * known
+}
+
+/// Whether the byte at an address of a mapping can be read; `true` if the host does not say.
+#[cfg(target_os = "linux")]
+fn can_be_read(address: u64) -> bool {
+    let mut byte = 0u8;
+    let local = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+    let base = std::ptr::with_exposed_provenance_mut(address as usize);
+    let remote = libc::iovec { iov_base: base, iov_len: 1 };
+    // SAFETY: the kernel reads the byte, and returns an error if there is none; it writes `byte` only.
+    let read =
+        unsafe { libc::process_vm_readv(libc::getpid(), &raw const local, 1, &raw const remote, 1, 0) };
+    read == 1 || std::io::Error::last_os_error().raw_os_error() != Some(libc::EFAULT)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -156,6 +201,25 @@ mod tests {
         let one = region(&[mapping(0x1000, 0x3000, true)], &[part(0x1100, 0x1200), part(0x5000, 0x5100)]);
         assert_eq!(one.allowed(0x1180, Access::Store), None);
         assert_eq!(one.allowed(0x1200, Access::Store), Some(0x1200..0x3000));
+    }
+
+    /// A mapping that is longer than its file has pages that nobody can read.
+    #[test]
+    #[cfg(target_os = "linux")]
+    #[cfg_attr(miri, ignore = "Miri does not list mappings")]
+    fn mappings_end_where_their_files_end() {
+        for (bytes, mapped) in [(4096, 4 * 4096), (3 * 4096 + 1, 8 * 4096), (0, 4096), (8192, 8192)] {
+            let file = tempfile::tempfile().unwrap();
+            file.set_len(bytes).unwrap();
+            // SAFETY: nothing accesses the mapping but the test.
+            let map = unsafe { memmap2::MmapOptions::new().len(mapped).map(&file) }.unwrap();
+            let start = map.as_ptr().expose_provenance() as u64;
+            let end = start + bytes.next_multiple_of(4096);
+            assert!(bytes == 0 || process_has(start) && process_has(end - 1), "{bytes} of {mapped}");
+            assert!(end == start + mapped as u64 || !process_has(end), "{bytes} of {mapped}");
+        }
+        let listed = mappings().unwrap();
+        assert!(!listed.iter().any(|one| one.name.as_deref().is_some_and(|name| name.starts_with("[vvar"))));
     }
 
     #[test]
