@@ -1,5 +1,6 @@
 //! Fault reports of kernels that go wrong.
 
+use crate::assembled::Source;
 use wavemill::fault::FaultReport;
 use wavemill::{Arg, Device, Error, Launch, Module, RunOptions};
 use wavemill_kernels::{Target, fixture};
@@ -49,6 +50,28 @@ fn a_kernel_does_not_overwrite_itself() {
     let entry = loaded.module.kernel("vector_add").unwrap().entry();
     let report = loaded.add_into(Arg::from(entry));
     insta::assert_snapshot!(report);
+}
+
+/// A kernel with private memory whose descriptor does not ask the chip to set it up.
+#[test]
+fn private_memory_that_is_not_set_up_is_named() {
+    let source = Source {
+        body: "v_mov_b32 v1, 64\nscratch_store_dword v1, v0, off offset:-32",
+        directives: ".amdhsa_private_segment_fixed_size 256\n.amdhsa_enable_private_segment 0",
+        functions: "",
+    };
+    let (device, module) = source.load(Target::Gfx942);
+    let out = device.buffer("out", 64).unwrap();
+    let kernel = module.kernel("kernel").unwrap();
+    let launch =
+        Launch::new(&kernel).workgroups([1, 1, 1]).workgroup_size([64, 1, 1]).args([Arg::from(&out)]);
+    let Err(Error::Fault(report)) = launch.run() else { panic!("expected a fault") };
+    let text = report.to_string();
+    let headline = text.lines().next().unwrap_or_default();
+    assert!(
+        headline.contains("store of 4 bytes at byte 32 of private memory: FLAT_SCRATCH is not its address"),
+        "{headline}"
+    );
 }
 
 #[test]

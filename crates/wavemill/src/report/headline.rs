@@ -189,6 +189,16 @@ impl FaultReport {
             other => return write!(f, " at {first:#x} of {other:?}"),
         }
         match refused.nearest {
+            // In range, so that the base is wrong.
+            Nearest::Inside { offset, size: have, .. }
+                if matches!(refused.space, FaultSpace::Scratch)
+                    && offset.saturating_add(refused.size.into()) <= *have =>
+            {
+                f.write_str(
+                    ": FLAT_SCRATCH is not its address; expected ENABLE_PRIVATE_SEGMENT in the kernel descriptor, or \
+                     code that sets FLAT_SCRATCH",
+                )
+            }
             Nearest::Inside { name, offset, size: have } => {
                 write!(f, ": it begins at byte {offset} of `{name}`, which ends at {have}")
             }
