@@ -22,6 +22,8 @@ use super::mem::{
     copy_narrow, data, dwords, for_lanes, for_last_lanes, have_one_location, memory_type, read_narrow, ty,
     with_type, write_narrow,
 };
+use super::scratch::Area;
+use super::spill;
 use super::strict::{Checked, verdict};
 use wavemill_ir::LANES;
 use wavemill_machine::raw;
@@ -183,6 +185,25 @@ pub(super) unsafe fn linear_range(ctx: *mut Ctx, op: *mut HostOp) -> Option<(u64
     match r.range {
         Range::Bytes(bytes) if r.swizzle.is_none() => Some((r.base, bytes)),
         _ => None,
+    }
+}
+
+/// The private memory that an access without an index reaches, if it is the wave's own and laid out
+/// as the launch does: a spill, or a local variable.
+#[inline(always)]
+pub(super) unsafe fn private_area<const OFFEN: bool>(ctx: *mut Ctx, op: *mut HostOp) -> Option<Area> {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        if !OFFEN && !is_absent(op, 0) {
+            return None;
+        }
+        let r = resource::<false, false>(ctx, op);
+        let (start, end) = (*ctx).private.own;
+        if !r.private || !r.add_lane || r.swizzle != Some(LANES as u8) || r.base < start || r.base > end {
+            return None;
+        }
+        let rows = (end - r.base) / u64::from(ROW_BYTES);
+        Some(Area { start: r.base, limit: ELEMENT * rows, common: (*op).imm.into() })
     }
 }
 
@@ -984,12 +1005,24 @@ macro_rules! with_address {
 
 /// The handler of a buffer load.
 pub(super) fn load_handler(t: MemType, addr: BufferAddr, tier: Tier) -> Handler {
-    if linear::fits(addr) { linear::load_handler(t, tier) } else { with_address!(addr, t, load) }
+    if linear::fits(addr) {
+        linear::load_handler(t, tier)
+    } else if spill::fits(addr) {
+        spill::load_handler(t, addr.offen, tier)
+    } else {
+        with_address!(addr, t, load)
+    }
 }
 
 /// The handler of a buffer store.
 pub(super) fn store_handler(t: MemType, addr: BufferAddr, tier: Tier) -> Handler {
-    if linear::fits(addr) { linear::store_handler(t, tier) } else { with_address!(addr, t, store) }
+    if linear::fits(addr) {
+        linear::store_handler(t, tier)
+    } else if spill::fits(addr) {
+        spill::store_handler(t, addr.offen, tier)
+    } else {
+        with_address!(addr, t, store)
+    }
 }
 
 /// The handler of a buffer atomic; it needs [`super::atomic::performer`] with it.

@@ -36,6 +36,7 @@ mod scratch;
 mod select;
 mod simd;
 mod smem;
+mod spill;
 mod status;
 mod step;
 mod strict;

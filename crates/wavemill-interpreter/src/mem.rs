@@ -418,7 +418,7 @@ pub(super) unsafe fn load<S: Simd, const TYPE: u8, const SPACE: u8>(
     // SAFETY: the contract of handlers; `resolve` and `contiguous` vouch for host memory.
     unsafe {
         if SPACE == space::SCRATCH {
-            if scratch::load::<S, TYPE>(ctx, op) {
+            if scratch::load::<S, TYPE>(ctx, op, scratch::Area::scratch(ctx, op)) {
                 return HostOp::next(op);
             }
             return apart::<SPACE>(ctx, op, bytes(TYPE), Access::Load, load_lanes::<TYPE>);
@@ -547,7 +547,7 @@ pub(super) unsafe fn store<S: Simd, const TYPE: u8, const SPACE: u8>(
     // SAFETY: as above.
     unsafe {
         if SPACE == space::SCRATCH {
-            if scratch::store::<S, TYPE>(ctx, op) {
+            if scratch::store::<S, TYPE, 2>(ctx, op, scratch::Area::scratch(ctx, op)) {
                 return HostOp::next(op);
             }
             return apart::<SPACE>(ctx, op, bytes(TYPE), Access::Store, store_lanes::<TYPE>);

@@ -1,4 +1,5 @@
-//! Loads and stores of private memory at the lanes' own addresses.
+//! Loads and stores of private memory at the lanes' own addresses, by scratch and by buffer
+//! instructions.
 //!
 //! Dword `n` of all lanes is row `n` of the wave's private memory. An access of dwords at the same
 //! offset in all lanes, as of spills and local variables, moves whole rows. At other offsets, one
@@ -37,24 +38,55 @@ enum At {
     Lanes(u32),
 }
 
+/// What an instruction says about private memory, besides the offsets of the lanes in source 0.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Area {
+    /// Guest address of its first row.
+    pub start: u64,
+    /// Bytes of each lane.
+    pub limit: u64,
+    /// What is added to the offset of each lane.
+    pub common: i64,
+}
+
+impl Area {
+    /// That of a scratch instruction.
+    #[inline(always)]
+    pub(super) unsafe fn scratch(ctx: *mut Ctx, op: *mut HostOp) -> Area {
+        // SAFETY: the contract of handlers.
+        unsafe {
+            let base = if is_absent(op, 1) { 0 } else { scalar32(ctx, op, 1) };
+            Area {
+                start: scratch_base(ctx),
+                limit: (*ctx).scratch_size.into(),
+                common: i64::from(base) + i64::from((*op).imm),
+            }
+        }
+    }
+}
+
 /// Finds the memory of an access of `size` bytes by the active lanes. `None` if one of them is
 /// refused, or crosses the end of a dword of its own.
 #[inline(always)]
-unsafe fn find<S: Simd>(ctx: *mut Ctx, op: *mut HostOp, size: u32, access: Access) -> Option<Private> {
+unsafe fn find<S: Simd>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    area: Area,
+    size: u32,
+    access: Access,
+) -> Option<Private> {
     // SAFETY: the contract of handlers.
     unsafe {
         let mask = lane_mask(ctx, op);
-        let limit = u64::from((*ctx).scratch_size);
+        let Area { start, limit, common } = area;
         if mask == 0 || limit > MOST {
             return None;
         }
-        let scalar = |i| if is_absent(op, i) { 0 } else { scalar32(ctx, op, i) };
-        let common = i64::from(scalar(1)) + i64::from((*op).imm);
         // Smallest and largest offset of a lane, and the bits in which they differ.
         let (low, high, differ) = if is_row(op, 0) {
             extremes::<S>(ctx, op, mask)
         } else {
-            let offset = scalar(0);
+            let offset = if is_absent(op, 0) { 0 } else { scalar32(ctx, op, 0) };
             (offset, offset, 0)
         };
         let (low, high) = (i64::from(low) + common, i64::from(high) + common);
@@ -66,7 +98,7 @@ unsafe fn find<S: Simd>(ctx: *mut Ctx, op: *mut HostOp, size: u32, access: Acces
         if (differ | low as u32) & align != 0 {
             return None;
         }
-        let base = global(ctx, op, scratch_base(ctx), limit.div_ceil(4) * u64::from(ROW_BYTES), access);
+        let base = global(ctx, op, start, limit.div_ceil(4) * u64::from(ROW_BYTES), access);
         let rows = differ == 0 && align == 3 && mask.count_ones() > FEW;
         let at = if rows { At::Row(low as usize / 4) } else { At::Lanes(common as u32) };
         (!base.is_null()).then_some(Private { base, at })
@@ -131,11 +163,12 @@ unsafe fn each_lane(
 
 /// Loads, if this finds the memory.
 #[inline(always)]
-pub(super) unsafe fn load<S: Simd, const TYPE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> bool {
+pub(super) unsafe fn load<S: Simd, const TYPE: u8>(ctx: *mut Ctx, op: *mut HostOp, area: Area) -> bool {
     // SAFETY: the contract of handlers; `find` vouches for the memory of the active lanes, and a row
     // of private memory belongs to all lanes.
     unsafe {
-        let Some(Private { base, at }) = find::<S>(ctx, op, bytes(TYPE), Access::Load) else { return false };
+        let found = find::<S>(ctx, op, area, bytes(TYPE), Access::Load);
+        let Some(Private { base, at }) = found else { return false };
         let mask = lane_mask(ctx, op);
         let dst = (*ctx).base.add((*op).dst as usize);
         match at {
@@ -164,18 +197,23 @@ pub(super) unsafe fn load<S: Simd, const TYPE: u8>(ctx: *mut Ctx, op: *mut HostO
     }
 }
 
-/// Stores, if this finds the memory.
+/// Stores source `DATA`, if this finds the memory.
 #[inline(always)]
-pub(super) unsafe fn store<S: Simd, const TYPE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> bool {
+pub(super) unsafe fn store<S: Simd, const TYPE: u8, const DATA: usize>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    area: Area,
+) -> bool {
     // SAFETY: as for loads.
     unsafe {
         // Constants and uniform cells are rare in stores.
-        if (*op).src[2] & FLAGS != 0 {
+        if (*op).src[DATA] & FLAGS != 0 {
             return false;
         }
-        let Some(Private { base, at }) = find::<S>(ctx, op, bytes(TYPE), Access::Store) else { return false };
+        let found = find::<S>(ctx, op, area, bytes(TYPE), Access::Store);
+        let Some(Private { base, at }) = found else { return false };
         let mask = lane_mask(ctx, op);
-        let src = (*ctx).base.add((*op).src[2] as usize);
+        let src = (*ctx).base.add((*op).src[DATA] as usize);
         match at {
             At::Row(row) => {
                 for k in 0..dwords(TYPE) {
