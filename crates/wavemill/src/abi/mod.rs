@@ -130,8 +130,8 @@ pub(crate) struct Start {
     pub entry: u64,
     /// Initial context for the source of blocks.
     pub context: u32,
-    /// The kernel argument segment, for reports.
-    pub arguments: Segment,
+    /// The kernel argument segment, for reports; `None` if the launch binds its resources instead.
+    pub arguments: Option<Segment>,
     /// Bytes of the structure for synchronising the grid, if the kernel has a pointer to it that is
     /// null because the launch is not cooperative.
     pub absent_grid_sync: Option<u64>,

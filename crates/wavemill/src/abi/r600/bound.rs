@@ -15,7 +15,6 @@ use crate::binding::{Binding, Location};
 use crate::buffer::Buffer;
 use crate::image::ImageFormat;
 use crate::module::{Compares, Fetches, Kernel};
-use crate::report::Segment;
 use crate::services::ServiceAddresses;
 use crate::{Error, Result};
 
@@ -394,7 +393,7 @@ impl LaunchMemory for Memory {
             init: Box::new(init),
             entry: kernel.entry(),
             context: llvm::modes(&plan.bindings),
-            arguments: Segment { address: 0, bytes: 0 },
+            arguments: None,
             absent_grid_sync: None,
             _memory: vec![resources, samplers, writes, semantics, scratch],
         })
