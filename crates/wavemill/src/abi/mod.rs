@@ -17,7 +17,7 @@ use wavemill_machine::{RegisterCounts, WaveInit};
 use crate::argument::Arg;
 use crate::binding::Binding;
 use crate::buffer::Buffer;
-use crate::module::Kernel;
+use crate::module::{Kernel, Module};
 use crate::report::Segment;
 use crate::services::ServiceAddresses;
 use crate::traps::TrapSetup;
@@ -137,6 +137,8 @@ pub(crate) struct Start {
     pub absent_grid_sync: Option<u64>,
     /// Memory that waves use.
     pub _memory: Vec<Buffer>,
+    /// Code that waves call, besides that of the kernel.
+    pub _code: Option<Module>,
 }
 
 /// Requirements of a kernel that every launch must meet.

@@ -82,6 +82,7 @@ impl LaunchMemory for Memory {
             }),
             absent_grid_sync: None,
             _memory: vec![buffer, scratch],
+            _code: None,
         })
     }
 }
