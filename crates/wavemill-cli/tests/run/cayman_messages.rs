@@ -260,7 +260,11 @@ fn broken_rules_are_no_missing_features() {
 #[test]
 fn stacks_loops_and_temporaries_have_rules() {
     for (name, source, rule) in [
-        ("pop", "pop @1 pop:1\n        end\n", "a pop or read of 1 entries of a stack that has 0"),
+        (
+            "pop",
+            "pop @1 pop:1\n        end\n",
+            "expected a push for each pop, found 1 popped or read of 0 pushed",
+        ),
         ("loop", "loop_start_dx10 @1\n        end\n", "expected a LOOP_END for the loop, found none"),
         ("break", "loop_break @1\n        end\n", "expected LOOP_START* before the word"),
         (

@@ -436,7 +436,7 @@ impl fmt::Display for Rule {
             }
             Rule::PopWithoutPush { popped, found } => write!(
                 f,
-                "expected a push for each pop, found a pop or read of {popped} entries of a stack that has {found}"
+                "expected a push for each pop, found {popped} popped or read of {found} pushed"
             ),
             Rule::LoopWithoutEnd => f.write_str("expected a LOOP_END for the loop, found none"),
             Rule::OutsideLoop => f.write_str("expected LOOP_START* before the word, found it outside of loops"),
