@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use wavemill_asm::cayman::{Listing, Options, assemble, disassemble, parse, parse_group, print, print_group};
 use wavemill_isa::cayman::{
-    Inst, Stage, decode_control, decode_fetch, decode_gds, decode_group, decode_program, decode_slot,
+    Declared, Inst, Stage, decode_control, decode_fetch, decode_gds, decode_group, decode_program, decode_slot,
 };
 
 /// The bytes of a word, encoded field by field.
@@ -38,7 +38,9 @@ fuzz_target!(|data: &[u8]| {
     }
     let program = decode_program(data, 0);
     for stage in [Stage::Ps, Stage::Vs, Stage::Gs] {
-        let _ = program.broken_rules_in(stage);
+        for gprs in [None, Some(8), Some(126)] {
+            let _ = program.broken_rules_as(Declared { stage: Some(stage), gprs });
+        }
     }
     let _ = program.stack_need(0);
     // A program is a number of words.

@@ -154,7 +154,7 @@ fn sampler(random: &mut SplitMix64) -> [u32; 4] {
             BorderColour::TransparentBlack,
             BorderColour::OpaqueBlack,
             BorderColour::White,
-            BorderColour::Table,
+            BorderColour::Table(0),
         ]),
     }
     .encode()

@@ -47,6 +47,17 @@ pub enum Location {
         /// The format of typed stores; dwords if there is none.
         format: Option<ImageFormat>,
     },
+    /// An attribute of vertices, 0 to 15, of a vertex shader that calls a fetch program: the launch
+    /// makes that program. Attribute n goes to register n + 1, from the element whose index is in
+    /// r0.x: the number of the work-item, unless r0.x is bound. The resource is a buffer.
+    Attribute {
+        /// Its number.
+        number: u16,
+        /// Bytes from one vertex to the next.
+        stride: u32,
+        /// Its format.
+        format: ImageFormat,
+    },
     /// The buffer that receives old values of atomic operations. The resource is a buffer.
     Returns,
     /// A texture, 0 to 175. The resource is an image.
@@ -112,10 +123,11 @@ const CHANNELS: [&str; 4] = ["x", "y", "z", "w"];
 
 impl Location {
     /// The words that names of locations begin with.
-    pub const KINDS: [&str; 20] = [
+    pub const KINDS: [&str; 21] = [
         "cb",
         "buf",
         "rat",
+        "attrib",
         "returns",
         "tex",
         "smp",
@@ -136,7 +148,7 @@ impl Location {
     ];
 
     /// The location with a name, as [`Display`](fmt::Display) writes it. Strides and units are 4
-    /// bytes.
+    /// bytes, and attributes have four floats.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Location> {
         let split = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
@@ -174,6 +186,10 @@ impl Location {
             "cb" => Location::Constants(number),
             "buf" => Location::Buffer { number, stride: 4 },
             "rat" => Location::Target { number, unit: 4, format: None },
+            "attrib" => {
+                let format = ImageFormat::from_name("rgba32f")?;
+                Location::Attribute { number, stride: format.texel.data.bytes(), format }
+            }
             "tex" => Location::Texture(number),
             "smp" => Location::Sampler(number),
             "ring" => Location::Ring { number, stride: 4 },
@@ -202,6 +218,7 @@ impl fmt::Display for Location {
             Location::Constants(n) => write!(f, "cb{n}"),
             Location::Buffer { number, .. } => write!(f, "buf{number}"),
             Location::Target { number, .. } => write!(f, "rat{number}"),
+            Location::Attribute { number, .. } => write!(f, "attrib{number}"),
             Location::Returns => f.write_str("returns"),
             Location::Texture(n) => write!(f, "tex{n}"),
             Location::Sampler(n) => write!(f, "smp{n}"),
@@ -261,7 +278,7 @@ mod tests {
 
     #[test]
     fn names_come_back() {
-        let names = "cb15 buf168 rat1 returns tex3 smp17 r12.w stream1.2 ring0 scatter lds parameters booleans \
+        let names = "cb15 buf168 rat1 attrib15 returns tex3 smp17 r12.w stream1.2 ring0 scatter lds parameters booleans \
                      loop31 semantic255 jumptable0 modes pix0 pix7 pix61 pos60 pos63 param0 param31";
         for name in names.split_whitespace() {
             assert_eq!(Location::from_name(name).map(|location| location.to_string()).as_deref(), Some(name));

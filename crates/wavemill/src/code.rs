@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock, RwLockWriteGuard};
 
 use wavemill_ir::{Block, FaultKind, Terminator, Uni};
+use wavemill_isa::cayman::BrokenRule;
 use wavemill_isa::gcn::{self, decode};
 use wavemill_isa::{Family, Target};
 use wavemill_lift::Lift;
@@ -244,6 +245,11 @@ impl Code {
             n
         };
         self.programs.read(pc, &mut fetch)
+    }
+
+    /// The rules that an instruction breaks, of a family with clauses.
+    pub(crate) fn broken_rules(&self, map: &MemoryMap, inst: &ClauseInstruction) -> Vec<BrokenRule> {
+        self.programs.broken_rules(map, inst)
     }
 
     /// The text of the instruction at a PC.

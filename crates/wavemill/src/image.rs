@@ -12,9 +12,7 @@ use wavemill_machine::image::{
 };
 
 pub use wavemill_ir::{DataFormat, TexelFormat, TexelNumber};
-pub use wavemill_machine::image::{
-    AddressMode, BlockOrder, BorderColour, Compare, Dimensions, MipFilter, Tiling,
-};
+pub use wavemill_machine::image::{AddressMode, BlockOrder, Compare, Dimensions, MipFilter, Tiling};
 
 use crate::buffer::Buffer;
 use crate::guest::DeviceInner;
@@ -52,6 +50,7 @@ mod order {
     pub(super) const R: (u32, [Select; 4]) = (1, [Channel(0), Zero, Zero, One]);
     pub(super) const RG: (u32, [Select; 4]) = (3, [Channel(0), Channel(1), Zero, One]);
     pub(super) const RGB: (u32, [Select; 4]) = (6, [Channel(2), Channel(1), Channel(0), One]);
+    pub(super) const RGB_IN_ORDER: (u32, [Select; 4]) = (6, [Channel(0), Channel(1), Channel(2), One]);
     pub(super) const RGBA: (u32, [Select; 4]) = (8, IDENTITY);
     pub(super) const BGRA: (u32, [Select; 4]) = (9, [Channel(2), Channel(1), Channel(0), Channel(3)]);
     pub(super) const SRGBA: (u32, [Select; 4]) = (14, IDENTITY);
@@ -59,10 +58,9 @@ mod order {
 }
 
 macro_rules! formats {
-    ($($name:literal $data:ident $number:ident $order:ident $ty:literal;)*) => {
-        /// All formats with a name. Types of channels have the numbers of HSA's interface
-        /// (`hsa_ext_image_channel_type_t`).
-        const FORMATS: &[ImageFormat] = &[$(ImageFormat {
+    ($(#[$doc:meta])* $list:ident: $($name:literal $data:ident $number:ident $order:ident $ty:literal;)*) => {
+        $(#[$doc])*
+        const $list: &[ImageFormat] = &[$(ImageFormat {
             name: $name,
             texel: TexelFormat { data: DataFormat::$data, number: TexelNumber::$number },
             select: order::$order.1,
@@ -72,6 +70,17 @@ macro_rules! formats {
 }
 
 formats! {
+    /// Formats of buffers that images do not have.
+    OF_BUFFERS:
+    "rgb32ui" D32_32_32 Uint RGB_IN_ORDER 13;
+    "rgb32i" D32_32_32 Sint RGB_IN_ORDER 10;
+    "rgb32f" D32_32_32 Float RGB_IN_ORDER 15;
+}
+
+formats! {
+    /// All formats with a name. Types of channels have the numbers of HSA's interface
+    /// (`hsa_ext_image_channel_type_t`).
+    FORMATS:
     "r8" D8 Unorm R 2;
     "rg8" D8_8 Unorm RG 2;
     "rgba8" D8_8_8_8 Unorm RGBA 2;
@@ -136,6 +145,13 @@ impl ImageFormat {
     #[must_use]
     pub fn from_name(name: &str) -> Option<ImageFormat> {
         FORMATS.iter().find(|format| format.name == name).copied()
+    }
+
+    /// The format of [attributes of vertices](crate::binding::Location::Attribute) with a name: those of
+    /// images, and `rgb32f`, `rgb32i` and `rgb32ui`.
+    #[must_use]
+    pub fn of_attribute(name: &str) -> Option<ImageFormat> {
+        OF_BUFFERS.iter().find(|format| format.name == name).copied().or_else(|| ImageFormat::from_name(name))
     }
 
     /// Numbers of a texel that are stored apart: channels of whole bytes, or 1.
@@ -510,6 +526,56 @@ impl Image {
     }
 }
 
+/// The colour of texels outside an image.
+///
+/// ```
+/// use wavemill::image::{AddressMode, BorderColour, SamplerDesc};
+///
+/// // A sampler of an image of floats, orange outside of it.
+/// let desc = SamplerDesc {
+///     address: [AddressMode::Border; 3],
+///     border: BorderColour::of_floats([1.0, 0.5, 0.0, 1.0]),
+///     ..SamplerDesc::default()
+/// };
+/// assert_eq!(desc.border, BorderColour::Rgba([0x3f80_0000, 0x3f00_0000, 0, 0x3f80_0000]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BorderColour {
+    /// All channels 0.
+    TransparentBlack,
+    /// The last channel 1, the others 0.
+    OpaqueBlack,
+    /// All channels 1.
+    White,
+    /// The bits of the channels: f32 for images of floats and of normalised numbers, else integers.
+    /// A device has up to 4096 such colours.
+    Rgba([u32; 4]),
+}
+
+impl BorderColour {
+    /// A colour for images of floats and of normalised numbers.
+    #[must_use]
+    pub fn of_floats(channels: [f32; 4]) -> BorderColour {
+        BorderColour::Rgba(channels.map(f32::to_bits))
+    }
+
+    /// What the descriptor says.
+    fn in_descriptor(self, device: &DeviceInner) -> Result<machine::BorderColour> {
+        Ok(match self {
+            BorderColour::TransparentBlack => machine::BorderColour::TransparentBlack,
+            BorderColour::OpaqueBlack => machine::BorderColour::OpaqueBlack,
+            BorderColour::White => machine::BorderColour::White,
+            BorderColour::Rgba(channels) => {
+                let number = device.memory.snapshot().border_colours().number(channels);
+                let full =
+                    || Error::Sampler("the device has 4096 border colours, and no room for another".into());
+                machine::BorderColour::Table(number.ok_or_else(full)?)
+            }
+        })
+    }
+}
+
 /// What samples outside an image and between texels are.
 ///
 /// Levels of detail count in 1/256 of a level.
@@ -546,8 +612,7 @@ pub struct SamplerDesc {
     /// The comparison of samples that have a reference. `None` is as [`Compare::Never`], and a
     /// program of Cayman that compares through such a sampler does not start.
     pub compare: Option<Compare>,
-    /// The colour outside the image. A launch has no table of colours, so it is not
-    /// [`BorderColour::Table`].
+    /// The colour outside the image.
     pub border: BorderColour,
     /// The smallest and the largest level of detail, 0 to [`LARGEST_LEVEL`](Self::LARGEST_LEVEL).
     pub levels: (i32, i32),
@@ -602,8 +667,7 @@ impl SamplerDesc {
             let [low, high] = [SamplerDesc::BIASES.start(), SamplerDesc::BIASES.end()].map(|n| part(*n));
             return Some(format!("its bias is {}; expected {low} to {high}", part(self.bias)));
         }
-        (self.border == BorderColour::Table)
-            .then(|| "its border colour is in the driver's table, and a launch has no such table".to_owned())
+        None
     }
 }
 
@@ -655,7 +719,7 @@ impl Sampler {
             linear_depth: None,
             mip: desc.mip,
             rounds_first: false,
-            border: desc.border,
+            border: desc.border.in_descriptor(device)?,
         };
         let words = device.abi.sampler_descriptor(&sampler);
         Ok(Sampler { compare: desc.compare, descriptor: descriptor(device, "sampler", &words)? })

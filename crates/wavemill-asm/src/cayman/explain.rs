@@ -4,7 +4,7 @@ use core::fmt;
 
 use wavemill_isa::cayman::{Elem, Field, Format, Group, Inst, Op, Row};
 
-use super::field::{name, value_names};
+use super::field::{broken_rule, name, value_names};
 use super::mnemonic::{from_mnemonic, mnemonic};
 use super::print::{print, print_group, source_text};
 
@@ -230,7 +230,7 @@ impl WordFacts {
                     r#type: elem.name(),
                 })
                 .collect(),
-            broken_rules: inst.broken_rules().iter().map(|broken| broken.in_words(name)).collect(),
+            broken_rules: inst.broken_rules().iter().map(broken_rule).collect(),
         }
     }
 }
@@ -276,7 +276,7 @@ impl Explanation {
             is_group: true,
             words,
             literals: group.literals.iter().take(literals).copied().collect(),
-            broken_rules: group.broken_rules().iter().map(|broken| broken.in_words(name)).collect(),
+            broken_rules: group.broken_rules().iter().map(broken_rule).collect(),
         }
     }
 }

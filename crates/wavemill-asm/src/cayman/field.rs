@@ -1,6 +1,6 @@
 //! Fields by name: what the form of a word does not express, such as `barrier:0` or `mark`.
 
-use wavemill_isa::cayman::{Field, FieldId as F, Inst, Op};
+use wavemill_isa::cayman::{BrokenRule, Field, FieldId as F, Inst, Op};
 
 /// Names of fields that are shorter than the manual's. No format has two fields of one name.
 const SHORT: [(F, &str); 13] = [
@@ -30,6 +30,12 @@ const NAMED: [(F, &[&str]); 4] = [
 /// The name of a field in texts.
 pub(super) fn name(id: F) -> &'static str {
     SHORT.iter().find(|(known, _)| *known == id).map_or(id.name(), |(_, name)| name)
+}
+
+/// A broken rule and where it is broken, with the names of fields in texts.
+#[must_use]
+pub fn broken_rule(broken: &BrokenRule) -> String {
+    broken.in_words(name)
 }
 
 /// The field of a word that a name means, in its short form or as the manual has it.

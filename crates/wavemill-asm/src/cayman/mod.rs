@@ -21,6 +21,7 @@ pub use explain::{
     Explanation, FacetFacts, FieldFacts, FieldValue, InstructionFacts, PropertyFacts, SourceFacts, WordFacts,
     instruction_named,
 };
+pub use field::broken_rule;
 pub use mnemonic::mnemonic;
 pub use parse::{parse, parse_group};
 pub use print::{TargetLabel, print, print_group, print_with};

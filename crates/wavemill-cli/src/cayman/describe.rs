@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use serde::Serialize;
 use wavemill_asm::cayman::{Explanation, InstructionFacts, instruction_named, parse, parse_group};
-use wavemill_isa::cayman::decode_program;
+use wavemill_isa::cayman::{Declared, decode_program};
 
 use super::{Clause, Decoded};
 use crate::dis::hex;
@@ -122,6 +122,7 @@ pub(crate) fn info(bytes: &[u8], kernel: Option<&str>) -> Result<FileReport, Fai
         }
         let decoded = decode_program(&program.bytes, 0);
         let need = decoded.stack_need(0);
+        let declared = Declared { gprs: Some(program.gprs), ..Declared::default() };
         report.programs.push(ProgramReport {
             name,
             bytes,
@@ -134,7 +135,7 @@ pub(crate) fn info(bytes: &[u8], kernel: Option<&str>) -> Result<FileReport, Fai
             clauses: decoded.clauses.len(),
             relocations: program.relocations.len(),
             problems: decoded.problems.iter().map(ToString::to_string).collect(),
-            broken_rules: decoded.broken_rules().iter().map(ToString::to_string).collect(),
+            broken_rules: decoded.broken_rules_as(declared).iter().map(ToString::to_string).collect(),
         });
     }
     Ok(report)

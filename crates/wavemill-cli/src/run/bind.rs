@@ -13,7 +13,7 @@ use crate::input::Shown as _;
 use crate::text::closest;
 
 /// The forms of locations, for messages.
-const FORMS: &str = "cb0, buf1, rat0, returns, tex0, smp0, r2.x, stream0.1, ring0, scatter, lds, parameters, \
+const FORMS: &str = "cb0, buf1, rat0, attrib0, returns, tex0, smp0, r2.x, stream0.1, ring0, scatter, lds, parameters, \
                      booleans, loop0, semantic0, jumptable0, modes, pix0, pos60 or \
                      param0";
 
@@ -107,14 +107,14 @@ fn number(text: &str) -> Option<u32> {
 
 /// The words behind a resource.
 #[derive(Clone, Copy, Debug, Default)]
-struct Words {
+struct Words<'a> {
     stride: Option<u32>,
     unit: Option<u32>,
-    format: Option<ImageFormat>,
+    format: Option<&'a str>,
 }
 
-impl Words {
-    fn parse(text: &str) -> Result<Words, String> {
+impl<'a> Words<'a> {
+    fn parse(text: &'a str) -> Result<Words<'a>, String> {
         let mut words = Words::default();
         for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
             let bytes = |value: &str| {
@@ -123,11 +123,7 @@ impl Words {
             match word.split_once(':') {
                 Some(("stride", value)) => words.stride = Some(bytes(value)?),
                 Some(("unit", value)) => words.unit = Some(bytes(value)?),
-                Some(("format", value)) => {
-                    let format = ImageFormat::from_name(value);
-                    words.format =
-                        Some(format.ok_or_else(|| format!("there is no format `{}`", value.shown()))?);
-                }
+                Some(("format", value)) => words.format = Some(value),
                 _ => {
                     return Err(format!(
                         "`{}`: expected stride:BYTES, unit:BYTES or format:NAME",
@@ -141,33 +137,46 @@ impl Words {
 }
 
 /// The location that a text names.
-fn location(text: &str, words: &Words) -> Result<Location, String> {
+fn location(text: &str, words: &Words<'_>) -> Result<Location, String> {
     let mut location = Location::from_name(text).ok_or_else(|| {
         let kind = text.find(|c: char| c.is_ascii_digit()).map_or(text, |split| &text[..split]);
         let near = closest(kind, Location::KINDS).filter(|near| *near != kind);
         let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         format!("there is no location `{}`; expected {FORMS}{hint}", text.shown())
     })?;
+    let known = |of: fn(&str) -> Option<ImageFormat>| match words.format {
+        Some(name) => of(name).map(Some).ok_or_else(|| format!("there is no format `{}`", name.shown())),
+        None => Ok(None),
+    };
     match &mut location {
+        Location::Attribute { stride, format, .. } => {
+            *format = known(ImageFormat::of_attribute)?.unwrap_or(*format);
+            *stride = words.stride.unwrap_or(format.texel.data.bytes());
+        }
         Location::Buffer { stride, .. }
         | Location::Stream { stride, .. }
         | Location::Ring { stride, .. }
         | Location::Scatter { stride } => *stride = words.stride.unwrap_or(*stride),
         Location::Target { unit, format, .. } => {
-            *format = words.format;
+            *format = known(ImageFormat::from_name)?;
             *unit = words.unit.or(format.map(|format| format.texel.data.bytes())).unwrap_or(*unit);
         }
         _ => {}
     }
     let has_stride = matches!(
         location,
-        Location::Buffer { .. } | Location::Stream { .. } | Location::Ring { .. } | Location::Scatter { .. }
+        Location::Buffer { .. }
+            | Location::Stream { .. }
+            | Location::Ring { .. }
+            | Location::Scatter { .. }
+            | Location::Attribute { .. }
     );
+    let has_format = matches!(location, Location::Target { .. } | Location::Attribute { .. });
     let has_unit = matches!(location, Location::Target { .. });
     let given = [
         ("stride", words.stride.is_some() && !has_stride),
         ("unit", words.unit.is_some() && !has_unit),
-        ("format", words.format.is_some() && !has_unit),
+        ("format", words.format.is_some() && !has_format),
     ];
     match given.iter().find(|(_, is_wrong)| *is_wrong) {
         Some((word, _)) => Err(format!("`{text}` has no {word}")),
@@ -247,6 +256,13 @@ mod tests {
         assert_eq!(place("rat1=a"), Location::Target { number: 1, unit: 4, format: None });
         let format = ImageFormat::from_name("rgba8");
         assert_eq!(place("rat1=a[format:rgba8]"), Location::Target { number: 1, unit: 4, format });
+        let attribute = |name: &str, stride| {
+            let format = ImageFormat::of_attribute(name).expect("a format");
+            Location::Attribute { number: 2, stride, format }
+        };
+        assert_eq!(place("attrib2=a"), attribute("rgba32f", 16));
+        assert_eq!(place("attrib2=a[format:rgb32f]"), attribute("rgb32f", 12));
+        assert_eq!(place("attrib2=a[format:rgba8,stride:20]"), attribute("rgba8", 20));
         assert_eq!(place("r12.w=a"), Location::Register { register: 12, channel: 3 });
         assert_eq!(place("stream1.2=a[stride:8]"), Location::Stream { stream: 1, buffer: 2, stride: 8 });
         assert_eq!(place("booleans=0x5"), Location::Booleans);
@@ -279,6 +295,9 @@ mod tests {
             ("buf0=a[stride:x]", "expected a number of bytes"),
             ("buf0=a[wide]", "expected stride:BYTES"),
             ("rat0=a[format:q8]", "there is no format `q8`"),
+            ("rat0=a[format:rgb32f]", "there is no format `rgb32f`"),
+            ("attrib0=a[unit:4]", "`attrib0` has no unit"),
+            ("buf0=a[format:r32f]", "`buf0` has no format"),
             ("buf0=a b", "expected the name of an argument or a number of 32 bits"),
             ("r0.x=4294967296", "expected the name of an argument or a number of 32 bits"),
             ("r0.x=-2147483649", "expected the name of an argument or a number of 32 bits"),

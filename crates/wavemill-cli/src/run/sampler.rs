@@ -41,6 +41,10 @@ const COMPARISONS: [(&str, Compare); 8] = [
     ("compare_always", Compare::Always),
 ];
 
+/// The keys of a border colour: of floats, and of integers.
+const BORDER_FLOATS: &str = "border";
+const BORDER_INTEGERS: &str = "border_int";
+
 /// What a word of a sampler chooses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Choice {
@@ -144,6 +148,23 @@ fn level(part: &str, number: &str) -> Result<i32, Failure> {
     })
 }
 
+/// An integer of 32 bits, with or without a sign.
+fn integer(text: &str) -> Option<u32> {
+    text.parse().ok().or_else(|| text.parse::<i32>().ok().map(|number| number as u32))
+}
+
+/// The four channels of a border colour.
+fn channels(part: &str, text: &str, channel: impl Fn(&str) -> Option<u32>) -> Result<[u32; 4], Failure> {
+    let all: Option<Vec<u32>> = text.split(':').map(|one| channel(one.trim())).collect();
+    all.and_then(|all| <[u32; 4]>::try_from(all).ok()).ok_or_else(|| {
+        Failure::usage(format!(
+            "`{}`: expected four numbers, such as {BORDER_FLOATS}=1:0.5:0:1 for an image of floats or \
+             {BORDER_INTEGERS}=255:0:0:1 for one of integers",
+            part.shown()
+        ))
+    })
+}
+
 fn choice(part: &str) -> Result<Choice, Failure> {
     if let Some((key, value)) = part.split_once('=') {
         let (key, value) = (key.trim(), value.trim());
@@ -157,6 +178,17 @@ fn choice(part: &str) -> Result<Choice, Failure> {
                 ))
             })?;
             return Ok(Choice::Axis(axis, mode));
+        }
+        match key {
+            BORDER_FLOATS => {
+                let channels = channels(part, value, |text| text.parse::<f32>().ok().map(f32::to_bits))?;
+                return Ok(Choice::Border(BorderColour::Rgba(channels)));
+            }
+            BORDER_INTEGERS => {
+                let channels = channels(part, value, integer)?;
+                return Ok(Choice::Border(BorderColour::Rgba(channels)));
+            }
+            _ => {}
         }
         let choose = named(&NUMBERS, key).ok_or_else(|| unknown(part))?;
         return level(part, value).map(choose);
@@ -182,12 +214,14 @@ fn unknown(part: &str) -> Failure {
     let compares = COMPARISONS.iter().map(|(name, _)| *name).find(|name| name.ends_with(&format!("_{part}")));
     let hint = match compares {
         Some(name) => format!("; did you mean `{name}`?"),
-        None => hint(key, plain().chain(NUMBERS.map(|(name, _)| name))),
+        None => {
+            hint(key, plain().chain(NUMBERS.map(|(name, _)| name)).chain([BORDER_FLOATS, BORDER_INTEGERS]))
+        }
     };
     let message =
         format!("`{}` says nothing about a sampler; expected words such as {FORM}{hint}", part.shown());
     Failure::usage(message).help(format!(
-        "Words: {}. With values: {}, {}.",
+        "Words: {}. With values: {}, {}, {BORDER_FLOATS}=R:G:B:A, {BORDER_INTEGERS}=R:G:B:A.",
         plain().collect::<Vec<_>>().join(", "),
         AXES.map(|axis| format!("{axis}=MODE")).join(", "),
         NUMBERS.map(|(name, _)| format!("{name}=LEVELS")).join(", "),
@@ -253,6 +287,18 @@ mod tests {
     }
 
     #[test]
+    fn border_colours_have_bits() {
+        let border = |text: &str| {
+            let desc = parse(Some(text)).unwrap_or_else(|failure| panic!("{}", failure.message));
+            desc.border
+        };
+        let floats = border("border=1:-0.5:0:1e-3,linear");
+        assert_eq!(floats, BorderColour::Rgba([0x3f80_0000, 0xbf00_0000, 0, 0x3a83_126f]));
+        let integers = border("border_int = 1 : -2 : 4294967295 : 0");
+        assert_eq!(integers, BorderColour::Rgba([1, 0xffff_fffe, 0xffff_ffff, 0]));
+    }
+
+    #[test]
     fn every_mode_and_comparison_has_a_name() {
         for mode in AddressMode::ALL {
             assert!(MODES.iter().any(|(_, one)| *one == mode), "{mode:?}");
@@ -268,6 +314,13 @@ mod tests {
             ("lineal", "did you mean `linear`?"),
             ("less", "did you mean `compare_less`?"),
             ("min_lood=1", "did you mean `min_lod`?"),
+            ("border=1:2:3", "`border=1:2:3`: expected four numbers, such as border=1:0.5:0:1"),
+            ("border=1:2:3:4:5", "expected four numbers"),
+            ("border=red", "expected four numbers"),
+            ("border_int=1:2:3:0.5", "or border_int=255:0:0:1 for one of integers"),
+            ("border_int=1:2:3:4294967296", "expected four numbers"),
+            ("boder=1:2:3:4", "did you mean `border`?"),
+            ("opaque_white,border=1:1:1:1", "`border=1:1:1:1`: the sampler already has a border colour"),
             ("linear,mag_linear,mag_nearest", "already has a filter where the image is magnified"),
             ("x=clamp,x=repeat", "`x=repeat`: the sampler already has a mode of addresses on x"),
             ("compare_less,compare_equal", "`compare_equal`: the sampler already has a comparison"),

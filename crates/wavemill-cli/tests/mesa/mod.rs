@@ -4,10 +4,11 @@
 //! Eight programs are not run. Mesa compiles `arrays` and `wide_loads` wrongly (docs/cayman.md names
 //! both defects). `texels` reads fragments of a texture with samples, and `images` has images as
 //! random access targets: both are unsupported. `cube`, `gradients`, `interpolation` and `packing`
-//! have no reference here. Neither do vertex shaders: dumps lack the fetch program that they call.
+//! have no reference here. One vertex shader runs; the launch makes the fetch program that it calls.
 
 mod compute;
 mod pixels;
+mod vertices;
 
 use crate::common::{Folder, expect, repository};
 
@@ -22,15 +23,22 @@ struct Run {
 impl Run {
     /// A run of the last shader of a dump: that of the compute or pixel stage.
     fn new(name: &str) -> Run {
-        let folder = Folder::new(&format!("mesa_{name}"));
         let dump =
             std::fs::read_to_string(repository().join(format!("kernels/cayman/mesa/dumps/{name}.txt")))
                 .unwrap();
-        let shaders = dump.matches("\nbytecode ").count();
+        Run::of(name, dump.matches("\nbytecode ").count() - 1)
+    }
+
+    /// A run of a shader of a dump, by its number.
+    fn of(name: &str, shader: usize) -> Run {
+        let folder = Folder::new(&format!("mesa_{name}_{shader}"));
+        let dump =
+            std::fs::read_to_string(repository().join(format!("kernels/cayman/mesa/dumps/{name}.txt")))
+                .unwrap();
         folder.file("dump.txt", dump);
         let mut run = Run { folder, args: Vec::new(), outputs: Vec::new() };
         run.add("run dump.txt --target cayman");
-        run.add(&format!("--kernel shader{}", shaders - 1));
+        run.add(&format!("--kernel shader{shader}"));
         run
     }
 

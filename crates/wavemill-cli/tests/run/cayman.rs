@@ -552,17 +552,57 @@ fn scratch_memory_belongs_to_lanes() {
     assert!(message.contains("illegal store of 16 bytes at byte 0 of private memory"), "{message}");
 }
 
-/// No launch has a fetch program.
+/// A launch makes the fetch program of a vertex shader from attributes.
 #[test]
-fn fetch_programs_are_refused() {
+fn launches_make_fetch_programs() {
     let program = "    .program p
     .stage vs
     .gprs 4
     call_fs
-    export_done param0, r0.xyzw
+    export param0, r1.xyzw
+    export param1, r3.xyzw
+    export_done param2, r0.xyzw
     end
 ";
-    let line = ["--grid", "1", "--block", "4", "o:u32[4,4]", "--bind", "param0=o"];
-    let text = refused("cayman_run_fetch_program", program, &line);
-    assert!(text.contains("`call_fs` calls a fetch program, and a launch has none"), "{text}");
+    let line = ["--global-size", "6", "--block", "4", "o:u32[6,4]", "v:f32[18]=iota", "w:u8[24]=iota(1)"];
+    let attributes = ["--bind", "attrib0=v[format:rgb32f]", "--bind", "attrib2=w[format:rgba8ui]"];
+    let run = |name: &str, more: &[&str]| {
+        let name = format!("cayman_run_fetch_{name}");
+        numbers(&name, program, &[&line[..], &attributes, more].concat(), "o[:,:]")
+    };
+    // A vertex has three floats; w is 1. Its number counts through the workgroups.
+    let floats = |vertex: u32| [0, 1, 2].map(|n| ((3 * vertex + n) as f32).to_bits());
+    let expected: Vec<u32> = (0..6).flat_map(|n| [&floats(n)[..], &[1.0f32.to_bits()]].concat()).collect();
+    assert_eq!(run("floats", &["--bind", "param0=o"]), expected);
+    // Attribute 2 is in r3.
+    let expected: Vec<u32> = (1..25).collect();
+    assert_eq!(run("bytes", &["--bind", "param1=o"]), expected);
+    // An index per vertex, also one without an element: that is zeros.
+    let indices = ["i:u32[6]=[5,0,3,3,1,99]", "--bind", "r0.x=i"];
+    let found = run("indices", &[&indices[..], &["--bind", "param1=o"]].concat());
+    let element = |n: u32| if n < 6 { [1, 2, 3, 4].map(|byte| 4 * n + byte) } else { [0; 4] };
+    assert_eq!(found, [5, 0, 3, 3, 1, 99].map(element).concat());
+    // Wider steps from one vertex to the next.
+    let wide = ["--bind", "attrib0=v[format:r32f,stride:8]", "--bind", "param0=o"];
+    let found = numbers(
+        "cayman_run_fetch_wide",
+        program,
+        &[&line[..5], &["v:f32[18]=iota"], &wide].concat(),
+        "o[:,0]",
+    );
+    assert_eq!(found, [0.0f32, 2.0, 4.0, 6.0, 8.0, 10.0].map(f32::to_bits));
+
+    let refuse = |name: &str, program: &str, more: &[&str]| {
+        refused(&format!("cayman_run_fetch_{name}"), program, &[&line[..5], more].concat())
+    };
+    let text = refuse("nothing", program, &["--bind", "param0=o"]);
+    assert!(text.contains("`call_fs` calls a fetch program") && text.contains("such as attrib0="), "{text}");
+    let text = refuse("high", program, &["--bind", "attrib3=o", "--bind", "param0=o"]);
+    assert!(text.contains("attrib3 goes to r4, which is none of its 4 registers"), "{text}");
+    let text = refuse("none", &program.replace("call_fs", "nop"), &["--bind", "attrib0=o"]);
+    assert!(text.contains("attrib0 is an attribute, and the program calls no fetch program"), "{text}");
+    let text = refuse("twice", program, &["--bind", "attrib1=o", "--bind", "buf161=o"]);
+    assert!(text.contains("attribute n is number 160 + n"), "{text}");
+    let text = refuse("many", program, &["--bind", "attrib16=o"]);
+    assert!(text.contains("there is no location attrib16; the largest number is 15"), "{text}");
 }

@@ -188,3 +188,102 @@ fn launches_share_arguments() {
     let message = said(&folder, 2, &["run", "unused.toml"]);
     assert!(message.contains("argument `more:u32[4]`: no launch uses it"), "{message}");
 }
+
+/// A group that reads constants of a buffer that the launch does not have.
+#[test]
+fn absent_constant_buffers_have_their_names() {
+    let folder = folder(
+        "cayman_absent_constants",
+        &[
+            (
+                "direct.s",
+                "        .program p\n        alu c, kc0=cb3[16:31]\n        end\nc:      x: mov r2.x, kc0[1].y ;;\n",
+            ),
+            (
+                "indexed.s",
+                "        .program p\n        alu i\n        alu_extended alu c, kc0=cb3+idx0[0:15]\n        end\n\
+                 i:      x: mova_int cf_idx0, r2.x ;;\nc:      x: mov r2.x, kc0[1].x ;;\n",
+            ),
+        ],
+    );
+    let run = |file: &'static str, bindings: &[&'static str]| {
+        let line = ["run", file, "--target", "cayman", "--grid", "1", "--block", "4", "k:u32[64]"];
+        said(&folder, 4, &[&line[..], bindings].concat())
+    };
+    // Line 1 begins at byte 256; constant 1 is 16 bytes later, its channel y 4 more.
+    let message = run("direct.s", &["--bind", "cb0=k"]);
+    let first = "illegal load of 4 bytes at byte 276 of constant buffer 3, which the launch does not have";
+    assert!(message.contains(first), "{message}");
+    assert!(message.contains("kc0 is in cb3, which the launch does not have: bind a buffer"), "{message}");
+    assert!(message.contains("such as cb3=NAME") && !message.contains("kernel arguments"), "{message}");
+    let message = run("direct.s", &[]);
+    assert!(message.contains("without bindings, a launch has cb0 alone"), "{message}");
+    // An index register adds to the number of the buffer.
+    let message = run("indexed.s", &["--bind", "cb0=k", "--bind", "r2.x=2"]);
+    assert!(message.contains("byte 16 of constant buffer 5"), "{message}");
+    let message = run("indexed.s", &["--bind", "cb0=k", "--bind", "r2.x=20"]);
+    assert!(message.contains("cb23") && message.contains("the last is cb15"), "{message}");
+    // A buffer that is too short is another fault.
+    let message = run("direct.s", &["--bind", "cb3=k"]);
+    assert!(message.contains("past the end of `k`") && !message.contains("constants  "), "{message}");
+}
+
+/// What the manual leaves without a meaning is illegal, in the words of the rule that it breaks; the
+/// assembler warns in the same words.
+#[test]
+fn broken_rules_are_no_missing_features() {
+    let texts = [
+        // (name, clause or control flow, rule, location in the report)
+        ("format", "tc c", "vfetch r2.xyzw, r0.x, buf:1", "found 0 (FMT_INVALID)", "fetch 1"),
+        ("buffer", "tc c", "vfetch r2.xyzw, r0.x, buf:200 fmt:32 int", "from 0 to 159", "fetch 1"),
+        ("texture", "tc c", "ld r2.xyzw, r0.xyzw, res:176 ct:uuuu", "found 176", "fetch 1"),
+        ("modifier", "tc c", "ld r2.xyzw, r0.xyzw, res:1 ct:uuuu inst_mod:3", "(0, 1), found 3", "fetch 1"),
+        ("queue", "alu c", "x: mov r2.x, oqa.pop ;;", "an entry in LDS queue A", "slot x"),
+        ("temporary", "alu c", "y: mov r2.y, r[ar+125].x ;;", "found one of r125", "slot y"),
+        ("target", "export pix8, r0.xyzw", "x: nop ;;", "from 0 to 7 or 61", "control flow word @0"),
+        ("window", "alu c, kc0=cb0[0:15]", "x: mov r2.x, kc0[16].x ;;", "found kc0[16]", "slot x"),
+    ];
+    for (name, word, clause, rule, location) in texts {
+        let source =
+            format!("        .program p\n        .gprs 4\n        {word}\n        end\nc:      {clause}\n");
+        let folder = folder(&format!("cayman_illegal_{name}"), &[("p.s", &source)]);
+        let warning = err(&expect(&folder, 0, &["asm", "p.s", "--target", "cayman", "-o", "p.o"]));
+        assert!(warning.contains("warning: expected") && warning.contains(rule), "{name}: {warning}");
+        let message = said(&folder, 4, &["run", "p.o", "--grid", "1", "--block", "4"]);
+        assert!(message.contains("illegal instruction: ") && message.contains(rule), "{name}: {message}");
+        assert!(message.contains(location), "{name}: {message}");
+        assert!(!message.contains("does not implement"), "{name}: {message}");
+    }
+}
+
+/// Rules of the stack and of clause temporaries are warnings; a program that breaks them may run.
+#[test]
+fn stacks_loops_and_temporaries_have_rules() {
+    for (name, source, rule) in [
+        (
+            "pop",
+            "pop @1 pop:1\n        end\n",
+            "expected a push for each pop, found 1 popped or read of 0 pushed",
+        ),
+        ("loop", "loop_start_dx10 @1\n        end\n", "expected a LOOP_END for the loop, found none"),
+        ("break", "loop_break @1\n        end\n", "expected LOOP_START* before the word"),
+        (
+            "clauses",
+            "alu a\n        alu b\n        end\na:      x: mov r127.x, 7 ;;\nb:      x: mov r1.x, r127.x ;;\n",
+            "expected a write of clause temporary r127.x in an earlier group of the clause",
+        ),
+        (
+            "export",
+            "alu a\n        export_done param0, r126.xyzw\n        end\na:      x: mov r126.x, 7 ;;\n",
+            "expected a register that keeps its value between clauses, found clause temporary r126",
+        ),
+    ] {
+        let source = format!("        .program p\n        .gprs 4\n        {source}");
+        let folder = folder(&format!("cayman_rule_{name}"), &[("p.s", &source)]);
+        let warning = err(&expect(&folder, 0, &["asm", "p.s", "--target", "cayman", "-o", "p.o"]));
+        assert_eq!(warning.matches("warning:").count(), 1, "{name}: {warning}");
+        assert!(warning.contains(rule), "{name}: {warning}");
+        let text = out(&expect(&folder, 0, &["info", "p.o"]));
+        assert!(text.contains("rule: ") && text.contains(rule), "{name}: {text}");
+    }
+}

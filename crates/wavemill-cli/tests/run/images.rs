@@ -93,6 +93,24 @@ fn a_picture_becomes_a_picture() {
     assert_eq!(out(&output), "to[:2,:3]: 6 elements as expected\n");
 }
 
+/// Border colours that the descriptor does not have itself: images of floats and of integers.
+#[test]
+fn borders_have_any_colour() {
+    let folder = folder("images_border");
+    for (format, words, wanted) in [
+        ("r32f", "border=-7.5:0:0:1", "[1,3,-7.5,2,4,-7.5]"),
+        ("r32i", "border_int=-7:1:1:1", "[1,3,-7,2,4,-7]"),
+        ("r32ui", "border_int=4000000000:1:1:1", "[1,3,4000000000,2,4,4000000000]"),
+    ] {
+        let from = format!("from:image2d[{format},2x2]=[1,2,3,4]");
+        let to = format!("to:image2d[{format},8x8]");
+        let sampler = format!("s:sampler[clamp,{words}]");
+        let args = [from.as_str(), &to, &sampler, "--expect", &format!("to[:2,:3]={wanted}")];
+        let output = expect(&folder, 0, &[&RUN[..], &args].concat());
+        assert_eq!(out(&output), "to[:2,:3]: 6 elements as expected\n", "{format}");
+    }
+}
+
 /// A picture of two pixels.
 fn two_pixels(color: png::ColorType, depth: png::BitDepth, numbers: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();

@@ -160,6 +160,9 @@ fn borders_have_colours() {
         ("clamp,transparent_black", [0.0; 4]),
         ("opaque_black,clamp", [0.0, 0.0, 0.0, 1.0]),
         ("clamp,opaque_white", [1.0; 4]),
+        ("clamp,border=1:0.5:-2:0.25", [1.0, 0.5, -2.0, 0.25]),
+        // Integers are the bits of channels: those of 1.0 and 2.0.
+        ("clamp,border_int=1065353216:0:0:1073741824", [1.0, 0.0, 0.0, 2.0]),
     ] {
         let found = sampled(
             &folder,

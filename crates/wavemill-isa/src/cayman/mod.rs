@@ -29,7 +29,7 @@ pub use inst::{FieldError, Inst};
 pub use ports::search_bank_swizzles;
 pub use program::{Clause, Content, Item, Problem, Program, ProgramError, decode_program};
 pub use row::{Op, Row};
-pub use rules::{BrokenProgramRule, BrokenRule, Rule};
+pub use rules::{BrokenProgramRule, BrokenRule, Declared, Rule};
 pub use source::{
     CHANNELS, CLAUSE_TEMPORARIES, Inline, LINE_CONSTANTS, Lock, Source, SourceField, WINDOW_FIELDS,
     WindowFields,

@@ -285,6 +285,35 @@ impl Inst {
         named.chain(sources)
     }
 
+    /// The registers that a word outside of ALU clauses reads or writes, with their fields. A burst has
+    /// several.
+    pub(super) fn named_registers(&self) -> impl Iterator<Item = (FieldId, u32)> + use<> {
+        use FieldId as F;
+        let inst = *self;
+        let selects = |ids: [F; 4], is_used: fn(u32) -> bool| {
+            let mut known = ids.into_iter().filter_map(|id| inst.field(id)).peekable();
+            known.peek().is_none() || known.any(is_used)
+        };
+        // Selections 4 and 5 are constants, 7 is a mask.
+        let is_channel = |select| select < 4;
+        let is_read = selects([F::SrcSelX, F::SrcSelY, F::SrcSelZ, F::SrcSelW], is_channel);
+        let is_written = selects([F::DstSelX, F::DstSelY, F::DstSelZ, F::DstSelW], |select| select != 7);
+        let is_exported = selects([F::SelX, F::SelY, F::SelZ, F::SelW], is_channel);
+        let burst = inst.field(F::BurstCount).or(inst.field(F::BurstCnt)).unwrap_or(0);
+        // Of writes with an index, that of TYPE 1 and 3 (HD 6900 ISA 9.1).
+        let is_indexed = inst.field(F::Type).is_none_or(|kind| kind & 1 != 0);
+        [
+            (F::SrcGpr, is_read, 0),
+            (F::DstGpr, is_written, burst),
+            (F::RwGpr, is_exported, burst),
+            (F::IndexGpr, is_indexed, 0),
+        ]
+        .into_iter()
+        .filter(|(_, is_used, _)| *is_used)
+        .filter_map(move |(id, _, more)| Some((id, inst.field(id)?, more)))
+        .flat_map(|(id, first, more)| (first..=first + more).map(move |register| (id, register)))
+    }
+
     /// The sources of the row: type, fields and meaning of each.
     pub fn sources(&self) -> impl Iterator<Item = (Elem, &'static SourceField, Source)> + '_ {
         let fields = self.row().sources.iter().zip(&SourceField::ALL);

@@ -152,10 +152,14 @@ impl Program {
     /// an error of the stack, what is reached before it counts.
     pub(super) fn surroundings(&self) -> Vec<Surroundings> {
         let mut walk = Walk::new(self, self.entry);
-        // The error is that of `stack_need`.
-        let _ = walk.all();
+        // The error is that of `stack_need`. With one, deeper stacks may not have been found.
+        let is_whole = walk.all().is_ok();
         let of = |reached: &Option<Reached>| match reached {
-            Some(reached) => walk.surroundings(reached.frame),
+            Some(reached) => Surroundings {
+                frames: is_whole.then(|| walk.frames[reached.frame].depth),
+                a_subroutine: reached.routine > 0,
+                ..walk.surroundings(reached.frame)
+            },
             None => Surroundings::default(),
         };
         walk.reached.iter().map(of).collect()
@@ -168,6 +172,32 @@ pub(super) struct Surroundings {
     /// It is between a push of the state of pixels and its pop.
     pub(super) a_branch: bool,
     pub(super) a_loop: bool,
+    pub(super) a_subroutine: bool,
+    /// Frames of the deepest stack that leads to the word, as far as that is known. A subroutine
+    /// counts its own.
+    pub(super) frames: Option<u32>,
+}
+
+impl Inst {
+    /// The frames that a control flow word pops, on one of its ways, or reads.
+    pub(super) fn frames_needed(&self) -> u32 {
+        let popped = self.get(F::PopCount);
+        match self.op() {
+            Op::AluPop2After | Op::AluExtendedAluPop2After => 2,
+            Op::AluPopAfter
+            | Op::AluExtendedAluPopAfter
+            | Op::AluElseAfter
+            | Op::AluExtendedAluElseAfter
+            | Op::AluReactivateBefore
+            | Op::AluExtendedAluReactivateBefore
+            | Op::Reactivate
+            | Op::ReactivateWqm => 1,
+            // It reads the frame on top.
+            Op::Else | Op::ElseWqm => popped.max(1),
+            _ if self.row().has(Flag::Pops) => popped,
+            _ => 0,
+        }
+    }
 }
 
 struct Walk<'p> {

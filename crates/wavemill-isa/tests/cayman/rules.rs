@@ -1,6 +1,8 @@
 //! Broken rules, one by one.
 
-use wavemill_isa::cayman::{FieldId as F, Inst, Op, Rule, Slots, Stage, decode_group, decode_program};
+use wavemill_isa::cayman::{
+    Declared, FieldId as F, Inst, Op, Rule, Slots, Stage, decode_group, decode_program,
+};
 
 use super::program::bytes;
 use super::{ports, word};
@@ -44,6 +46,17 @@ fn words_break_rules() {
             Rule::Code { listed: 0x7fff_ffed_ffff_ffef, value: 63 },
             F::DataFormat,
         ),
+        (word(Op::VtxRead, &[(F::DataFormat, 0)]), Rule::NoFormat, F::DataFormat),
+        (word(Op::MemRdScatter, &[(F::DataFormat, 0)]), Rule::NoFormat, F::DataFormat),
+        (word(Op::TexLd, &[(F::ResourceId, 176)]), Rule::Resource { found: 176 }, F::ResourceId),
+        (
+            word(Op::VtxRead, &[(F::DataFormat, 13), (F::BufferId, 255)]),
+            Rule::Resource { found: 255 },
+            F::BufferId,
+        ),
+        (word(Op::TexLd, &[(F::InstMod, 2)]), Rule::Code { listed: 0b11, value: 2 }, F::InstMod),
+        (word(Op::TexGetGradientsH, &[(F::InstMod, 3)]), Rule::Code { listed: 0b11, value: 3 }, F::InstMod),
+        (word(Op::TexGetGradientsV, &[(F::InstMod, 2)]), Rule::Code { listed: 0b11, value: 2 }, F::InstMod),
         (word(Op::GdsAdd, &[(F::SrcRelMode, 3)]), Rule::Code { listed: 0b111, value: 3 }, F::SrcRelMode),
         (
             word(Op::AluExtendedAlu, &[(F::KcacheBankIndexMode2, 3)]),
@@ -81,6 +94,8 @@ fn words_break_rules() {
             F::PopCount => inst.with(field, u32::from(inst.op() == Op::PopWqm)),
             F::ElemSize if inst.op() == Op::MemWrScratch => inst.with(field, 3),
             F::BcastFirstReq => inst.with(field, 1),
+            // FMT_32.
+            F::DataFormat => inst.with(field, 13),
             _ => inst.with(field, default),
         };
         assert_eq!(right.expect("it fits").broken_rules(), [], "{inst:?}");
@@ -100,6 +115,10 @@ fn words_break_rules() {
         word(Op::Mov, &[(F::Src0Sel, 217)]),
         word(Op::Mov, &[(F::Src0Sel, 448)]),
         word(Op::Alu, &[(F::Count, 127)]),
+        word(Op::TexLd, &[(F::ResourceId, 175), (F::InstMod, 1)]),
+        word(Op::TexGather4, &[(F::InstMod, 3)]),
+        word(Op::VtxRead, &[(F::UseConstFields, 1), (F::BufferId, 175)]),
+        Inst::new(Op::GetBufferResinfo),
         word(Op::Push, &[(F::Cond, 2), (F::PopCount, 7)]),
         word(Op::Add, &[(F::Src0Neg, 1), (F::Src1Abs, 1), (F::Omod, 3), (F::Clamp, 1)]),
         word(Op::PredSeteInt, &[(F::UpdateExecMask, 1), (F::UpdatePred, 1), (F::ExecuteMaskOp, 3)]),
@@ -347,6 +366,8 @@ fn clauses_break_rules() {
     let pop = |code| one(Op::Mov, &[(F::Src0Sel, code)]);
     let constant = |code| one(Op::Mov, &[(F::Src0Sel, code)]);
     let mov = || one(Op::Mov, &[(F::Src0Sel, 3)]);
+    let to_temporary = |mask| one(Op::Mov, &[(F::Src0Sel, 248), (F::DstGpr, 125), (F::WriteMask, mask)]);
+    let from_temporary = || one(Op::Mov, &[(F::Src0Sel, 125)]);
     for (name, call, groups, expected) in [
         ("an index", alu(), vec![one(Op::MovaInt, &[]), by_ar()], vec![]),
         ("an index of before", alu(), vec![by_ar()], vec![(Some(0), Rule::IndexBeforeMova)]),
@@ -414,6 +435,49 @@ fn clauses_break_rules() {
             vec![(Some(2), Rule::IndexHazard { register: 1 })],
         ),
         ("a write, and a read", alu(), vec![mov(), mov()], vec![]),
+        ("a temporary", alu(), vec![to_temporary(1), from_temporary()], vec![]),
+        (
+            "a temporary of before",
+            alu(),
+            vec![from_temporary()],
+            vec![(Some(0), Rule::TemporaryBeforeWrite { register: 125, channel: 0 })],
+        ),
+        (
+            "a temporary of the same group",
+            alu(),
+            vec![[to_temporary(1), vec![slot(Op::Mov, 1, &[(F::Src0Sel, 125)])]].concat()],
+            vec![(Some(0), Rule::TemporaryBeforeWrite { register: 125, channel: 0 })],
+        ),
+        (
+            "another channel of a temporary",
+            alu(),
+            vec![to_temporary(1), one(Op::Mov, &[(F::Src0Sel, 125), (F::Src0Chan, 2)])],
+            vec![(Some(1), Rule::TemporaryBeforeWrite { register: 125, channel: 2 })],
+        ),
+        (
+            "a temporary with a masked result",
+            alu(),
+            vec![to_temporary(0), from_temporary()],
+            vec![(Some(1), Rule::TemporaryBeforeWrite { register: 125, channel: 0 })],
+        ),
+        (
+            "an index of a temporary",
+            alu(),
+            vec![one(Op::MovaInt, &[]), one(Op::Mov, &[(F::Src0Sel, 124), (F::Src0Rel, 1)])],
+            vec![(Some(1), Rule::IndexBase { register: 124, declared: 124 })],
+        ),
+        (
+            "a result at an index of a temporary",
+            alu(),
+            vec![one(Op::MovaInt, &[]), one(Op::Mov, &[(F::Src0Sel, 248), (F::DstGpr, 127), (F::DstRel, 1)])],
+            vec![(Some(1), Rule::IndexBase { register: 127, declared: 124 })],
+        ),
+        (
+            "an index of a register that waves share",
+            alu(),
+            vec![one(Op::Mov, &[(F::Src0Sel, 124), (F::Src0Rel, 1), (F::IndexMode, 5)])],
+            vec![],
+        ),
         ("a barrier", alu(), vec![one(Op::GroupBarrier, &[])], vec![]),
         ("a kill at the end", alu(), vec![mov(), one(Op::Kille, &[])], vec![]),
         ("a kill", alu(), vec![one(Op::Kille, &[]), mov()], vec![(Some(0), Rule::KillBeforeEnd)]),
@@ -427,14 +491,104 @@ fn clauses_break_rules() {
 fn barriers_are_outside_of_branches() {
     let alu = word(Op::Alu, &[(F::Addr, 5)]);
     let barrier = word(Op::GroupBarrier, &[(F::Last, 1)]);
-    let pop = word(Op::Pop, &[(F::Addr, 3), (F::PopCount, 1)]);
-    let rules = |first: Inst| {
+    let rules = |first: Inst, count| {
+        let pop = word(Op::Pop, &[(F::Addr, 3), (F::PopCount, count)]);
         let program = decode_program(&bytes(&[first, alu, pop, alu, Inst::new(Op::CfEnd), barrier]), 0);
         assert_eq!(program.problems, []);
         program.broken_rules().iter().map(|broken| (broken.at, broken.broken.rule)).collect::<Vec<_>>()
     };
-    assert_eq!(rules(word(Op::Push, &[(F::Addr, 3)])), [(40, Rule::BarrierInBranch)]);
-    assert_eq!(rules(Inst::new(Op::CfNop)), []);
+    assert_eq!(rules(word(Op::Push, &[(F::Addr, 3)]), 1), [(40, Rule::BarrierInBranch)]);
+    assert_eq!(rules(Inst::new(Op::CfNop), 0), []);
+}
+
+/// Registers that the program declares are no clause temporaries, and those that it does not declare
+/// have no index.
+#[test]
+fn declared_registers_are_no_temporaries() {
+    let alu = word(Op::Alu, &[(F::Addr, 3)]);
+    let export = word(Op::ExportDone, &[(F::Type, 2), (F::RwGpr, 126), (F::SelY, 7), (F::BurstCount, 1)]);
+    let mov = word(Op::Mov, &[(F::Src0Sel, 124), (F::DstGpr, 9), (F::Last, 1)]);
+    let rules = |words: &[Inst], gprs| {
+        let program = decode_program(&bytes(words), 0);
+        assert_eq!(program.problems, []);
+        let declared = Declared { gprs, ..Declared::default() };
+        program
+            .broken_rules_as(declared)
+            .iter()
+            .map(|broken| (broken.at, broken.broken.rule))
+            .collect::<Vec<_>>()
+    };
+    let outside = |register| Rule::TemporaryOutsideClause { register };
+    let read = Rule::TemporaryBeforeWrite { register: 124, channel: 0 };
+    let words = [alu, export, Inst::new(Op::CfEnd), mov];
+    for (gprs, expected) in [
+        (None, vec![(8, outside(126)), (8, outside(127)), (24, read)]),
+        (Some(10), vec![(8, outside(126)), (8, outside(127)), (24, read)]),
+        (Some(125), vec![(8, outside(126)), (8, outside(127))]),
+        (Some(127), vec![(8, outside(127))]),
+        (Some(128), vec![]),
+    ] {
+        assert_eq!(rules(&words, gprs), expected, "{gprs:?}");
+    }
+    // An export of constants reads no register.
+    let constants = [(F::SelX, 4), (F::SelY, 5), (F::SelZ, 7), (F::SelW, 5), (F::Type, 2), (F::RwGpr, 127)];
+    assert_eq!(rules(&[word(Op::ExportDone, &constants), Inst::new(Op::CfEnd)], None), []);
+    let mova = word(Op::MovaInt, &[(F::Last, 1)]);
+    let by_ar = word(Op::Mov, &[(F::Src0Sel, 9), (F::Src0Rel, 1), (F::Last, 1)]);
+    let alu = word(Op::Alu, &[(F::Addr, 2), (F::Count, 1)]);
+    let words = [alu, Inst::new(Op::CfEnd), mova, by_ar];
+    assert_eq!(rules(&words, Some(10)), []);
+    assert_eq!(rules(&words, Some(9)), [(24, Rule::IndexBase { register: 9, declared: 9 })]);
+}
+
+/// Pops follow on pushes, and loops are whole.
+#[test]
+fn stacks_and_loops_are_balanced() {
+    let rules = |words: &[Inst]| {
+        let program = decode_program(&bytes(words), 0);
+        program.broken_rules().iter().map(|broken| (broken.at, broken.broken.rule)).collect::<Vec<_>>()
+    };
+    let end = Inst::new(Op::CfEnd);
+    let pop = |at: u32, count| word(Op::Pop, &[(F::Addr, at + 1), (F::PopCount, count)]);
+    let push = word(Op::Push, &[(F::Addr, 2)]);
+    let without = |popped, found| Rule::PopWithoutPush { popped, found };
+    assert_eq!(rules(&[pop(0, 1), end]), [(0, without(1, 0))]);
+    assert_eq!(rules(&[pop(0, 0), end]), []);
+    assert_eq!(rules(&[push, pop(1, 1), end]), []);
+    assert_eq!(rules(&[push, pop(1, 2), end]), [(8, without(2, 1))]);
+    // A jump pops if it is taken; ELSE and REACTIVATE read the frame on top.
+    assert_eq!(rules(&[word(Op::Jump, &[(F::Addr, 1), (F::PopCount, 1)]), end]), [(0, without(1, 0))]);
+    assert_eq!(rules(&[word(Op::Else, &[(F::Addr, 1)]), end]), [(0, without(1, 0))]);
+    assert_eq!(rules(&[push, word(Op::Else, &[(F::Addr, 2)]), end]), []);
+    assert_eq!(rules(&[Inst::new(Op::Reactivate), end]), [(0, without(1, 0))]);
+    let nop = word(Op::Nop, &[(F::Last, 1)]);
+    let after = word(Op::AluPop2After, &[(F::Addr, 3)]);
+    assert_eq!(rules(&[push, after, end, nop]), [(8, without(2, 1))]);
+    let before = word(Op::AluPushBefore, &[(F::Addr, 3)]);
+    assert_eq!(rules(&[before, pop(1, 1), end, nop]), []);
+    // Where ways meet, the deepest stack counts: here that of the push at 2.
+    let over = word(Op::JumpAny, &[(F::Addr, 3)]);
+    let deep = word(Op::Push, &[(F::Addr, 4)]);
+    assert_eq!(rules(&[over, Inst::new(Op::CfNop), deep, pop(3, 1), end]), []);
+    // The frame of a subroutine is its return address.
+    let ret = Inst::new(Op::Return);
+    assert_eq!(rules(&[word(Op::Call, &[(F::Addr, 2)]), end, pop(2, 1), ret]), [(16, without(1, 0))]);
+
+    let start = |target| word(Op::LoopStartDx10, &[(F::Addr, target)]);
+    let repeat = |target| word(Op::LoopEnd, &[(F::Addr, target)]);
+    assert_eq!(rules(&[start(2), repeat(1), end]), []);
+    assert_eq!(rules(&[start(1), end]), [(0, Rule::LoopWithoutEnd)]);
+    assert_eq!(rules(&[repeat(1), end]), [(0, Rule::OutsideLoop)]);
+    // The start leads elsewhere, and the end goes back to it.
+    assert_eq!(rules(&[start(3), repeat(1), end, end]), []);
+    for op in [Op::LoopBreak, Op::LoopContinue] {
+        let leave = word(op, &[(F::Addr, 2)]);
+        assert_eq!(rules(&[start(3), leave, repeat(1), end]), []);
+        assert_eq!(rules(&[word(op, &[(F::Addr, 1)]), end]), [(0, Rule::OutsideLoop)]);
+        // A subroutine may be called in a loop.
+        let words = [start(3), word(Op::Call, &[(F::Addr, 4)]), repeat(1), end, leave, ret];
+        assert_eq!(rules(&words), []);
+    }
 }
 
 /// A loop from 0 to 2 with one word in it, and the end.
@@ -450,7 +604,9 @@ fn threads_are_reactivated_outside_of_loops() {
     let reactivate = Inst::new(Op::Reactivate);
     assert_eq!(rules(start, reactivate), [(8, Rule::ReactivationInLoop)]);
     assert_eq!(rules(start, Inst::new(Op::CfNop)), []);
-    assert_eq!(rules(Inst::new(Op::CfNop), reactivate), []);
+    let pop = word(Op::Pop, &[(F::Addr, 3), (F::PopCount, 1)]);
+    let words = [word(Op::Push, &[(F::Addr, 2)]), reactivate, pop, Inst::new(Op::CfEnd)];
+    assert_eq!(decode_program(&bytes(&words), 0).broken_rules(), []);
 }
 
 /// Programs of a stage, with the slot at fault in its place.
@@ -460,7 +616,11 @@ fn programs_belong_to_stages() {
     let kill = word(Op::Kille, &[(F::Last, 1)]);
     let program = decode_program(&bytes(&[alu, Inst::new(Op::EmitVertex), Inst::new(Op::CfEnd), kill]), 0);
     let rules = |stage| -> Vec<(usize, Rule)> {
-        program.broken_rules_in(stage).iter().map(|broken| (broken.at, broken.broken.rule)).collect()
+        program
+            .broken_rules_as(Declared { stage: Some(stage), gprs: None })
+            .iter()
+            .map(|broken| (broken.at, broken.broken.rule))
+            .collect()
     };
     assert_eq!(rules(Stage::Gs), [(24, Rule::Stage { expected: &[Stage::Ps], found: Stage::Gs })]);
     assert_eq!(rules(Stage::Ps), [(8, Rule::Stage { expected: &[Stage::Gs], found: Stage::Ps })]);

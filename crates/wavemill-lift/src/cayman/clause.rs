@@ -14,7 +14,7 @@ use super::stack::Frame;
 use super::{BOUNDED_SHARE, Cayman, Position};
 
 /// Bytes of the longest group: four slots and two pairs of literals.
-const GROUP: usize = 48;
+pub(super) const GROUP: usize = 48;
 
 /// What a word does beside its ALU clause (HD 6900 ISA 3.7.7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,9 +3,13 @@
 use std::ops::Range;
 
 use wavemill_ir::{Attrs, Block, BlockBuilder, FaultKind, FpEnv, Op, Operand, Round, Terminator};
-use wavemill_isa::cayman::{DecodeError, FieldId, GroupError, Inst, decode_control};
+use wavemill_isa::cayman::{
+    Address, BrokenRule, DecodeError, FieldId, GroupError, Inst, decode_control, decode_fetch, decode_gds,
+    decode_group,
+};
+use wavemill_isa::gcn::Fidelity;
 
-use super::clause::ClauseState;
+use super::clause::{ClauseState, GROUP};
 use super::source::GroupConstants;
 use super::{Cayman, FLOAT_MODES, Position};
 use crate::family::Fetch;
@@ -130,7 +134,8 @@ pub(super) fn lift(
             Err(Refused(kind)) => {
                 lifter.b.drop_guest();
                 lifter.depth = depth;
-                Terminator::Fault(kind)
+                let is_illegal = kind == FaultKind::Unsupported && lifter.breaks_rules(at);
+                Terminator::Fault(if is_illegal { FaultKind::IllegalInstruction } else { kind })
             }
         };
         return lifter.finish(at.next_control(size), end);
@@ -169,6 +174,28 @@ impl Lifter<'_, '_> {
             }
             Some(_) if at.is_second_part() => self.second_part(&control, at),
             Some(word) => self.in_clause(&control, at, word),
+        }
+    }
+
+    /// Whether the instruction at a position breaks a rule that leaves it without a meaning, and not
+    /// because no instruction of its kind is implemented.
+    fn breaks_rules(&mut self, at: Position) -> bool {
+        let Ok(control) = self.control_word(at.control) else { return false };
+        let (Some(word), Some(kind)) = (at.word, control.row().clause()) else {
+            return is_meaningless(&[control], &control.broken_rules());
+        };
+        let unit = if kind == Address::AluClause { 8 } else { 16 };
+        let mut bytes = [0; GROUP];
+        let count = self.read(self.address_of(&control).wrapping_add(unit * u64::from(word)), &mut bytes);
+        let bytes = &bytes[..count];
+        let single = |inst: Inst| is_meaningless(&[inst], &inst.broken_rules());
+        match kind {
+            Address::AluClause => decode_group(bytes).is_ok_and(|group| {
+                let slots: Vec<Inst> = group.slots.iter().flatten().copied().collect();
+                is_meaningless(&slots, &group.broken_rules())
+            }),
+            Address::GdsClause => decode_gds(bytes).is_ok_and(single),
+            _ => decode_fetch(bytes).is_ok_and(single),
         }
     }
 
@@ -222,6 +249,11 @@ impl Lifter<'_, '_> {
         }
         self.b.push(op, [result.into(), Operand::None], all, attrs);
     }
+}
+
+fn is_meaningless(insts: &[Inst], broken: &[BrokenRule]) -> bool {
+    let is_supported = insts.iter().all(|inst| inst.row().fidelity != Fidelity::Unsupported);
+    is_supported && broken.iter().any(|broken| broken.rule.leaves_no_meaning())
 }
 
 /// Refuses an instruction if one of these fields is not zero: their other values have no meaning

@@ -24,11 +24,15 @@
 //! and where an entry is zeros, nothing is bound: loads give 0, and stores do nothing.
 
 use wavemill_ir::{Names, Row, Uni};
+use wavemill_isa::cayman::{Inst, WindowFields};
 
 /// Registers of a wave (HD 6900 ISA 2.6.1).
 pub const GPRS: u16 = 128;
 /// Constant banks.
 pub const BANKS: u16 = 16;
+/// From this bank on, an index register does not change the bank (HD 6900 ISA 9.1,
+/// KCACHE_BANK_INDEX_MODE).
+pub(super) const FIXED_BANKS: u16 = 14;
 /// Buffers that are cells. Fetches find the others in [`RESOURCE_TABLE`].
 pub const BUFFERS: u16 = 16;
 /// Texture resources: 160 of a stage, and 16 of its fetch program (HD 6900 ISA 9.4).
@@ -194,6 +198,22 @@ pub const fn random_access_target(number: u16) -> Uni {
 #[must_use]
 pub const fn target_unit(number: u16) -> Uni {
     Uni(FIRST_UNIT + number % TARGETS)
+}
+
+/// The number of the constant bank of a window that a control flow word locks; `cell` reads a cell.
+/// An index register may give a number above the last bank. `None` for an index that is not legal.
+pub fn locked_bank(control: &Inst, window: &WindowFields, cell: impl Fn(Uni) -> u32) -> Option<u16> {
+    let bank = control.get(window.bank) as u16;
+    Some(match control.get(window.index) {
+        0 => bank,
+        // An index register does not change these banks.
+        1 | 2 if bank >= FIXED_BANKS => bank,
+        mode @ (1 | 2) => {
+            let index = cell(CONTROL_INDEX[mode as usize - 1]);
+            u16::try_from(index.wrapping_add(bank.into())).unwrap_or(u16::MAX)
+        }
+        _ => return None,
+    })
 }
 
 /// A channel of a register.

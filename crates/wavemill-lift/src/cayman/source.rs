@@ -11,7 +11,7 @@ use super::alu::interpolation::parameter_of;
 use super::clause::InClause;
 use super::lifter::{ILLEGAL, Lifter, Refused, UNSUPPORTED, all_zero};
 use super::masks::ACTIVE;
-use super::registers::{self, BANKS, CLAUSE_GLOBAL, INDEX, LOOP_INDEX, PARAMETERS};
+use super::registers::{self, BANKS, CLAUSE_GLOBAL, FIXED_BANKS, INDEX, LOOP_INDEX, PARAMETERS};
 
 /// INDEX_MODE of ALU_WORD0: the index register.
 const INDEX_REGISTER: u32 = 0;
@@ -19,9 +19,6 @@ const INDEX_REGISTER: u32 = 0;
 const INDEX_LOOP: u32 = 4;
 /// What a relative constant outside of the locked lines reads as. The manual prints seven digits.
 const NOT_A_NUMBER: u64 = 0x7fff_ffff;
-/// From this bank on, an index register does not change the bank (HD 6900 ISA 9.1,
-/// KCACHE_BANK_INDEX_MODE).
-const FIXED_BANKS: u16 = 14;
 /// Bytes of a constant and of a line.
 const CONSTANT_BYTES: u32 = 16;
 const LINE_BYTES: u32 = CONSTANT_BYTES * LINE_CONSTANTS;
@@ -101,7 +98,7 @@ impl Lifter<'_, '_> {
             Source::Literal(channel) => {
                 Operand::Const(clause.group.literals[usize::from(channel & 3)].into())
             }
-            Source::Queue(queue, _) => queues.head(queue).ok_or(UNSUPPORTED)?.into(),
+            Source::Queue(queue, _) => queues.head(queue).ok_or(ILLEGAL)?.into(),
             Source::Other(select, channel) => match source.direct_read() {
                 Some(bus) => self.direct_read(clause.group, bus)?,
                 None => match parameter_of(inst, select, channel) {
@@ -117,7 +114,7 @@ impl Lifter<'_, '_> {
     pub(super) fn indexed_rows(&self, base: IrRow) -> Result<RowRange, Refused> {
         let end = IrRow(4 * self.family.gprs.clamp(1, registers::GPRS));
         let rows = RowRange { first: IrRow(0), end, stride: 4 };
-        if rows.contains(base) { Ok(rows) } else { Err(UNSUPPORTED) }
+        if rows.contains(base) { Ok(rows) } else { Err(ILLEGAL) }
     }
 
     /// The row with the index of each lane.

@@ -55,7 +55,7 @@ fn faults_have_positions() {
         (
             text("alu c\nc: x: mov r0.x, 1 ;;\nx: mov r0.x, -1\ny: mov r0.y, oqa.pop ;;"),
             clause(1),
-            Unsupported,
+            Illegal,
             1,
         ),
         (text("alu c\nc: x: mov r0.x, 1 ;;\nx: mov r0.x, kc0[0].x ;;"), clause(1), Illegal, 1),
@@ -67,20 +67,27 @@ fn faults_have_positions() {
         ),
         (slot(Op::Mov, &[(F::Src0Rel, 1)]), clause(0), Unsupported, 5),
         (slot(Op::LdsReadRet, &[(F::DstChan, 1)]), clause(0), Illegal, 5),
-        (slot(Op::AddInt, &[(F::Clamp, 1)]), clause(0), Unsupported, 5),
+        (slot(Op::AddInt, &[(F::Clamp, 1)]), clause(0), Illegal, 5),
         // The reserved code of PRED_SEL, and an update of the predicate without a comparison.
-        (slot(Op::Mov, &[(F::PredSel, 1)]), clause(0), Unsupported, 5),
-        (slot(Op::Mov, &[(F::UpdatePred, 1)]), clause(0), Unsupported, 5),
+        (slot(Op::Mov, &[(F::PredSel, 1)]), clause(0), Illegal, 5),
+        (slot(Op::Mov, &[(F::UpdatePred, 1)]), clause(0), Illegal, 5),
         // A parameter, and only interpolations have these.
         (slot(Op::Mov, &[(F::Src0Sel, 448)]), clause(0), Unsupported, 5),
         // A reserved kind of index, and the format of a texture.
-        (text("tc l\nl: vfetch r0.x___, r0.x, buf:1 fmt:32 int fetch_type:3"), clause(0), Unsupported, 5),
+        (text("tc l\nl: vfetch r0.x___, r0.x, buf:1 fmt:32 int fetch_type:3"), clause(0), Illegal, 5),
         (text("tc l\nl: vfetch r0.x___, r0.x, buf:1 fmt:bc1 int"), clause(0), Unsupported, 5),
+        // No format, and resources that no stage has.
+        (text("tc l\nl: vfetch r0.x___, r0.x, buf:1"), clause(0), Illegal, 5),
+        (text("tc l\nl: vfetch r0.x___, r0.x, buf:176 fmt:32 int"), clause(0), Illegal, 5),
+        (text("tc l\nl: ld r0.x___, r0.xyzw, res:200 ct:uuuu"), clause(0), Illegal, 5),
+        (text("tc l\nl: ld r0.x___, r0.xyzw, res:20 ct:uuuu inst_mod:2"), clause(0), Illegal, 5),
+        // One of fragment pointers has a meaning, which is not implemented.
+        (text("tc l\nl: ld r0.x___, r0.xyzw, res:20 ct:uuuu inst_mod:1"), clause(0), Unsupported, 5),
         (text("mem_rat_cacheless store_dword rat0, r0.x_z_, [r0.x] type:write_ind"), CODE, Unsupported, 5),
         (text("mem_rat_cacheless store_dword rat0, r0.x, [r0.x] type:write"), CODE, Unsupported, 5),
         // Targets of exports, and elements of three dwords.
-        (text("export pix8, r0.xyzw"), CODE, Unsupported, 5),
-        (text("mem_ring r0.xyzw, [r1.x] type:write elem_size:2"), CODE, Unsupported, 5),
+        (text("export pix8, r0.xyzw"), CODE, Illegal, 5),
+        (text("mem_ring r0.xyzw, [r1.x] type:write elem_size:2"), CODE, Illegal, 5),
     ]
     .into_iter()
     .enumerate()

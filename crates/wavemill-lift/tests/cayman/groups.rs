@@ -215,6 +215,6 @@ fn constants_relative_to_ar_are_no_others() {
             registers.set_uni64(wavemill_lift::cayman::registers::bank(0), addresses[0]);
         });
         let cause = outcome.fault.as_ref().map(|(_, cause, _)| cause);
-        assert_eq!(cause, Some(&FaultCause::Instruction(FaultKind::Unsupported)), "{groups}");
+        assert_eq!(cause, Some(&FaultCause::Instruction(FaultKind::IllegalInstruction)), "{groups}");
     }
 }

@@ -443,10 +443,10 @@ fn what_has_no_meaning_is_refused() {
         // lock.
         (vec![slot(Op::MovaInt, 1, 0, &[Src::Gpr(0, 0)]).masked()], Unsupported),
         (vec![slot(Op::Mov, 1, 0, &[Src::Indexed(1, 0)]).index_mode(5)], Unsupported),
-        (vec![slot(Op::Mov, 1, 0, &[Src::Indexed(GPRS, 0)])], Unsupported),
-        (vec![slot(Op::Mov, GPRS, 0, &[Src::Gpr(0, 0)]).indexed()], Unsupported),
+        (vec![slot(Op::Mov, 1, 0, &[Src::Indexed(GPRS, 0)])], Illegal),
+        (vec![slot(Op::Mov, GPRS, 0, &[Src::Gpr(0, 0)]).indexed()], Illegal),
         (vec![slot(Op::Mov, 1, 0, &[window(2, 0, 0)])], Illegal),
-        (vec![slot(Op::AddInt, 1, 0, &[Src::Gpr(0, 0), Src::Gpr(0, 0)]).when(1)], Unsupported),
+        (vec![slot(Op::AddInt, 1, 0, &[Src::Gpr(0, 0), Src::Gpr(0, 0)]).when(1)], Illegal),
     ] {
         let program = clause(vec![group]);
         let outcome = Machine::default().run_code(&program.code(), |_, _| ());

@@ -840,7 +840,7 @@ fn fields_without_a_meaning_are_faults_that_name_them() {
             other => panic!("{field}: {other:?}"),
         }
     }
-    // A border colour from a table matters only where the border is.
+    // A border colour that the device does not have matters only where the border is.
     let sampler = Sampler { clamp: 6, border: 3, ..Sampler::POINT };
     let words = |base| image.words(base);
     let run = |x: f32| {
@@ -848,7 +848,7 @@ fn fields_without_a_meaning_are_faults_that_name_them() {
         Access { sampler: sampler.words(), ..access }.run(&memory)
     };
     assert!(run(1.0).is_ok());
-    assert!(matches!(run(4.0), Err(FaultCause::Descriptor(problem)) if problem.field == "BORDER_COLOR_TYPE"));
+    assert!(matches!(run(4.0), Err(FaultCause::Descriptor(problem)) if problem.field == "BORDER_COLOR_PTR"));
     // Texels outside memory.
     let access = Access::new(Op::ImageLoad, &words, vec![[0; 64], std::array::from_fn(|n| n as u32 % 4)]);
     match access.run(&memory[..512]) {

@@ -208,8 +208,8 @@ pub enum BorderColour {
     OpaqueBlack,
     /// All channels 1.
     White,
-    /// A colour in a table of the driver.
-    Table,
+    /// The colour with this number in the table of the device, [`BorderColours`](super::BorderColours).
+    Table(u16),
 }
 
 /// A sampler.

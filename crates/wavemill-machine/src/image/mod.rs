@@ -3,6 +3,7 @@
 //! Engines gather the rows of an operation and call [`ImageAccess`], lane by lane inside. So all
 //! engines have the same texels, filters and faults.
 //!
+//! - `border`: border colours of the device.
 //! - `words`: descriptors as bits; `descriptor`: what they say; `decoded`: what follows from them.
 //! - `surface`: addresses of texels.
 //! - `coordinates`: the cells of an address; `extent`: what they leave.
@@ -11,6 +12,7 @@
 //! - `levels`: contents of mip levels from those of a finer one.
 //! - `texel_buffer`: rows of texels for buffer instructions.
 
+mod border;
 mod coordinates;
 mod decoded;
 mod descriptor;
@@ -35,6 +37,7 @@ use coordinates::{Cells, Outside, TexelParts};
 use decoded::Image;
 use texels::Texels;
 
+pub use border::BorderColours;
 pub use decoded::ImageCache;
 pub use descriptor::{
     AddressMode, BorderColour, Compare, Descriptor, DescriptorProblem, Dimensions, IDENTITY, MipFilter,

@@ -558,7 +558,10 @@ impl<'a> Unit<'a> {
             BorderColour::TransparentBlack => [0; 4],
             BorderColour::OpaqueBlack => [0, 0, 0, one],
             BorderColour::White => [one; 4],
-            BorderColour::Table => return Err(Miss::Problem(Sampler::no_table(&self.access.sampler))),
+            BorderColour::Table(number) => {
+                let colour = self.access.map.border_colours().get(number);
+                colour.ok_or_else(|| Miss::Problem(Sampler::no_colour(&self.access.sampler)))?
+            }
         };
         Ok(self.image.resource.border.map(|channel| colour[usize::from(channel) & 3]))
     }

@@ -84,6 +84,7 @@ const MIN_FILTER: Field = Field("XY_MIN_FILTER", 86, 87);
 const Z_FILTER: Field = Field("Z_FILTER", 88, 89);
 const MIP_FILTER: Field = Field("MIP_FILTER", 90, 91);
 const PRECLAMP: Field = Field("MIP_POINT_PRECLAMP", 92, 92);
+const BORDER_PTR: Field = Field("BORDER_COLOR_PTR", 96, 107);
 const BORDER: Field = Field("BORDER_COLOR_TYPE", 126, 127);
 
 /// Dimensions with their numbers.
@@ -305,7 +306,7 @@ impl Sampler {
             0 => BorderColour::TransparentBlack,
             1 => BorderColour::OpaqueBlack,
             2 => BorderColour::White,
-            _ => BorderColour::Table,
+            _ => BorderColour::Table(BORDER_PTR.small(words) as u16),
         };
         // Filters 2 and 3 are the anisotropic ones.
         let bilinear = |field: Field| field.small(words) & 1 != 0;
@@ -348,17 +349,24 @@ impl Sampler {
         put(Z_FILTER, self.linear_depth.map_or(0, |linear| 1 + u64::from(linear)));
         put(MIP_FILTER, self.mip as u64);
         put(PRECLAMP, self.rounds_first.into());
-        put(BORDER, self.border as u64);
+        let (kind, entry) = match self.border {
+            BorderColour::TransparentBlack => (0, 0),
+            BorderColour::OpaqueBlack => (1, 0),
+            BorderColour::White => (2, 0),
+            BorderColour::Table(entry) => (3, entry & 0xfff),
+        };
+        put(BORDER, kind);
+        put(BORDER_PTR, entry.into());
         words
     }
 
-    /// The problem of a border colour in a table, for words that have one.
-    pub(super) fn no_table(words: &[u32; 4]) -> DescriptorProblem {
-        BORDER.problem(
+    /// The problem of a border colour that the table of the device does not have.
+    pub(super) fn no_colour(words: &[u32; 4]) -> DescriptorProblem {
+        BORDER_PTR.problem(
             Descriptor::Sampler,
             words,
-            "a texel has a border colour from the driver's table, and a launch has no such table; 0, 1 and 2 are \
-             fixed colours",
+            "a texel has the border colour with this number, and the device has no such colour; samplers with a \
+             `border` make them",
         )
     }
 }

@@ -9,6 +9,7 @@ use super::{
     LDS_APERTURE, MemoryError, MemoryObserver, Nearest, Neighbour, Neighbours, SCRATCH_APERTURE, SPACING,
 };
 use crate::fault::Access;
+use crate::image::BorderColours;
 use crate::raw;
 use crate::share::Share;
 
@@ -86,6 +87,8 @@ pub struct MemoryMap {
     pub(super) observer: Option<Arc<dyn MemoryObserver>>,
     /// The memory of the device outside guest addresses: all views have the same.
     share: Arc<Share>,
+    /// Border colours of samplers: all views have the same.
+    border_colours: Arc<BorderColours>,
     /// All memory of the process, if guests may access it. The other allocations are parts of it.
     pub(super) process: Option<Arc<[Allocation]>>,
 }
@@ -162,6 +165,12 @@ impl MemoryMap {
     #[must_use]
     pub fn share(&self) -> &Arc<Share> {
         &self.share
+    }
+
+    /// The border colours of the device.
+    #[must_use]
+    pub fn border_colours(&self) -> &BorderColours {
+        &self.border_colours
     }
 
     /// The allocation that contains the address, or the memory of the process that does.

@@ -17,7 +17,7 @@ use wavemill_machine::{RegisterCounts, WaveInit};
 use crate::argument::Arg;
 use crate::binding::Binding;
 use crate::buffer::Buffer;
-use crate::module::Kernel;
+use crate::module::{Kernel, Module};
 use crate::report::Segment;
 use crate::services::ServiceAddresses;
 use crate::traps::TrapSetup;
@@ -130,13 +130,15 @@ pub(crate) struct Start {
     pub entry: u64,
     /// Initial context for the source of blocks.
     pub context: u32,
-    /// The kernel argument segment, for reports.
-    pub arguments: Segment,
+    /// The kernel argument segment, for reports; `None` if the launch binds its resources instead.
+    pub arguments: Option<Segment>,
     /// Bytes of the structure for synchronising the grid, if the kernel has a pointer to it that is
     /// null because the launch is not cooperative.
     pub absent_grid_sync: Option<u64>,
     /// Memory that waves use.
     pub _memory: Vec<Buffer>,
+    /// Code that waves call, besides that of the kernel.
+    pub _code: Option<Module>,
 }
 
 /// Requirements of a kernel that every launch must meet.

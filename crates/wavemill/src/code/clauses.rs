@@ -5,10 +5,12 @@ use std::sync::{PoisonError, RwLock};
 
 use wavemill_ir::{Block, Names, Uni};
 use wavemill_isa::cayman::{
-    Address, FieldId, Group, Inst, decode_control, decode_fetch, decode_gds, decode_group,
+    Address, BrokenRule, Declared, FieldId, Group, Inst, decode_control, decode_fetch, decode_gds,
+    decode_group, decode_program,
 };
 use wavemill_lift::cayman::{Cayman, Position, registers};
 use wavemill_lift::{Fetch, Lift};
+use wavemill_machine::MemoryMap;
 
 /// A program that declares nothing.
 const NO_PROGRAM: Cayman =
@@ -37,6 +39,28 @@ impl Programs {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let known = all.iter().find(|(range, _)| range.contains(&address)).map(|(_, program)| *program);
         known.unwrap_or(Cayman { program: address, ..NO_PROGRAM })
+    }
+
+    /// The rules that an instruction breaks, on its own and in its program.
+    pub(super) fn broken_rules(&self, map: &MemoryMap, inst: &ClauseInstruction) -> Vec<BrokenRule> {
+        let own = || match &inst.content {
+            Content::Word(word) => word.broken_rules(),
+            Content::Group(group) => group.broken_rules(),
+        };
+        let known = {
+            let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+            all.iter().find(|(range, _)| range.contains(&inst.address)).cloned()
+        };
+        let Some((range, program)) = known else { return own() };
+        let mut code = vec![0; (range.end - range.start) as usize];
+        if !map.read(range.start, &mut code) {
+            return own();
+        }
+        let declared = Declared { gprs: Some(program.gprs.into()), stage: None };
+        let at = (inst.address - range.start) as usize;
+        let mut all = decode_program(&code, 0).broken_rules_as(declared);
+        all.retain(|broken| broken.at == at);
+        all.into_iter().map(|broken| broken.broken).collect()
     }
 
     /// The instruction at a position, with its clause.

@@ -226,7 +226,8 @@ struct Clause<'a> {
 
 impl<'a> Clause<'a> {
     fn of(place: &'a ClausePlace) -> Self {
-        let ClausePlace { control, control_text, kind, clause, number, slot, constants } = place;
+        let ClausePlace { control, control_text, kind, clause, number, slot, constants, absent_bank: _ } =
+            place;
         let kind = kind.map(ClauseKind::name);
         Clause {
             control: *control,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use wavemill_ir::{FaultKind, Row};
-use wavemill_isa::cayman::{Address, CHANNELS, FieldId, Format, Inst, Lock, Source, WINDOW_FIELDS};
+use wavemill_isa::cayman::{Address, CHANNELS, FieldId, Format, Inst, Source, WINDOW_FIELDS};
 use wavemill_isa::gcn::Fidelity;
 use wavemill_lift::cayman::{Position, registers};
 use wavemill_machine::{Access, Fault, FaultCause, MemoryMap};
@@ -94,8 +94,11 @@ pub struct ClausePlace {
     pub number: u32,
     /// Channel of the slot that caused the fault, if one slot did.
     pub slot: Option<char>,
-    /// What is wrong with the constants that a group reads, if that may be the cause.
+    /// What is wrong with the constants that a group reads, if the launch does not have them.
     pub constants: Option<String>,
+    /// Number of the constant buffer that the group reads and the launch does not have, if that is
+    /// the cause.
+    pub absent_bank: Option<u16>,
 }
 
 impl ClausePlace {
@@ -105,12 +108,14 @@ impl ClausePlace {
         map: &MemoryMap,
         inst: Option<&ClauseInstruction>,
         fault: &Fault,
+        is_bound: bool,
     ) -> Option<ClausePlace> {
         let inst = inst?;
-        let constants = constants(code, map, inst, fault);
+        let absent = absent_constants(code, map, inst, fault, is_bound);
         Some(ClausePlace {
-            slot: slot(inst, fault).or(constants.as_ref().map(|(slot, _)| *slot)),
-            constants: constants.map(|(_, text)| text),
+            slot: slot(inst, fault).or(absent.as_ref().map(|absent| absent.slot)),
+            absent_bank: absent.as_ref().map(|absent| absent.bank),
+            constants: absent.map(|absent| absent.text),
             ..ClausePlace::at(code, map, fault.pc, inst)
         })
     }
@@ -126,6 +131,12 @@ impl ClausePlace {
             Some(inst) => ClausePlace::at(code, map, first, &inst),
             None => ClausePlace::at(code, map, pc, &here),
         })
+    }
+
+    /// Names the slot of a channel, if there is one.
+    pub(super) fn set_slot(&mut self, channel: Option<u8>) {
+        let name = channel.and_then(|channel| CHANNELS.get(usize::from(channel)));
+        self.slot = name.map(|name| name.to_ascii_lowercase()).or(self.slot);
     }
 
     /// The location of the instruction at a PC.
@@ -144,6 +155,7 @@ impl ClausePlace {
             number: inst.clause.map_or(0, |clause| clause.number + 1),
             slot: only_slot(inst),
             constants: None,
+            absent_bank: None,
         }
     }
 }
@@ -179,41 +191,49 @@ fn slot(inst: &ClauseInstruction, fault: &Fault) -> Option<char> {
     .or_else(|| only_slot(inst))
 }
 
-/// What is wrong with the constants that a group reads: its control flow word does not lock them, or
-/// the launch has no such constant buffer. With the channel of the slot.
-fn constants(
+/// The constants of a buffer that the launch does not have.
+struct AbsentConstants {
+    /// The channel of the slot that reads them.
+    slot: char,
+    /// The number of the buffer.
+    bank: u16,
+    /// What is missing.
+    text: String,
+}
+
+/// The constants that a group reads from a buffer that the launch does not have. `is_bound` is
+/// whether the launch binds its resources.
+fn absent_constants(
     code: &Code,
     map: &MemoryMap,
     inst: &ClauseInstruction,
     fault: &Fault,
-) -> Option<(char, String)> {
-    let is_illegal = matches!(fault.cause, FaultCause::Instruction(FaultKind::IllegalInstruction));
-    let is_load = matches!(&fault.cause, FaultCause::Memory { access: Access::Load, .. });
-    if !is_illegal && !is_load {
+    is_bound: bool,
+) -> Option<AbsentConstants> {
+    if !matches!(&fault.cause, FaultCause::Memory { access: Access::Load, .. }) {
         return None;
     }
     let control = Position::control(Position::from_number(fault.pc).control).number();
     let control = *code.in_clause(map, control)?.words().first()?;
-    let mut sources = slots(inst).flat_map(|(slot, name)| {
-        slot.sources().map(move |(_, field, source)| (name, slot.bit(field.relative), source))
-    });
-    sources.find_map(|(name, is_relative, source)| {
-        let Source::Constant(window, number, _) = source else { return None };
+    let mut sources =
+        slots(inst).flat_map(|(slot, name)| slot.sources().map(move |(.., source)| (name, source)));
+    sources.find_map(|(slot, source)| {
+        let Source::Constant(window, ..) = source else { return None };
         let fields = WINDOW_FIELDS.get(usize::from(window))?;
-        let [bank, index] = [fields.bank, fields.index].map(|field| control.get(field));
-        let locked = fields.lock(&control).map_or(0, Lock::constants);
-        // An index is added when the code runs, and a constant beyond the lines is no fault then.
-        let number = if is_relative { 0 } else { number };
-        if u32::from(number) >= locked {
-            let text = format!(
-                "kc{window}[{number}] is not locked: the control flow word locks {locked} constants of \
-                 window {window}"
-            );
-            return is_illegal.then_some((name, text));
+        let bank = registers::locked_bank(&control, fields, |cell| fault.snapshot.cell(cell))?;
+        let last = registers::BANKS - 1;
+        if bank <= last && fault.snapshot.pair(registers::bank(bank)) != 0 {
+            return None;
         }
-        let is_absent = index == 0 && fault.snapshot.pair(registers::bank(bank as u16)) == 0;
-        let text = format!("kc{window} is in constant buffer {bank}, which the launch does not have");
-        (is_load && is_absent).then_some((name, text))
+        let remedy = match is_bound {
+            _ if bank > last => format!("the last is cb{last}: does the index register have a wrong value?"),
+            true => format!("bind a buffer to it, such as cb{bank}=NAME"),
+            false => {
+                format!("without bindings, a launch has cb0 alone; bind a buffer, such as cb{bank}=NAME")
+            }
+        };
+        let text = format!("kc{window} is in cb{bank}, which the launch does not have: {remedy}");
+        Some(AbsentConstants { slot, bank, text })
     })
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use wavemill_ir::FaultKind;
-use wavemill_isa::Family;
+use wavemill_isa::{Family, cayman};
 use wavemill_machine::{Access, BufferRange, FaultCause, FaultLane, FaultSpace, GDS_BYTES, Nearest};
 
 use super::text::Count;
@@ -95,6 +95,11 @@ impl FaultReport {
         if self.jump.is_some() && self.within.is_some() {
             return f.write_str("jump into the middle of an instruction");
         }
+        if let Some(Refusal::BrokenCaymanRule(broken)) = self.refusal {
+            // The row `clause` has the slot.
+            let broken = cayman::BrokenRule { slot: None, ..broken };
+            return write!(f, "illegal instruction: {}", wavemill_asm::cayman::broken_rule(&broken));
+        }
         if let (Some(Refusal::BrokenRule(broken)), None) = (self.refusal, &self.fell_out_of) {
             f.write_str("illegal instruction: ")?;
             // Sentences about fields name them.
@@ -139,6 +144,9 @@ impl FaultReport {
             );
         }
         write!(f, "illegal {what} of {size}")?;
+        if let Some(bank) = self.clause.as_ref().and_then(|clause| clause.absent_bank) {
+            return write!(f, " at byte {first} of constant buffer {bank}, which the launch does not have");
+        }
         match refused.space {
             FaultSpace::Global => write!(f, " at {first:#x}")?,
             FaultSpace::Scratch => write!(f, " at byte {signed} of private memory")?,

@@ -14,15 +14,15 @@ pub use text::FullReport;
 use std::ops::Range;
 
 use wavemill_ir::{FaultKind, Row};
-use wavemill_isa::Family;
 use wavemill_isa::gcn::{BrokenRule, Format, Inst, Op, Operand};
+use wavemill_isa::{Family, cayman};
 use wavemill_machine::{
     AddressMode, Fault, FaultCause, FaultLane, FaultSpace, GUARD_GAP, MemoryMap, Nearest, Neighbours,
     RaisedLane, process_has,
 };
 
 use crate::abi::Start;
-use crate::code::Code;
+use crate::code::{ClauseInstruction, Code};
 use crate::lines::Place;
 use crate::module::Kernel;
 use crate::registers::{self, WaveRegisters};
@@ -81,6 +81,8 @@ pub struct Jump {
 pub enum Refusal {
     /// It breaks a rule of the manuals.
     BrokenRule(BrokenRule),
+    /// It breaks a rule of the manual of Cayman.
+    BrokenCaymanRule(cayman::BrokenRule),
     /// It is a matrix product, and VGPR indexing is on.
     IndexedProduct,
 }
@@ -98,6 +100,14 @@ impl Refusal {
             }
             _ => None,
         }
+    }
+
+    /// That of an instruction of Cayman: the rule that leaves it no meaning.
+    fn of_clause(fault: &Fault, code: &Code, map: &MemoryMap, inst: &ClauseInstruction) -> Option<Refusal> {
+        let is_illegal = fault.cause == FaultCause::Instruction(FaultKind::IllegalInstruction);
+        let broken = is_illegal.then(|| code.broken_rules(map, inst))?;
+        let of_meaning = broken.into_iter().find(|broken| broken.rule.leaves_no_meaning());
+        of_meaning.map(Refusal::BrokenCaymanRule)
     }
 }
 
@@ -242,7 +252,8 @@ impl FaultReport {
         let function = function.map(|(name, offset)| (name.to_owned(), offset + (pc - at)));
         let decoded = code.gcn(map, fault.pc);
         let in_clause = code.in_clause(map, fault.pc);
-        let arguments = ArgumentSegment::of(kernel, start.arguments, &mut fault);
+        let segment = start.arguments;
+        let arguments = segment.and_then(|segment| ArgumentSegment::of(kernel, segment, &mut fault));
         let name = function.as_ref().map(|(name, _)| name.as_str());
         let stack =
             decoded.as_ref().and_then(|inst| StackOverflow::of(kernel, device.target, &fault, name, inst));
@@ -252,8 +263,15 @@ impl FaultReport {
             (None, Some(inst)) => clause::rows(inst),
             (None, None) => Vec::new(),
         };
-        let clause = ClausePlace::of(code, map, in_clause.as_ref(), &fault);
-        let refusal = decoded.as_ref().and_then(|inst| Refusal::of(&fault, inst));
+        let refusal = match (&decoded, &in_clause) {
+            (Some(inst), _) => Refusal::of(&fault, inst),
+            (None, Some(inst)) => Refusal::of_clause(&fault, code, map, inst),
+            (None, None) => None,
+        };
+        let mut clause = ClausePlace::of(code, map, in_clause.as_ref(), &fault, segment.is_none());
+        if let (Some(clause), Some(Refusal::BrokenCaymanRule(broken))) = (&mut clause, refusal) {
+            clause.set_slot(broken.slot);
+        }
         let scalar = decoded.as_ref().is_some_and(|inst| inst.row().format == Format::Smem);
         let needs_cooperative = is_in_grid_sync(&fault, start.absent_grid_sync);
         let only_in_process = device.memory.address_mode() == AddressMode::Identity

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use wavemill_isa::cayman::{
-    Address, BrokenRule, Content as DecodedContent, Flag, Inst, Program, decode_program,
+    Address, BrokenRule, Content as DecodedContent, Declared, Flag, Inst, Program, decode_program,
 };
 
 use super::Kind;
@@ -61,11 +61,8 @@ pub(super) fn program(reader: &mut Reader<'_>, index: usize, whole: bool, to: &m
             notes: callers.into_iter().collect(),
         });
     }
-    let broken = match source.stage {
-        Some(stage) => decoded.broken_rules_in(stage),
-        None => decoded.broken_rules(),
-    };
-    for broken in broken {
+    let declared = Declared { stage: source.stage, gprs: Some(code.gprs) };
+    for broken in decoded.broken_rules_as(declared) {
         let Some(item) = at(broken.at) else { continue };
         let note = clause_note(&decoded, &code.labels, broken.clause, broken.number);
         remarks.push(remark(&broken.broken, &item.content, &item.place, note));

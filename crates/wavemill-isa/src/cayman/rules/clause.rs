@@ -1,14 +1,17 @@
 //! Rules of clauses, and of programs as a whole.
 
 use core::ops::Range;
+use std::collections::BTreeSet;
 
-use super::{BrokenProgramRule, BrokenRule, Rule};
+use super::group::{INDEX_AR, INDEX_LOOP, writes};
+use super::{BrokenProgramRule, BrokenRule, Declared, Rule};
 use crate::cayman::group::Group;
 use crate::cayman::inst::Inst;
 use crate::cayman::program::{Clause, Content, Item, Program};
 use crate::cayman::row::Op;
-use crate::cayman::source::{Lock, Source, WINDOW_FIELDS};
-use crate::cayman::vocabulary::{Address, FieldId as F, Flag, Format, Stage};
+use crate::cayman::source::{CHANNELS, CLAUSE_TEMPORARIES, Lock, Source, WINDOW_FIELDS};
+use crate::cayman::stack::Surroundings;
+use crate::cayman::vocabulary::{Address, FieldId as F, Flag, Format};
 
 /// Words that reactivate the threads of the stack's top.
 const REACTIVATIONS: [Op; 4] =
@@ -45,26 +48,26 @@ impl Program {
     /// The rules that the program breaks: those of its words and groups, and those of its clauses,
     /// in the order of addresses.
     pub fn broken_rules(&self) -> Vec<BrokenProgramRule> {
-        self.all_broken(None)
+        self.broken_rules_as(Declared::default())
     }
 
-    /// As [`Program::broken_rules`], with the rules of a stage.
-    pub fn broken_rules_in(&self, stage: Stage) -> Vec<BrokenProgramRule> {
-        self.all_broken(Some(stage))
-    }
-
-    fn all_broken(&self, stage: Option<Stage>) -> Vec<BrokenProgramRule> {
+    /// As [`Program::broken_rules`], with the rules that depend on what the program declares.
+    pub fn broken_rules_as(&self, declared: Declared) -> Vec<BrokenProgramRule> {
+        let stage = declared.stage;
         let mut all = Vec::new();
         let surroundings = self.surroundings();
+        let loops = LoopEnds::of(self);
         for (index, item) in self.items.iter().enumerate() {
             if let Content::Control(inst) = &item.content {
                 let at = item.range.start;
                 let mut own = inst.broken_rules();
                 own.extend(stage.into_iter().flat_map(|stage| inst.broken_stage(stage)));
                 let inside = surroundings.get(index).copied().unwrap_or_default();
-                if inside.a_loop && REACTIVATIONS.contains(&inst.op()) {
-                    own.push(BrokenRule::of(Rule::ReactivationInLoop));
+                own.extend(broken_stack(inst, inside));
+                if inst.row().has(Flag::PushesLoop) && !loops.end(item, inst) {
+                    own.push(BrokenRule::of(Rule::LoopWithoutEnd));
                 }
+                own.extend(outside_clauses(inst, declared));
                 let place = |broken| BrokenProgramRule { at, clause: None, number: None, broken };
                 all.extend(own.into_iter().map(place));
             }
@@ -75,7 +78,7 @@ impl Program {
         };
         for (number, clause) in self.clauses.iter().enumerate() {
             let is_branch = clause.callers.iter().any(in_branch);
-            self.broken_in(number, clause, is_branch, stage, &mut all);
+            self.broken_in(number, clause, is_branch, declared, &mut all);
         }
         all.sort_by_key(|broken| broken.at);
         all
@@ -86,9 +89,10 @@ impl Program {
         clause: usize,
         of: &Clause,
         is_branch: bool,
-        stage: Option<Stage>,
+        declared: Declared,
         all: &mut Vec<BrokenProgramRule>,
     ) {
+        let stage = declared.stage;
         let items = self.items_of(of);
         let callers: Vec<&Inst> = of.callers.iter().filter_map(|at| self.control_at(*at)).collect();
         let mut state = State::default();
@@ -109,6 +113,10 @@ impl Program {
                         barriers(group, &mut broken);
                     }
                     state.group(group, &mut broken);
+                    state.temporaries(group, declared, &mut broken);
+                    if is_own {
+                        index_bases(group, declared, &mut broken);
+                    }
                     for caller in &callers {
                         windows(caller, group, &mut broken);
                     }
@@ -123,6 +131,7 @@ impl Program {
                 Content::Fetch(inst) if is_own => {
                     broken.extend(inst.broken_rules());
                     broken.extend(stage.into_iter().flat_map(|stage| inst.broken_stage(stage)));
+                    broken.extend(outside_clauses(inst, declared));
                 }
                 _ => {}
             }
@@ -158,6 +167,8 @@ struct State {
     has_index: bool,
     /// The entries of the LDS queues A and B.
     queues: [usize; 2],
+    /// The channels of clause temporaries that have a value.
+    written: [[bool; CHANNELS.len()]; CLAUSE_TEMPORARIES.end as usize - CLAUSE_TEMPORARIES.start as usize],
 }
 
 impl State {
@@ -187,6 +198,111 @@ impl State {
             // MOVA_DST 0 is AR.X.
             self.has_index |= slot.format() == Format::Op2Mova && slot.get(F::MovaDst) == 0;
         }
+    }
+}
+
+impl State {
+    /// Reads of clause temporaries before they are written. All slots read before one writes.
+    fn temporaries(&mut self, group: &Group, declared: Declared, broken: &mut Vec<BrokenRule>) {
+        let slots = || group.slots.iter().flatten();
+        let entry = |register: u32| {
+            let is_temporary = declared.is_temporary(register);
+            is_temporary.then(|| (register - CLAUSE_TEMPORARIES.start) as usize)
+        };
+        for slot in slots() {
+            for (_, field, source) in slot.sources() {
+                let Source::Gpr(register, channel) = source else { continue };
+                let Some(entry) = entry(register.into()).filter(|_| !slot.bit(field.relative)) else {
+                    continue;
+                };
+                if !self.written[entry][usize::from(channel & 3)] {
+                    let rule = Rule::TemporaryBeforeWrite { register, channel };
+                    broken.push(BrokenRule::source(rule, slot.get(F::DstChan) as u8, field));
+                }
+            }
+        }
+        for slot in slots().filter(|slot| writes(slot) && !slot.bit(F::DstRel)) {
+            if let Some(entry) = entry(slot.get(F::DstGpr)) {
+                self.written[entry][slot.get(F::DstChan) as usize & 3] = true;
+            }
+        }
+    }
+}
+
+/// Indices of registers that have none.
+fn index_bases(group: &Group, declared: Declared, broken: &mut Vec<BrokenRule>) {
+    let declares = declared.indexed().min(u8::MAX.into());
+    let rule = |register: u32| Rule::IndexBase { register: register as u8, declared: declares as u8 };
+    for slot in group.slots.iter().flatten() {
+        // Other modes count from the first register of the SIMD.
+        if !matches!(slot.get(F::IndexMode), INDEX_AR | INDEX_LOOP) {
+            continue;
+        }
+        let channel = slot.get(F::DstChan) as u8;
+        for (_, field, source) in slot.sources().filter(|(_, field, _)| slot.bit(field.relative)) {
+            if let Source::Gpr(register, _) = source
+                && u32::from(register) >= declares
+            {
+                broken.push(BrokenRule::source(rule(register.into()), channel, field));
+            }
+        }
+        let written = Some(slot.get(F::DstGpr)).filter(|_| writes(slot) && slot.bit(F::DstRel));
+        if let Some(register) = written.filter(|register| *register >= declares) {
+            broken.push(BrokenRule { field: Some(F::DstGpr), ..BrokenRule::slot(rule(register), channel) });
+        }
+    }
+}
+
+/// Clause temporaries in a word that is not of an ALU clause.
+fn outside_clauses(inst: &Inst, declared: Declared) -> impl Iterator<Item = BrokenRule> + use<> {
+    let inst = *inst;
+    let broken = move |(id, register): (F, u32)| {
+        let rule = Rule::TemporaryOutsideClause { register: register as u8 };
+        declared.is_temporary(register).then(|| BrokenRule::field(rule, id))
+    };
+    inst.named_registers().filter_map(broken)
+}
+
+/// What a control flow word breaks of the rules of the stack.
+fn broken_stack(inst: &Inst, inside: Surroundings) -> impl Iterator<Item = BrokenRule> + use<> {
+    let popped = inst.frames_needed();
+    let found = inside.frames;
+    let pop =
+        inside.frames.filter(|found| *found < popped).map(|found| Rule::PopWithoutPush { popped, found });
+    let needs_loop = matches!(inst.op(), Op::LoopEnd | Op::LoopBreak | Op::LoopContinue);
+    // A subroutine may be called in a loop.
+    let is_outside = needs_loop && found.is_some() && !inside.a_loop && !inside.a_subroutine;
+    let is_inside = inside.a_loop && REACTIVATIONS.contains(&inst.op());
+    let rules = [pop, is_outside.then_some(Rule::OutsideLoop), is_inside.then_some(Rule::ReactivationInLoop)];
+    rules.into_iter().flatten().map(BrokenRule::of)
+}
+
+/// Where the ends of loops are.
+struct LoopEnds {
+    /// The offsets behind them.
+    behind: BTreeSet<usize>,
+    /// The offsets that they go back to.
+    targets: BTreeSet<usize>,
+}
+
+impl LoopEnds {
+    fn of(program: &Program) -> LoopEnds {
+        let mut ends = LoopEnds { behind: BTreeSet::new(), targets: BTreeSet::new() };
+        for item in &program.items {
+            if let Content::Control(end) = &item.content
+                && end.op() == Op::LoopEnd
+            {
+                ends.behind.insert(item.range.end);
+                ends.targets.insert(8 * end.get(F::Addr) as usize);
+            }
+        }
+        ends
+    }
+
+    /// Whether one of them ends a loop: it is before the target of the loop's start, or goes back to
+    /// it.
+    fn end(&self, start: &Item, inst: &Inst) -> bool {
+        self.behind.contains(&(8 * inst.get(F::Addr) as usize)) || self.targets.contains(&start.range.end)
     }
 }
 

@@ -9,9 +9,16 @@ use crate::cayman::source::{Source, SourceField};
 use crate::cayman::vocabulary::{Elem, FieldId as F, Flag, Format, Slots};
 
 /// INDEX_MODE of the loop index (HD 6900 ISA 9.2, ALU_WORD0).
-const INDEX_LOOP: u32 = 4;
+pub(super) const INDEX_LOOP: u32 = 4;
+/// INDEX_MODE of AR.
+pub(super) const INDEX_AR: u32 = 0;
 /// INDEX_MODE with AR: INDEX_AR_X and INDEX_GLOBAL_AR_X.
-const WITH_AR: [u32; 2] = [0, 6];
+const WITH_AR: [u32; 2] = [INDEX_AR, 6];
+
+/// Whether a slot writes a register.
+pub(super) fn writes(slot: &Inst) -> bool {
+    slot.row().result.is_some() && slot.field(F::WriteMask) != Some(0)
+}
 
 impl Inst {
     fn channel(&self) -> u8 {
@@ -231,8 +238,7 @@ impl Group {
 
     /// The registers that the group writes, with whether AR indexes them.
     pub(super) fn register_writes(&self) -> impl Iterator<Item = (u8, bool)> + '_ {
-        let writes = |slot: &&Inst| slot.row().result.is_some() && slot.field(F::WriteMask) != Some(0);
-        self.slots().filter(writes).map(|slot| {
+        self.slots().filter(|slot| writes(slot)).map(|slot| {
             let by_ar = slot.bit(F::DstRel) && WITH_AR.contains(&slot.get(F::IndexMode));
             (slot.get(F::DstGpr) as u8, by_ar)
         })

@@ -11,7 +11,7 @@ mod word;
 use core::fmt;
 
 use super::row::Op;
-use super::source::{CHANNELS, Source, SourceField};
+use super::source::{CHANNELS, CLAUSE_TEMPORARIES, Source, SourceField};
 use super::vocabulary::{FieldId, Slots, Stage};
 
 /// A rule that is broken, with what was found.
@@ -80,6 +80,13 @@ pub enum Rule {
         /// The value of ELEM_SIZE.
         found: u32,
     },
+    /// Resources have numbers below 176: 160 of a stage, and 16 of its fetch program (HD 6900 ISA 9.4).
+    Resource {
+        /// The number.
+        found: u32,
+    },
+    /// A fetch has a format, its own or that of the resource (HD 6900 ISA 9.3).
+    NoFormat,
     /// Unused sources name no literal: it would follow the group (HD 6900 ISA 4.7.6).
     UnusedLiteral,
     /// An export goes to a target of its kind (HD 6900 ISA 9.1, CF_ALLOC_EXPORT_WORD0).
@@ -201,6 +208,63 @@ pub enum Rule {
     BarrierInBranch,
     /// Threads are not reactivated in a loop (HD 6900 ISA 9.1).
     ReactivationInLoop,
+    /// Entries of the stack that are popped or read have been pushed (HD 6900 ISA 3.6.5, 3.7.2). The
+    /// deepest stack that leads to the word counts.
+    PopWithoutPush {
+        /// Entries that the word pops or reads.
+        popped: u32,
+        /// Entries that are there.
+        found: u32,
+    },
+    /// A loop has an end (HD 6900 ISA 3.1, 3.7.3).
+    LoopWithoutEnd,
+    /// The end of a loop, a break and a continue are in a loop (HD 6900 ISA 3.1, 3.7.3).
+    OutsideLoop,
+    /// A clause temporary that is read has been written in an earlier group of the clause: values are
+    /// not preserved between clauses (HD 6900 ISA 2.6.1, 4.6).
+    TemporaryBeforeWrite {
+        /// The register.
+        register: u8,
+        /// The channel.
+        channel: u8,
+    },
+    /// Only ALU clauses use clause temporaries (HD 6900 ISA, table 2.6).
+    TemporaryOutsideClause {
+        /// The register.
+        register: u8,
+    },
+    /// The register that an index is added to is one that the program declares. Clause temporaries have
+    /// no index (HD 6900 ISA 4.6.1, 4.6.3).
+    IndexBase {
+        /// The register.
+        register: u8,
+        /// How many registers the program declares.
+        declared: u8,
+    },
+}
+
+impl Rule {
+    /// Whether the manual gives a word that breaks the rule no meaning, so that it cannot run.
+    pub const fn leaves_no_meaning(&self) -> bool {
+        matches!(
+            self,
+            Rule::Code { .. }
+                | Rule::Source { .. }
+                | Rule::SourceModifier
+                | Rule::OutputModifier
+                | Rule::MaskUpdate
+                | Rule::Resource { .. }
+                | Rule::NoFormat
+                | Rule::ExportTarget { .. }
+                | Rule::Slots { .. }
+                | Rule::Producer { .. }
+                | Rule::Parameters
+                | Rule::ConstantIndex { .. }
+                | Rule::EmptyQueue { .. }
+                | Rule::Window { .. }
+                | Rule::IndexBase { .. }
+        )
+    }
 }
 
 impl fmt::Display for Rule {
@@ -245,6 +309,13 @@ impl fmt::Display for Rule {
             Rule::ScratchElement { found } => {
                 write!(f, "expected ELEM_SIZE 3 (four dwords) for scratch memory, found {found}")
             }
+            Rule::Resource { found } => write!(
+                f,
+                "expected a resource from 0 to 159, or from 160 to 175 of a fetch program, found {found}"
+            ),
+            Rule::NoFormat => f.write_str(
+                "expected a format of the data, or USE_CONST_FIELDS for that of the resource, found 0 (FMT_INVALID)",
+            ),
             Rule::UnusedLiteral => {
                 f.write_str("expected no literal in a source that the instruction does not use, found one")
             }
@@ -363,6 +434,29 @@ impl fmt::Display for Rule {
             Rule::ReactivationInLoop => {
                 f.write_str("expected a reactivation outside of loops, found it in one")
             }
+            Rule::PopWithoutPush { popped, found } => write!(
+                f,
+                "expected a push for each pop, found {popped} popped or read of {found} pushed"
+            ),
+            Rule::LoopWithoutEnd => f.write_str("expected a LOOP_END for the loop, found none"),
+            Rule::OutsideLoop => f.write_str("expected LOOP_START* before the word, found it outside of loops"),
+            Rule::TemporaryBeforeWrite { register, channel } => write!(
+                f,
+                "expected a write of clause temporary r{register}.{} in an earlier group of the clause, found none",
+                letter(channel)
+            ),
+            Rule::TemporaryOutsideClause { register } => write!(
+                f,
+                "expected a register that keeps its value between clauses, found clause temporary r{register}"
+            ),
+            Rule::IndexBase { register, .. } if CLAUSE_TEMPORARIES.contains(&register.into()) => write!(
+                f,
+                "expected no index of a clause temporary, found one of r{register}"
+            ),
+            Rule::IndexBase { register, declared } => write!(
+                f,
+                "expected an index of one of the {declared} registers of the program, found one of r{register}"
+            ),
             Rule::BarrierInBranch => {
                 f.write_str("expected GROUP_BARRIER outside of branches, found it between a push and its pop")
             }
@@ -436,6 +530,28 @@ impl BrokenRule {
 impl fmt::Display for BrokenRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.in_words(FieldId::name))
+    }
+}
+
+/// What a program declares besides its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Declared {
+    /// Its stage, whose rules are checked.
+    pub stage: Option<Stage>,
+    /// Its registers. Those behind them that clauses may use are [clause
+    /// temporaries](super::CLAUSE_TEMPORARIES). `None` if only these are known.
+    pub gprs: Option<u32>,
+}
+
+impl Declared {
+    /// Whether a register is a clause temporary.
+    fn is_temporary(self, register: u32) -> bool {
+        CLAUSE_TEMPORARIES.contains(&register) && register >= self.gprs.unwrap_or(0)
+    }
+
+    /// How many registers can be indexed.
+    fn indexed(self) -> u32 {
+        self.gprs.unwrap_or(CLAUSE_TEMPORARIES.start)
     }
 }
 

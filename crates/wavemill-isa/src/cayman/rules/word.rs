@@ -9,9 +9,14 @@ use crate::cayman::vocabulary::{Address, FieldId as F, Flag, Format, Stage};
 /// A clause of fetches has at most this many instructions (HD 6900 ISA 3.3).
 const FETCHES: u32 = 16;
 
+/// Resources of a stage and of its fetch program (HD 6900 ISA 9.4, TEX_WORD0).
+const RESOURCES: u32 = 176;
+/// FMT_INVALID (HD 6900 ISA 9.3, VTX_WORD1_GPR).
+const INVALID: u32 = 0;
+
 /// The codes of a field that the manual lists, one bit for each; `None` for fields whose values are
 /// numbers.
-const fn codes(id: F) -> Option<u64> {
+const fn codes(op: Op, id: F) -> Option<u64> {
     /// The codes from 0 to one less than `end`.
     const fn below(end: u32) -> u64 {
         (1 << end) - 1
@@ -38,6 +43,8 @@ const fn codes(id: F) -> Option<u64> {
         | F::SrcRelMode
         | F::DstRelMode => below(3),
         F::SamplerId => below(18),
+        // Gathers have four; others do not look at it.
+        F::InstMod if matches!(op, Op::TexLd | Op::TexGetGradientsH | Op::TexGetGradientsV) => below(2),
         F::DstSelX | F::DstSelY | F::DstSelZ | F::DstSelW | F::SelX | F::SelY | F::SelZ | F::SelW => {
             below(8) & !(1 << 6)
         }
@@ -59,6 +66,7 @@ impl Inst {
             self.broken_slot(&mut broken);
         } else {
             self.broken_control(&mut broken);
+            self.broken_fetch(&mut broken);
         }
         broken
     }
@@ -91,7 +99,7 @@ impl Inst {
                 broken.push(BrokenRule::field(Rule::Reserved { value }, field.id));
             }
             // Values without a bit are not listed.
-            if let Some(listed) = codes(field.id)
+            if let Some(listed) = codes(self.op(), field.id)
                 && listed.checked_shr(value).unwrap_or(0) & 1 == 0
             {
                 broken.push(BrokenRule::field(Rule::Code { listed, value }, field.id));
@@ -136,6 +144,20 @@ impl Inst {
         }
         if self.format() == Format::Op2Mova && self.bit(F::WriteMask) {
             broken.push(BrokenRule::field(Rule::MovaResult, F::WriteMask));
+        }
+    }
+
+    fn broken_fetch(&self, broken: &mut Vec<BrokenRule>) {
+        for id in [F::ResourceId, F::BufferId] {
+            if let Some(found) = self.field(id).filter(|found| *found >= RESOURCES) {
+                broken.push(BrokenRule::field(Rule::Resource { found }, id));
+            }
+        }
+        // GET_BUFFER_RESINFO reads no data.
+        let reads = matches!(self.format(), Format::Vtx | Format::VtxSemantic | Format::MemRd)
+            && self.op() != Op::GetBufferResinfo;
+        if reads && self.field(F::DataFormat) == Some(INVALID) && !self.bit(F::UseConstFields) {
+            broken.push(BrokenRule::field(Rule::NoFormat, F::DataFormat));
         }
     }
 

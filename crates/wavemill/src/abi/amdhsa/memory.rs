@@ -103,9 +103,10 @@ impl LaunchMemory for Memory {
             init: Box::new(init),
             entry: kernel.entry() + super::entry_skip(kernel),
             context: plan.traps.context(initial_mode(&object.descriptor)),
-            arguments: Segment { address: arguments.address(), bytes: kernarg.len() as u64 },
+            arguments: Some(Segment { address: arguments.address(), bytes: kernarg.len() as u64 }),
             absent_grid_sync: (uses_grid_sync && grid_sync_buffer.is_none()).then_some(grid_sync::SIZE),
             _memory: [queue, arguments, scratch, packet_buffer].into_iter().chain(grid_sync_buffer).collect(),
+            _code: None,
         })
     }
 }

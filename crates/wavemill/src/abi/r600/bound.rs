@@ -8,14 +8,13 @@ use wavemill_lift::cayman::registers;
 use wavemill_machine::{Registers, WaveInit};
 
 use super::llvm::{self, DWORDS, Wave};
-use super::object;
+use super::{fetch, object};
 use crate::abi::{LaunchMemory, Plan, Start};
 use crate::argument::Arg;
 use crate::binding::{Binding, Location};
 use crate::buffer::Buffer;
 use crate::image::ImageFormat;
-use crate::module::{Compares, Fetches, Kernel};
-use crate::report::Segment;
+use crate::module::{Compares, Fetches, Kernel, Module};
 use crate::services::ServiceAddresses;
 use crate::{Error, Result};
 
@@ -37,6 +36,7 @@ pub(super) struct Memory {
     writes: Buffer,
     semantics: Buffer,
     scratch: Buffer,
+    fetch_program: Option<Module>,
 }
 
 impl Memory {
@@ -53,6 +53,7 @@ impl Memory {
             writes: table("buffers to write", registers::WRITES, WRITE)?,
             semantics: table("semantics", SEMANTICS as u16, 1)?,
             scratch: llvm::scratch(kernel, plan)?,
+            fetch_program: fetch::program(kernel, &plan.bindings)?,
         })
     }
 }
@@ -98,6 +99,7 @@ fn number(location: &Location) -> (u16, u16) {
         Location::Constants(n) => (registers::BANKS - 1, n),
         Location::Buffer { number, .. } => (registers::RESOURCES - 1, number),
         Location::Target { number, .. } => (registers::TARGETS - 1, number),
+        Location::Attribute { number, .. } => (fetch::ATTRIBUTES - 1, number),
         Location::Texture(n) => (registers::RESOURCES - 1, n),
         Location::Sampler(n) => (registers::SAMPLERS - 1, n),
         Location::Register { register, channel } => (registers::GPRS - 1, register.max(channel / 4 * 128)),
@@ -123,7 +125,9 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
         }
         if bindings[..index].iter().any(|other| key(&other.location) == key(&binding.location)) {
             let shares = match binding.location {
-                Location::Buffer { .. } | Location::Texture(_) => "; buffers and textures share numbers",
+                Location::Buffer { .. } | Location::Texture(_) | Location::Attribute { .. } => {
+                    "; buffers and textures share numbers, and attribute n is number 160 + n"
+                }
                 _ => "",
             };
             return Err(refuse(format!("{} is bound more than once{shares}", binding.location)));
@@ -145,6 +149,7 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
         let register = match (&binding.location, &binding.resource) {
             (Location::Register { register, .. }, _) => Some(u32::from(*register)),
             (Location::Semantic(_), Arg::Value(bytes)) => Some(dword(bytes)),
+            (Location::Attribute { number, .. }, _) => Some(fetch::register(*number)),
             _ => None,
         };
         let gprs = object(kernel)?.config.gprs;
@@ -152,6 +157,9 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
             return Err(refuse(match &binding.location {
                 Location::Semantic(_) => {
                     format!("{}={register}: r{register} is none of its {gprs} registers", binding.location)
+                }
+                Location::Attribute { .. } => {
+                    format!("{} goes to r{register}, which is none of its {gprs} registers", binding.location)
                 }
                 location => format!("{location} is none of its {gprs} registers"),
             }));
@@ -173,10 +181,22 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
     if let Some(n) = needs.jump_constants.iter().find(|n| !is_bound(Location::JumpTable(**n))) {
         return refuse(format!("a jump table depends on constant {n}; bind it, such as jumptable{n}=0"));
     }
-    if needs.calls_fetch_program {
-        let problem =
-            "`call_fs` calls a fetch program, and a launch has none; put its fetches in place of the call";
-        return refuse(problem.to_owned());
+    let attribute = bindings.iter().find(|binding| fetch::attribute(binding).is_some());
+    match (needs.calls_fetch_program, attribute) {
+        (true, None) => {
+            return refuse(
+                "`call_fs` calls a fetch program, which loads the attributes of vertices; bind them, such as \
+                 attrib0=positions[format:rgba32f]"
+                    .to_owned(),
+            );
+        }
+        (false, Some(binding)) => {
+            return refuse(format!(
+                "{} is an attribute, and the program calls no fetch program (`call_fs`)",
+                binding.location
+            ));
+        }
+        _ => {}
     }
     check_fetches(kernel, bindings)?;
     check_comparisons(kernel, bindings)
@@ -239,6 +259,7 @@ fn key(location: &Location) -> (u8, u16) {
         Location::Constants(n) => (0, n),
         // Buffers and textures share their numbers (HD 6900 ISA 9.3, 9.4).
         Location::Buffer { number, .. } | Location::Texture(number) => (1, number),
+        Location::Attribute { number, .. } => (1, fetch::resource(number)),
         Location::Target { number, .. } => (2, number),
         Location::Returns => (3, 0),
         Location::Sampler(n) => (5, n),
@@ -277,7 +298,7 @@ fn cells(buffer: &Buffer, format: u32) -> [u32; 4] {
 
 impl LaunchMemory for Memory {
     fn fill(self: Box<Self>, kernel: &Kernel, plan: &Plan, _: &ServiceAddresses) -> Result<Start> {
-        let Memory { resources, samplers, writes, semantics, scratch } = *self;
+        let Memory { resources, samplers, writes, semantics, scratch, fetch_program } = *self;
         let mut init = InitialState {
             wave: llvm::wave(plan, &scratch),
             cells: Vec::new(),
@@ -299,8 +320,17 @@ impl LaunchMemory for Memory {
         ] {
             init.set_pair(cell, table.address());
         }
+        if let Some(module) = &fetch_program {
+            init.set_pair(registers::FETCH_PROGRAM, fetch::address(module)?);
+            // A binding of r0.x comes later.
+            init.rows.push((registers::gpr(0, 0), Source::Number));
+        }
         for Binding { location, resource } in &plan.bindings {
             match (location, resource) {
+                (Location::Attribute { number, stride, format }, Arg::Buffer(buffer)) => {
+                    let texels = cells(buffer, format.buffer_word());
+                    init.set_buffer(&resources, fetch::resource(*number), texels, *stride)?;
+                }
                 (Location::Constants(n), Arg::Buffer(buffer)) => {
                     init.set_pair(registers::bank(*n), buffer.address());
                 }
@@ -394,9 +424,10 @@ impl LaunchMemory for Memory {
             init: Box::new(init),
             entry: kernel.entry(),
             context: llvm::modes(&plan.bindings),
-            arguments: Segment { address: 0, bytes: 0 },
+            arguments: None,
             absent_grid_sync: None,
             _memory: vec![resources, samplers, writes, semantics, scratch],
+            _code: fetch_program,
         })
     }
 }
@@ -414,6 +445,8 @@ enum Source {
     Value(u32),
     /// A dword for each work-item.
     Items(Vec<u32>),
+    /// The number of the work-item.
+    Number,
 }
 
 /// Everything that the initial state of a wave depends on.
@@ -468,6 +501,7 @@ impl WaveInit for InitialState {
         for (row, source) in &self.rows {
             let value = |lane: usize| match source {
                 Source::Value(value) => *value,
+                Source::Number => (first + lane) as u32,
                 Source::Items(items) => items.get(first + lane).copied().unwrap_or(0),
             };
             regs.set_row(*row, &std::array::from_fn(value));

@@ -76,12 +76,13 @@ impl LaunchMemory for Memory {
             init: Box::new(init),
             entry: kernel.entry(),
             context: modes(&plan.bindings),
-            arguments: Segment {
+            arguments: Some(Segment {
                 address: buffer.address() + HEADER as u64,
                 bytes: plan.arguments.len() as u64,
-            },
+            }),
             absent_grid_sync: None,
             _memory: vec![buffer, scratch],
+            _code: None,
         })
     }
 }

@@ -16,6 +16,7 @@
 
 mod arguments;
 mod bound;
+mod fetch;
 mod llvm;
 
 use wavemill_isa::Target;
