@@ -30,7 +30,7 @@ sys.path.insert(0, str(HERE))
 import formats  # noqa: E402
 from references import REFERENCES, Launch  # noqa: E402
 
-for name in ("elementwise", "rows", "memory"):
+for name in ("elementwise", "rows", "memory", "element_types"):
     importlib.import_module(f"{name}_references")
 
 # Every format of matrix products, on a target that has instructions for it; and kernels of the other kinds.
@@ -79,8 +79,9 @@ def run(launch, command, folder):
         raise RuntimeError(f"exit code {done.returncode}: {done.stderr.strip()}")
     for name, (kind, expected, bound) in launch.expected.items():
         found = formats.values(kind, np.load(folder / f"{name}.out.npy"))
-        # Equal infinities have no difference.
-        error = np.abs(np.subtract(found, expected, out=np.zeros_like(found), where=found != expected))
+        # Equal infinities have no difference, nor have two NaNs.
+        differs = (found != expected) & ~(np.isnan(found) & np.isnan(expected))
+        error = np.abs(np.subtract(found, expected, out=np.zeros_like(found), where=differs))
         # Infinite if the bound is 0 and the error is not, and if the result is a NaN.
         share = np.where(error == 0, 0.0, np.divide(error, bound, out=np.full_like(error, np.inf), where=bound > 0))
         share = np.where(np.isnan(share), np.inf, share)
@@ -96,15 +97,18 @@ def run(launch, command, folder):
         yield np.inf, f"{len(missing)} lines are not printed, such as {missing[0]!r}"
 
 
-def different(kind, name, found, expected):
-    """Infinity if an element has other bits, unless both are NaNs; and a message about the first ones."""
-    bits = np.dtype(f"u{expected.dtype.itemsize}")
-    wrong = found.view(bits) != expected.view(bits)
-    if kind[0] not in "iu":
-        wrong &= ~(formats.is_nan(kind, found) & formats.is_nan(kind, expected))
+def different(kind, name, found, exact):
+    """Infinity if an element has other bits than it must have; and a message about the first ones."""
+    bits = np.dtype(f"u{exact.array.dtype.itemsize}")
+    found, wanted, other = (array.view(bits) for array in (found, exact.array, exact.other))
+    wrong = (found != wanted) & (found != other)
+    if kind[0] not in "iu" and not exact.payloads:
+        nan = [formats.is_nan(kind, array.view(exact.array.dtype)) for array in (found, wanted, other)]
+        wrong &= ~(nan[0] & (nan[1] | nan[2]))
+    if exact.where is not None:
+        wrong &= exact.where
     first = [
-        f"{name}{list(map(int, at))} is {found[tuple(at)]} ({found.view(bits)[tuple(at)]:#x}), not"
-        f" {expected[tuple(at)]} ({expected.view(bits)[tuple(at)]:#x})" for at in np.argwhere(wrong)[:3]
+        f"{name}{list(map(int, at))} is {found[tuple(at)]:#x}, not {wanted[tuple(at)]:#x}" for at in np.argwhere(wrong)[:3]
     ]
     return np.inf if wrong.any() else 0.0, f"{', '.join(first)}; {np.sum(wrong)} of {wrong.size} differ"
 
@@ -149,14 +153,14 @@ def main():
     folder, program = Path(arguments[0]).resolve(), os.environ.get("WAVEMILL", "wavemill")
     wanted = set(arguments[1:] or (SAMPLE if sample else []))
     load()
-    without = {variant.name for variant in VARIANTS if variant.kernel.__name__ not in REFERENCES}
+    without = {one.name for one in VARIANTS if one.kernel.__name__ not in REFERENCES and not one.refused}
     if without:
         sys.exit(f"error: no reference for {', '.join(sorted(without))}")
     jobs = [
         (number, target)
         for target in TARGETS
         for number, variant in enumerate(VARIANTS)
-        if target in (variant.only or TARGETS)
+        if target in (variant.only or TARGETS) and not variant.refused
         and (not wanted or wanted & {variant.name, f"{target}/{variant.name}"})
     ]
     known = {name for number, target in jobs for name in (VARIANTS[number].name, f"{target}/{VARIANTS[number].name}")}

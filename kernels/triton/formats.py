@@ -71,7 +71,9 @@ def to_bf16(values):
     away = np.abs(single.astype(np.float64)) > np.abs(values)
     cut = np.where(away, np.nextafter(single, np.float32(0)), single)
     bits = cut.view(np.uint32) | (cut.astype(np.float64) != values)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+    # NaNs are quiet ones; rounded, those with the largest fractions would overflow.
+    nan = np.where(np.signbit(values), 0xFFC0, 0x7FC0)
+    return np.where(np.isnan(values), nan, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
 
 
 def stored(name, values):

@@ -11,6 +11,8 @@ Results that are operands of another product are rounded to its format. The refe
 before reaches over the middle between two numbers, the chip may have the other one, and only there is it an error.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 import formats
@@ -20,6 +22,15 @@ REFERENCES = {}
 # What an operation of f32 rounds by, relative to its result.
 EPS = 2.0**-24
 UNIT = {"fp64": 2.0**-53}
+
+
+class Exact(NamedTuple):
+    """What a buffer must hold, see Launch.same."""
+
+    array: np.ndarray
+    other: np.ndarray
+    where: np.ndarray | None
+    payloads: bool
 
 
 class Launch:
@@ -52,9 +63,13 @@ class Launch:
         array = self.arguments[name] = formats.draw_bits(random, self.kind(name), shape)
         return array
 
-    def same(self, name, array):
-        """What a buffer must hold, bit for bit; a NaN may be any NaN."""
-        self.exact[name] = array
+    def same(self, name, array, other=None, where=None, payloads=False):
+        """What a buffer must hold, bit for bit.
+
+        Elements may also be those of `other`. Only elements `where` are compared. A NaN may be any NaN, except with
+        `payloads`.
+        """
+        self.exact[name] = Exact(array, array if other is None else other, where, payloads)
         self.arguments.setdefault(name, array.shape)
 
     def output(self, name, expected, error):
