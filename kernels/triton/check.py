@@ -2,10 +2,13 @@
 
     python check.py FOLDER [NAME...] [-- OPTION...]
     python check.py --sample FOLDER [-- OPTION...]
+    python check.py --matrix FOLDER [-- OPTION...]
 
-Kernels that FOLDER does not have are compiled first (compile.py). Without names it is every kernel on every target; a name is a variant's, such as gemm_f16_nn, for all of its targets, or gfx942/gemm_f16_nn. references.py
-explains the bounds. Options are those of `wavemill run`, such as --mfma fast. The exit code is 1 if a result is out of
-its bound. WAVEMILL is the path of the program. With VERBOSE=1, kernels that pass are listed, too.
+Kernels that FOLDER does not have are compiled first (compile.py). Without names it is every kernel on every target; a name
+is a variant's, such as gemm_f16_nn, for all of its targets, or gfx942/gemm_f16_nn. With --sample it is the kernels of
+SAMPLE, with --matrix those with matrix products. references.py explains the bounds, and so do the modules for other kernels
+(*_references.py). Options are those of `wavemill run`, such as --mfma fast. The exit code is 1 if a result is out of its
+bound. WAVEMILL is the path of the program. With VERBOSE=1, kernels that pass are listed, too.
 """
 
 import hashlib
@@ -41,9 +44,12 @@ gfx942/flash_bf16_64_causal gfx950/gemm_f16_stages2 gfx950/gemm_e5_e4nv_nt gfx95
 gfx950/gemm_scaled_e4m3_e2m1 gfx950/gemm_scaled_e5m2_e4m3_dim16 gfx950/flash_f16_32_keys
 gfx906/sort_f32 gfx906/integers_i64 gfx90a/atomics_f16 gfx90a/checked gfx942/layer_norm_bf16 gfx942/random_normal
 gfx950/softmax_f16_wide gfx950/spin_lock
+gfx906/arithmetic_bf16 gfx906/product_fp16 gfx90a/fp32_to_small_floats gfx942/bf16_to_small_floats gfx942/division_i64
+gfx950/extremes_fp16 gfx950/atomic_swaps_bf16
 """.split()
-# How many kernels with matrix instructions the whole suite has on a target, at least. The same code counts once.
-LEAST = 150
+# How many kernels of each kind the whole suite has on a target, at least. Of those with matrix instructions, the same code
+# counts once; gfx906 has none.
+LEAST = {"of all kinds": 40, "in element types": 150, "with matrix instructions": 150}
 
 
 def arguments_of(launch, folder):
@@ -141,9 +147,16 @@ def check(number, target, folder, program, options):
     return (f"{target}/{variant.name}: {'; '.join(wrong)}" if wrong else None), facts
 
 
+def kind_of(variant):
+    """The kind of a kernel in LEAST, by the module of its reference."""
+    module = REFERENCES[variant.kernel.__name__].__module__
+    return {"references": "with matrix instructions", "element_types_references": "in element types"}.get(module, "of all kinds")
+
+
 def main():
-    sample = sys.argv[1:2] == ["--sample"]
-    arguments = sys.argv[2:] if sample else sys.argv[1:]
+    modes = ("--sample", "--matrix")
+    mode = sys.argv[1] if sys.argv[1:2] and sys.argv[1] in modes else None
+    arguments = sys.argv[2:] if mode else sys.argv[1:]
     options = []
     if "--" in arguments:
         at = arguments.index("--")
@@ -151,44 +164,54 @@ def main():
     if not arguments:
         sys.exit(__doc__)
     folder, program = Path(arguments[0]).resolve(), os.environ.get("WAVEMILL", "wavemill")
-    wanted = set(arguments[1:] or (SAMPLE if sample else []))
     load()
     without = {one.name for one in VARIANTS if one.kernel.__name__ not in REFERENCES and not one.refused}
     if without:
         sys.exit(f"error: no reference for {', '.join(sorted(without))}")
+    wanted = set(arguments[1:] or (SAMPLE if mode == "--sample" else []))
     jobs = [
         (number, target)
         for target in TARGETS
         for number, variant in enumerate(VARIANTS)
         if target in (variant.only or TARGETS) and not variant.refused
+        and (mode != "--matrix" or kind_of(variant) == "with matrix instructions")
         and (not wanted or wanted & {variant.name, f"{target}/{variant.name}"})
     ]
     known = {name for number, target in jobs for name in (VARIANTS[number].name, f"{target}/{VARIANTS[number].name}")}
     if wanted - known:
         sys.exit(f"error: no kernel {', '.join(sorted(wanted - known))}")
-    passed, matrix, instructions, highest = Counter(), defaultdict(set), defaultdict(set), Counter()
-    failures = []
+    passed, instructions, highest = defaultdict(lambda: defaultdict(set)), defaultdict(set), Counter()
+    failures, failed = [], Counter()
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         results = pool.map(check, *zip(*jobs), [folder] * len(jobs), [program] * len(jobs), [options] * len(jobs))
         for (number, target), (failure, facts) in zip(jobs, results):
             if failure:
                 failures.append(failure)
+                failed[target] += 1
                 print(f"error: {failure}", flush=True)
                 continue
-            passed[target] += 1
-            if facts["instructions"]:
-                matrix[target].add(facts["code"])
+            variant = VARIANTS[number]
+            kind = kind_of(variant)
+            if kind != "with matrix instructions" or facts["instructions"]:
+                passed[target][kind].add(facts["code"] if kind == "with matrix instructions" else variant.name)
             instructions[target] |= facts["instructions"]
             highest[target] = max(highest[target], facts["share"])
             if os.environ.get("VERBOSE"):
-                print(f"{facts['seconds']:6.2f} s  {facts['share']:8.5f}  {target}/{VARIANTS[number].name}", flush=True)
+                print(f"{facts['seconds']:6.2f} s  {facts['share']:8.5f}  {target}/{variant.name}", flush=True)
+    few = []
     for target in sorted({target for _, target in jobs}):
         total = sum(of == target for _, of in jobs)
-        print(f"{target}: {passed[target]} of {total} kernels passed; the largest error is {highest[target]:.2f} of its"
-              f" bound; {len(matrix[target])} different codes have {len(instructions[target])} matrix instructions")
-    few = [target for target in TARGETS[1:] if len(matrix[target]) < LEAST] if not wanted else []
+        counts = ", ".join(f"{len(passed[target][kind])} {kind}" for kind in LEAST if passed[target][kind])
+        print(f"{target}: {total - failed[target]} of {total} kernels passed: {counts}; {len(instructions[target])} different matrix"
+              f" instructions; the largest error is {highest[target]:.2f} of its bound")
+        kinds = [kind for kind in LEAST if target != "gfx906" or kind != "with matrix instructions"]
+        if not wanted and not mode:
+            few += [f"{target} has less than {LEAST[kind]} {kind}" for kind in kinds if len(passed[target][kind]) < LEAST[kind]]
+    refused = sum(bool(variant.refused) for variant in VARIANTS)
+    if not wanted and not mode:
+        print(f"{refused} variants are not run, since Triton refuses them: element_types.py has its messages")
     if failures or few:
-        sys.exit(f"{len(failures)} kernels failed" + "".join(f"; {target} has less than {LEAST}" for target in few))
+        sys.exit("; ".join([f"{len(failures)} kernels failed", *few]))
 
 
 if __name__ == "__main__":

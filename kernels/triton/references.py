@@ -81,6 +81,8 @@ class Launch:
 
 
 def reference(function):
+    """The reference of the kernel with the same name."""
+    assert function.__name__ not in REFERENCES, f"two references of {function.__name__}"
     REFERENCES[function.__name__] = function
     return function
 
