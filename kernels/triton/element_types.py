@@ -15,8 +15,8 @@ UNSIGNED = ["u8", "u16", "u32", "u64"]
 INTEGERS = SIGNED + UNSIGNED
 FLOATS = ["fp16", "bf16", "fp32", "fp64"]
 SMALL_FLOATS = ["fp8e4nv", "fp8e5", "fp8e4b8", "fp8e5b16"]
-NUMBERS = INTEGERS + FLOATS
-ALL = ["i1"] + NUMBERS + SMALL_FLOATS
+NUMBERS = ["i1"] + INTEGERS + FLOATS
+ALL = NUMBERS + SMALL_FLOATS
 BLOCK = 1024
 
 
@@ -24,7 +24,7 @@ def table(kernel, name, types, signature, **constants):
     """A variant of the kernel for each type, which is T in the signature; S is the type of sums."""
     for kind in types:
         # Small integers become 32 bits wide.
-        total = kind[0] + "32" if kind in ("i8", "i16", "u8", "u16") else kind
+        total = {"i1": "u32", "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32"}.get(kind, kind)
         add(kernel, f"{name}_{kind}", signature.replace("S", total).replace("T", kind), **constants)
 
 
@@ -87,7 +87,7 @@ def arithmetic(x, y, sums, differences, products, n, BLOCK: tl.constexpr):
 def division(x, y, quotients, remainders, n, INTEGER: tl.constexpr, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = at < n
-    left, right = tl.load(x + at, mask=inside), tl.load(y + at, mask=inside, other=1)
+    left, right = tl.load(x + at, mask=inside), tl.load(y + at, mask=inside, other=1.0)
     tl.store(quotients + at, left // right if INTEGER else left / right, mask=inside)
     tl.store(remainders + at, left % right, mask=inside)
 
@@ -142,7 +142,7 @@ def high_products(x, y, out, n, BLOCK: tl.constexpr):
 
 table(arithmetic, "arithmetic", NUMBERS, "*T *T *T *T *T i32", BLOCK=BLOCK)
 table(division, "division", INTEGERS, "*T *T *T *T i32", INTEGER=True, BLOCK=BLOCK)
-table(division, "division", FLOATS, "*T *T *T *T i32", INTEGER=False, BLOCK=BLOCK)
+table(division, "division", FLOATS + SMALL_FLOATS, "*T *T *T *T i32", INTEGER=False, BLOCK=BLOCK)
 table(extremes, "extremes", NUMBERS, "*T *T *T *T *T *T i32", BLOCK=BLOCK)
 table(comparisons, "comparisons", NUMBERS, "*T *T *i32 i32", BLOCK=BLOCK)
 table(bitwise, "bitwise", ["i1"] + INTEGERS, "*T *T *T *T *T *T i32", BLOCK=BLOCK)
@@ -250,7 +250,7 @@ def conversions(source, group, kinds, rounding=None, **keywords):
     add(kernel, f"{source}_to_{group}", signature, ROUNDING=rounding, BLOCK=BLOCK, **keywords)
 
 
-for source in ["i1"] + NUMBERS:
+for source in NUMBERS:
     conversions(source, "signed", SIGNED)
     conversions(source, "unsigned", UNSIGNED)
     conversions(source, "floats", FLOATS)
@@ -347,7 +347,7 @@ def atomic_sums(x, out, shared, old, n, BLOCK: tl.constexpr):
 def atomic_extremes(x, highest, lowest, shared, old, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = at < n
-    value = tl.load(x + at, mask=inside, other=0)
+    value = tl.load(x + at, mask=inside, other=0.0)
     tl.store(old + at, tl.atomic_max(highest + at, value, mask=inside), mask=inside)
     tl.store(old + n + at, tl.atomic_min(lowest + at, value, mask=inside), mask=inside)
     tl.atomic_max(shared + at % 8, value, mask=inside)
@@ -358,7 +358,7 @@ def atomic_extremes(x, highest, lowest, shared, old, n, BLOCK: tl.constexpr):
 def atomic_bits(x, both, either, one, shared, old, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = at < n
-    value = tl.load(x + at, mask=inside, other=0)
+    value = tl.load(x + at, mask=inside, other=0.0)
     tl.store(old + at, tl.atomic_and(both + at, value, mask=inside), mask=inside)
     tl.store(old + n + at, tl.atomic_or(either + at, value, mask=inside), mask=inside)
     tl.store(old + 2 * n + at, tl.atomic_xor(one + at, value, mask=inside), mask=inside)
@@ -387,8 +387,26 @@ table(atomic_extremes, "atomic_extremes", WIDE + ["fp32", "fp64"], "*T *T *T *T 
 table(atomic_bits, "atomic_bits", WIDE, "*T *T *T *T *T *T i32", BLOCK=256)
 table(atomic_exchanges, "atomic_exchanges", WIDE + ["fp32", "fp64"], "*T *T *T *T *T i32", BLOCK=256)
 table(atomic_swaps, "atomic_swaps", ["i16", "u16", "fp16", "bf16"], "*T *T *T *T i32", BLOCK=256)
-for kind in ("i8", "i16", "u8", "u16", *SMALL_FLOATS):
-    add(atomic_sums, f"atomic_sums_{kind}", f"*{kind} *{kind} *{kind} *{kind} i32", BLOCK=256, refused="atomic_add")
+NARROW = ["i1", "i8", "i16", "u8", "u16"] + SMALL_FLOATS
+table(atomic_sums, "atomic_sums", NARROW, "*T *T *T *T i32", BLOCK=256, refused="atomic_add does not support")
+table(atomic_extremes, "atomic_extremes", NARROW + ["fp16", "bf16"], "*T *T *T *T *T i32", BLOCK=256, refused="atomic_max does not support")
+table(atomic_bits, "atomic_bits", NARROW + ["fp16", "bf16"], "*T *T *T *T *T *T i32", BLOCK=256, refused="atomic_and does not support")
+table(atomic_bits, "atomic_bits", ["fp32", "fp64"], "*T *T *T *T *T *T i32", BLOCK=256, refused="PassManager::run failed")
+table(atomic_exchanges, "atomic_exchanges", NARROW, "*T *T *T *T *T i32", BLOCK=256, refused="atomic_xchg does not support")
+table(atomic_swaps, "atomic_swaps", ["i1", "i8", "u8"] + SMALL_FLOATS, "*T *T *T *T i32", BLOCK=256, refused="elements with width {16, 32, 64}")
+
+# Of 8-bit floats, Triton has moves, conversions and divisions, which are those of f32. LLVM has no operations of them.
+for kernel, signature, constants in (
+    (arithmetic, "*T *T *T *T *T i32", {"BLOCK": BLOCK}),
+    (extremes, "*T *T *T *T *T *T i32", {"BLOCK": BLOCK}),
+    (comparisons, "*T *T *i32 i32", {"BLOCK": BLOCK}),
+    (signs, "*T *T *T i32", {"BLOCK": BLOCK}),
+    (reductions, "*T *T *T *T *T", {"ROWS": 16, "COLUMNS": 64}),
+    (positions, "*T *i32 *i32", {"ROWS": 16, "COLUMNS": 64}),
+    (scans, "*T *T *T *T *T", {"ROWS": 16, "COLUMNS": 32}),
+    (sorts, "*T *T *T", {"ROWS": 4, "COLUMNS": 32}),
+):
+    table(kernel, kernel.__name__, SMALL_FLOATS, signature, refused="PassManager::run failed", **constants)
 
 
 # Products of matrices, of one tile. Without matrix instructions, gfx906 multiplies and adds.
@@ -403,6 +421,8 @@ def product(x, y, out, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     tl.store(out + m[:, None] * N + n[None, :], tile)
 
 
+table(product, "product", ["u8"], "*T *T *i32", M=32, N=32, K=64, refused="only int8 supported")
+table(product, "product", ["i16", "i32", "i64", "u16", "u32", "u64"], "*T *T *T", M=32, N=32, K=64, refused="Unsupported lhs dtype")
 for kind in ["i8", *FLOATS, *SMALL_FLOATS]:
     to = {"i8": "i32", "fp64": "fp64"}.get(kind, "fp32")
     add(product, f"product_{kind}", f"*{kind} *{kind} *{to}", M=32, N=32, K=64)

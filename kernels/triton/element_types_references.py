@@ -93,6 +93,8 @@ def all_or_drawn(random, kind):
 
 def drawn_pairs(random, kind):
     """Pairs of contents: all of 8 bits, or all pairs of edge values and random ones."""
+    if kind == "i1":
+        return [draw(random, kind), draw(random, kind)]
     if kind in ("i8", "u8") or kind in formats.SMALL:
         every = np.arange(1 << 16)
         return [part.astype(np.uint8).view(formats.STORAGE[kind][0]) for part in (every & 255, every >> 8)]
@@ -117,12 +119,17 @@ def inputs(launch, random, draws, *names):
 
 def wide(kind, *arrays):
     """Numbers in the format that they are computed in."""
-    return [array.astype(np.float32) if kind in ("fp16", "bf16") else array for array in arrays]
+    return [array.astype(np.float32) if kind in ("fp16", "bf16", *formats.SMALL) else array for array in arrays]
 
 
 def narrow(launch, name, values, *others):
     """What a buffer holds of results, rounded to its format; or of other ones that are allowed, too."""
     kind = launch.kind(name)
+    if kind in formats.SMALL:
+        launch.same(name, *to_small(kind, launch.target, values))
+        return
+    if kind == "i1":
+        values = values & 1
     with np.errstate(all="ignore"):
         kept = [stored(kind, array.astype(DTYPES.get(kind, formats.STORAGE[kind][0]))) for array in (values, *others)]
         launch.same(name, *kept)
@@ -202,7 +209,7 @@ def division(launch, random):
         narrow(launch, "quotients", cut)
         narrow(launch, "remainders", x - cut * y)
         return
-    # Triton divides f16 and bf16 as f32.
+    # Triton divides as f32 what is smaller.
     x, y = wide(kind, x, y)
     with np.errstate(all="ignore"):
         narrow(launch, "quotients", x / y)
@@ -247,12 +254,8 @@ def comparisons(launch, random):
 
 @reference
 def bitwise(launch, random):
-    if launch.kind("x") == "i1":
-        x, y = inputs(launch, random, lambda random, kind: [draw(random, kind), draw(random, kind)], "x", "y")
-        launch.same("neither", 1 - x)
-    else:
-        x, y = inputs(launch, random, drawn_pairs, "x", "y")
-        launch.same("neither", ~x)
+    x, y = inputs(launch, random, drawn_pairs, "x", "y")
+    narrow(launch, "neither", ~x)
     launch.same("both", x & y)
     launch.same("either", x | y)
     launch.same("one", x ^ y)
@@ -394,13 +397,25 @@ def to_float(source, target, x):
     return x.astype(formats.STORAGE[target][0])
 
 
-def to_small(target, x):
-    """An 8-bit float: the nearest one, ties to even. Triton clamps: what is too large becomes the largest number."""
+def to_small(target, arch, x):
+    """An 8-bit float: the nearest one, ties to even. Triton clamps: what is too large becomes the largest number.
+
+    And another code that is allowed, too.
+    """
     x = x.astype(np.float64)
-    size = np.where(np.isnan(x), 0.0, x)
-    codes = formats.encode(target, size)
-    nan = 0x80 if formats.SMALL[target][3] == "fnuz" else 0x7F
-    return np.where(np.isnan(x), nan, codes).astype(np.uint8)
+    codes = formats.encode(target, np.where(np.isnan(x), 0.0, x))
+    if formats.SMALL[target][3] != "fnuz":
+        codes = np.where(np.isnan(x), 0x7F, codes).astype(np.uint8)
+        return codes, codes
+    codes = np.where(np.isnan(x), 0x80, codes).astype(np.uint8)
+    # Triton's own operations make a NaN of an infinity. What the instructions of gfx942 do is an open question of the manuals
+    # (facet fnuz_overflow): a NaN, or the largest number as for finite ones.
+    other = np.where(np.isinf(x), 0x80, codes).astype(np.uint8)
+    return codes if arch == "gfx942" else other, other
+
+
+# The codes of infinity and of a NaN.
+SPECIAL = {"fp16": (0x7C00, 0x7E00), "bf16": (0x7F80, 0x7FC0), "fp8e5": (0x7C, 0x7F)}
 
 
 def toward_zero(target, x):
@@ -409,12 +424,12 @@ def toward_zero(target, x):
     finite = np.where(np.isfinite(x), x, 0.0)
     codes = formats.stored(target, finite)
     away = np.abs(formats.values(target, codes)) > np.abs(finite)
+    bits = codes.view(f"u{codes.dtype.itemsize}")
     # The code below is that of the next smaller number.
-    codes = np.where(away, codes.view(f"u{codes.dtype.itemsize}") - 1, codes.view(f"u{codes.dtype.itemsize}"))
-    whole = formats.stored(target, np.where(np.isfinite(x), 0.0, x)) if target != "fp8e5" else np.where(
-        np.isnan(x), 0x7F, 0x7C | (np.signbit(x) << 7))
-    result = np.where(np.isfinite(x), codes, whole.view(codes.dtype) if whole.dtype.itemsize == codes.dtype.itemsize else whole)
-    return result.astype(codes.dtype).view(formats.STORAGE[target][0])
+    bits = np.where(away, bits - 1, bits)
+    infinity, nan = SPECIAL[target]
+    special = np.where(np.isnan(x), nan, infinity) | (np.signbit(x).astype(bits.dtype) << (8 * bits.itemsize - 1))
+    return np.where(np.isfinite(x), bits, special).astype(bits.dtype).view(codes.dtype)
 
 
 # Targets without instructions for the 8-bit floats of OCP: there, Triton converts them by operations of integers.
@@ -452,19 +467,12 @@ def convert(launch, random):
                 continue
             rounding = launch.variant.constants["ROUNDING"]
             if rounding:
-                codes = toward_zero(target, x)
+                kept = [toward_zero(target, x)]
             elif target in formats.SMALL:
-                codes = to_small(target, x)
+                kept = to_small(target, launch.target, x)
             else:
-                codes = to_float(source, target, x)
-            codes = deviations(source, target, launch.target, rounding, x, codes)
-            other = codes
-            if target in ("fp8e4b8", "fp8e5b16"):
-                # Triton's own operations make a NaN of an infinity. What the instructions of gfx942 do is an open question
-                # of the manuals (facet fnuz_overflow): a NaN, or the largest number as for finite ones.
-                other = np.where(np.isinf(x.astype(np.float64)), 0x80, codes).astype(np.uint8)
-                codes = codes if launch.target == "gfx942" else other
-            launch.same(name, codes, other)
+                kept = [to_float(source, target, x)]
+            launch.same(name, *(deviations(source, target, launch.target, rounding, x, codes) for codes in kept))
 
 
 for name in ("to_one", "to_three", "to_four"):
