@@ -5,7 +5,7 @@
 SOURCES is a copy of FlyDSL's repository, which has the kernels; the compiler is the package flydsl of PyPI. No GPU is
 needed. CASES is JSON: of each case, the arguments of `compile_preshuffle_gemm`, and those of its result, where a string
 such as "f16:4096" is a tensor. For each case, FOLDER has NAME.co and NAME.json: kernel, grid, block, dynamic LDS, and the
-arguments of the kernel, which are {"tensor": number of the argument} or {"i32": value}. If the compiler refuses the case,
+arguments of the kernel, which are {"tensor": number of the argument} or {"number": value}. If the compiler refuses the case,
 NAME.json has the message.
 
 It runs in a process of its own, since FlyDSL reads the target once.
@@ -58,7 +58,7 @@ def divide(a, b):
 ARITHMETIC = {
     "llvm.add": lambda a, b: a + b, "llvm.sub": lambda a, b: a - b, "llvm.mul": lambda a, b: a * b, "llvm.sdiv": divide,
     "llvm.and": lambda a, b: a & b, "llvm.or": lambda a, b: a | b, "llvm.xor": lambda a, b: a ^ b,
-    "llvm.select": lambda a, b, c: b if a else c, "llvm.sext": lambda a: a, "llvm.zext": lambda a: a, "llvm.trunc": lambda a: a,
+    "llvm.select": lambda a, b, c: b if a else c, "llvm.sext": lambda a: a, "llvm.trunc": lambda a: a,
 }
 
 
@@ -70,21 +70,24 @@ def launches(function, arguments):
     if len(block.arguments) != len(arguments):
         raise Unknown(f"the host function has {len(block.arguments)} arguments, expected {len(arguments)}")
     values = {value: argument for value, argument in zip(block.arguments, arguments)}
-    number = lambda value: values[value]["i32"]
+
+    def number(value):
+        return values[value]["number"]
+
     for operation in block.operations:
         operation = operation.operation
         operands = list(operation.operands)
         if operation.name == "llvm.mlir.constant":
-            values[operation.results[0]] = {"i32": int(ir.IntegerAttr(operation.attributes["value"]).value)}
+            values[operation.results[0]] = {"number": int(ir.IntegerAttr(operation.attributes["value"]).value)}
         elif operation.name == "llvm.icmp":
             predicate = int(ir.IntegerAttr(operation.attributes["predicate"]).value)
             if predicate not in COMPARE:
                 raise Unknown(f"a comparison of unsigned numbers: {operation}")
-            values[operation.results[0]] = {"i32": int(COMPARE[predicate](*map(number, operands)))}
+            values[operation.results[0]] = {"number": int(COMPARE[predicate](*map(number, operands)))}
         elif operation.name in ARITHMETIC:
             result = operation.results[0]
             bits = ir.IntegerType(result.type).width
-            values[result] = {"i32": wrap(ARITHMETIC[operation.name](*map(number, operands)), bits)}
+            values[result] = {"number": wrap(ARITHMETIC[operation.name](*map(number, operands)), bits)}
         elif operation.name == "gpu.launch_func":
             # Groups of operands: dependencies, grid (3), block (3), cluster (3), LDS, arguments of the kernel, stream.
             parts = []
@@ -144,12 +147,12 @@ def main():
             for number, value in enumerate(values):
                 if isinstance(value, int):
                     tensors.append(value)
-                    arguments.append({"i32": value})
+                    arguments.append({"number": value})
                     continue
                 kind, count = value.split(":")
                 tensors.append(torch.zeros(int(count), dtype=types[kind]))
                 # A tensor of one dimension is its address and its size.
-                arguments += [{"tensor": number}, {"i32": int(count)}]
+                arguments += [{"tensor": number}, {"number": int(count)}]
             # The stream is no argument of a kernel.
             arguments.append({"stream": 0})
             try:

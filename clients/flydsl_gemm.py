@@ -22,7 +22,8 @@ import numpy as np
 import wavemill
 from results import FAILED, NOT_APPLICABLE, PASSED, Results
 
-TARGETS = ("gfx906", "gfx908", "gfx90a", "gfx942", "gfx950")
+#: Those with matrix instructions, which the kernel needs.
+TARGETS = ("gfx908", "gfx90a", "gfx942", "gfx950")
 
 #: The rounding error of a single-precision operation, relative to its result.
 ULP = 2.0**-24
@@ -56,7 +57,8 @@ class Case:
         small, to = TENSORS[self.kind], TENSORS[self.to]
         scales = [f"f32:{self.m}", f"f32:{self.n}"] if self.scaled else ["f32:0", "f32:0"]
         bias = f"{to}:{self.n if self.epilogue != 'none' else 0}"
-        return [f"{to}:{self.m * self.n}", f"{small}:{self.m * self.k}", f"{small}:{self.n * self.k}", *scales, bias, self.m, self.n]
+        matrices = [f"{to}:{self.m * self.n}", f"{small}:{self.m * self.k}", f"{small}:{self.n * self.k}"]
+        return [*matrices, *scales, bias, self.m, self.n]
 
     def tensors(self, generator, target):
         """Random tensors in the same order; the exact result in double precision and the bound of its error."""
@@ -134,6 +136,13 @@ def compile_cases(sources, target, names, folder):
             del cases[case]
 
 
+def revision(sources):
+    """The revision of a copy of a repository."""
+    command = ["git", "-C", sources, "describe", "--always", "--tags"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "an unknown revision"
+
+
 def run(name, number, target, folder):
     """Runs a compiled case. Returns the outcome, and what there is to say about it."""
     case = CASES[name]
@@ -147,7 +156,7 @@ def run(name, number, target, folder):
             tensor = tensors[argument["tensor"]]
             arguments.append(tensor if tensor.size else None)
         else:
-            arguments.append(np.int32(argument["i32"]))
+            arguments.append(np.int32(argument["number"]))
     try:
         module = wavemill.Module.load(Path(folder, f"case{number}.co").read_bytes(), target)
         kernel = module[launch["kernel"]]
@@ -173,7 +182,7 @@ def main():
     if not Path(options.sources, "kernels/gemm/preshuffle_gemm.py").is_file():
         sys.exit(f"error: {options.sources} has no kernels/gemm/preshuffle_gemm.py, expected a copy of FlyDSL's repository")
     names = options.case or list(CASES)
-    results = Results("FlyDSL", importlib.metadata.version("flydsl"))
+    results = Results("FlyDSL", f"{importlib.metadata.version('flydsl')}, kernels of {revision(options.sources)}")
     for target in options.target or TARGETS:
         with tempfile.TemporaryDirectory() as folder:
             compile_cases(options.sources, target, names, folder)

@@ -113,9 +113,8 @@ def different(kind, name, found, exact):
         wrong &= ~(nan[0] & (nan[1] | nan[2]))
     if exact.where is not None:
         wrong &= exact.where
-    first = [
-        f"{name}{list(map(int, at))} is {found[tuple(at)]:#x}, not {wanted[tuple(at)]:#x}" for at in np.argwhere(wrong)[:3]
-    ]
+    locations = [tuple(map(int, at)) for at in np.argwhere(wrong)[:3]]
+    first = [f"{name}{list(at)} is {found[at]:#x}, not {wanted[at]:#x}" for at in locations]
     return np.inf if wrong.any() else 0.0, f"{', '.join(first)}; {np.sum(wrong)} of {wrong.size} differ"
 
 
@@ -150,7 +149,8 @@ def check(number, target, folder, program, options):
 def kind_of(variant):
     """The kind of a kernel in LEAST, by the module of its reference."""
     module = REFERENCES[variant.kernel.__name__].__module__
-    return {"references": "with matrix instructions", "element_types_references": "in element types"}.get(module, "of all kinds")
+    kinds = {"references": "with matrix instructions", "element_types_references": "in element types"}
+    return kinds.get(module, "of all kinds")
 
 
 def main():
@@ -206,7 +206,8 @@ def main():
               f" instructions; the largest error is {highest[target]:.2f} of its bound")
         kinds = [kind for kind in LEAST if target != "gfx906" or kind != "with matrix instructions"]
         if not wanted and not mode:
-            few += [f"{target} has less than {LEAST[kind]} {kind}" for kind in kinds if len(passed[target][kind]) < LEAST[kind]]
+            missing = [kind for kind in kinds if len(passed[target][kind]) < LEAST[kind]]
+            few += [f"{target} has less than {LEAST[kind]} {kind}" for kind in missing]
     refused = sum(bool(variant.refused) for variant in VARIANTS)
     if not wanted and not mode:
         print(f"{refused} variants are not run, since Triton refuses them: element_types.py has its messages")

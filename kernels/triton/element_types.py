@@ -389,11 +389,15 @@ table(atomic_exchanges, "atomic_exchanges", WIDE + ["fp32", "fp64"], "*T *T *T *
 table(atomic_swaps, "atomic_swaps", ["i16", "u16", "fp16", "bf16"], "*T *T *T *T i32", BLOCK=256)
 NARROW = ["i1", "i8", "i16", "u8", "u16"] + SMALL_FLOATS
 table(atomic_sums, "atomic_sums", NARROW, "*T *T *T *T i32", BLOCK=256, refused="atomic_add does not support")
-table(atomic_extremes, "atomic_extremes", NARROW + ["fp16", "bf16"], "*T *T *T *T *T i32", BLOCK=256, refused="atomic_max does not support")
-table(atomic_bits, "atomic_bits", NARROW + ["fp16", "bf16"], "*T *T *T *T *T *T i32", BLOCK=256, refused="atomic_and does not support")
-table(atomic_bits, "atomic_bits", ["fp32", "fp64"], "*T *T *T *T *T *T i32", BLOCK=256, refused="PassManager::run failed")
+table(atomic_extremes, "atomic_extremes", NARROW + ["fp16", "bf16"], "*T *T *T *T *T i32", BLOCK=256,
+      refused="atomic_max does not support")
+table(atomic_bits, "atomic_bits", NARROW + ["fp16", "bf16"], "*T *T *T *T *T *T i32", BLOCK=256,
+      refused="atomic_and does not support")
+table(atomic_bits, "atomic_bits", ["fp32", "fp64"], "*T *T *T *T *T *T i32", BLOCK=256,
+      refused="PassManager::run failed")
 table(atomic_exchanges, "atomic_exchanges", NARROW, "*T *T *T *T *T i32", BLOCK=256, refused="atomic_xchg does not support")
-table(atomic_swaps, "atomic_swaps", ["i1", "i8", "u8"] + SMALL_FLOATS, "*T *T *T *T i32", BLOCK=256, refused="elements with width {16, 32, 64}")
+table(atomic_swaps, "atomic_swaps", ["i1", "i8", "u8"] + SMALL_FLOATS, "*T *T *T *T i32", BLOCK=256,
+      refused="elements with width {16, 32, 64}")
 
 # Of 8-bit floats, Triton has moves, conversions and divisions, which are those of f32. LLVM has no operations of them.
 for kernel, signature, constants in (
@@ -422,7 +426,8 @@ def product(x, y, out, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
 
 
 table(product, "product", ["u8"], "*T *T *i32", M=32, N=32, K=64, refused="only int8 supported")
-table(product, "product", ["i16", "i32", "i64", "u16", "u32", "u64"], "*T *T *T", M=32, N=32, K=64, refused="Unsupported lhs dtype")
+table(product, "product", ["i16", "i32", "i64", "u16", "u32", "u64"], "*T *T *T", M=32, N=32, K=64,
+      refused="Unsupported lhs dtype")
 for kind in ["i8", *FLOATS, *SMALL_FLOATS]:
     to = {"i8": "i32", "fp64": "fp64"}.get(kind, "fp32")
     add(product, f"product_{kind}", f"*{kind} *{kind} *{to}", M=32, N=32, K=64)

@@ -50,12 +50,12 @@ def edges(kind):
         return np.array(sorted(one for one in found if info.min <= one <= info.max), formats.STORAGE[kind][0])
     info = ml_dtypes.finfo(DTYPES.get(kind, formats.STORAGE[kind][0]))
     least, normal, most = float(info.smallest_subnormal), float(info.smallest_normal), float(info.max)
-    found = [0.0, least, 3 * least, normal - least, normal, normal + least, 0.5, 1.0, 1.0 + float(info.eps), 1.5, 2.0, 2.5, 3.0]
-    found += [3.5, 0.1, math.pi, 10.0, 127.5, 1000.5, most, most * (1 - float(info.eps)), math.inf, math.nan]
+    found = [0.0, least, 3 * least, normal - least, normal, normal + least, 0.5, 1.0, 1.0 + float(info.eps), 1.5, 2.0]
+    found += [2.5, 3.0, 3.5, 0.1, math.pi, 10.0, 127.5, 1000.5, most, most * (1 - float(info.eps)), math.inf, math.nan]
     if kind in ("fp16", "bf16", "fp32", "fp64"):
         # The largest numbers of 8-bit formats, the middles to what follows, and the same of f16.
-        found += [240.0, 247.0, 248.0, 249.0, 448.0, 463.0, 464.0, 465.0, 480.0, 57344.0, 61439.0, 61440.0, 61441.0, 65504.0]
-        found += [65519.0, 65520.0, 2.0**15, 2.0**16]
+        found += [240.0, 247.0, 248.0, 249.0, 448.0, 463.0, 464.0, 465.0, 480.0, 57344.0, 61439.0, 61440.0, 61441.0]
+        found += [65504.0, 65519.0, 65520.0, 2.0**15, 2.0**16]
         # Multiples of a quarter of the smallest 8-bit numbers, and of f16's.
         found += [part * 2.0**power for part in range(1, 18) for power in (-12, -13, -18, -19, -26)]
     if kind in ("fp32", "fp64"):
@@ -99,7 +99,12 @@ def drawn_pairs(random, kind):
         every = np.arange(1 << 16)
         return [part.astype(np.uint8).view(formats.STORAGE[kind][0]) for part in (every & 255, every >> 8)]
     least = edges(kind)
-    least = least[:: max(1, len(least) // 64)] if is_integer(kind) else np.concatenate([least[:24], least[-24:], least[24:60]])
+    if is_integer(kind):
+        least = least[:: max(1, len(least) // 64)]
+    else:
+        # Both signs of the limits of the format itself, which come first; some of the others.
+        negative = len(least) // 2
+        least = np.concatenate([least[:23], least[negative : negative + 23], least[23:negative:3], least[negative + 23 :: 7]])
     grid = np.meshgrid(least, least)
     others = [random.permutation(draw(random, kind, 3000)) for _ in range(2)]
     return [np.concatenate([grid[side].reshape(-1), others[side]]) for side in range(2)]
@@ -161,7 +166,8 @@ def select(launch, random):
     n = launch.arguments["n"] = 2 * launch.variant.constants["BLOCK"] + 335
     launch.grid = [3]
     condition = moved(launch, random, "condition", (n,))
-    launch.same("out", np.where(condition != 0, moved(launch, random, "x", (n,)), moved(launch, random, "y", (n,))), payloads=True)
+    x, y = (moved(launch, random, name, (n,)) for name in "xy")
+    launch.same("out", np.where(condition != 0, x, y), payloads=True)
 
 
 def shape(launch):
@@ -230,7 +236,8 @@ def extremes(launch, random):
     zeros = (x == 0) & (y == 0)
     # Of a signalling NaN and a number, it is a NaN or the number.
     signals = signalling(kind, launch.arguments["x"]) | signalling(kind, launch.arguments["y"])
-    for name, function in {"lowest": np.fmin, "highest": np.fmax, "lowest_nan": np.minimum, "highest_nan": np.maximum}.items():
+    functions = {"lowest": np.fmin, "highest": np.fmax, "lowest_nan": np.minimum, "highest_nan": np.maximum}
+    for name, function in functions.items():
         with np.errstate(all="ignore"):
             value = function(x, y)
             other = np.where(zeros, -value, np.where(signals, np.nan, value)).astype(value.dtype)
@@ -369,8 +376,9 @@ def out_of_range(kind, values):
     """Which numbers an integer type does not have, after they are cut."""
     info = np.iinfo(formats.STORAGE[kind][0])
     with np.errstate(all="ignore"):
-        # The limits are compared as they are in double precision, where 2^63 - 1 would be 2^63.
-        return ~((values > float(info.min) - 1 if info.bits < 64 else values >= float(info.min)) & (values < float(info.max + 1)))
+        # One below the least number of 64 bits is no double.
+        inside = values > float(info.min) - 1 if info.bits < 64 else values >= float(info.min)
+        return ~(inside & (values < float(info.max + 1)))
 
 
 def to_integer(source, target, x):

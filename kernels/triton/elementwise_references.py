@@ -23,8 +23,8 @@ def same_of(launch, name, numbers):
 @reference
 def vector_add(launch, random):
     n = uneven(launch)
-    # A sum of two numbers of these formats in double precision has no error that a second rounding could see: f32 needs 50
-    # bits for that, and bf16 sums are computed in f32.
+    # A sum in double precision has more than twice the bits of f32, so that a second rounding changes nothing. Sums of bf16
+    # are computed in f32.
     total = launch.input(random, "x", (n,)) + launch.input(random, "y", (n,))
     same_of(launch, "out", total.astype(np.float32) if launch.kind("x") == "bf16" else total)
 
