@@ -11,6 +11,7 @@ NAME.json has the message.
 It runs in a process of its own, since FlyDSL reads the target once.
 """
 
+import importlib.metadata
 import json
 import os
 import shutil
@@ -29,9 +30,11 @@ def provide_linker(root):
     names = ["ld.lld", *(f"ld.lld-{version}" for version in range(30, 13, -1))]
     found = next((path for name in names if (path := shutil.which(name))), None)
     if not found:
-        import iree.compiler
-
-        found = f"{Path(iree.compiler.__path__[0], '_mlir_libs', 'iree-lld')} -flavor gnu"
+        try:
+            package = importlib.metadata.distribution("iree-base-compiler")
+        except importlib.metadata.PackageNotFoundError:
+            sys.exit("error: no linker is found, expected LLVM's ld.lld on the PATH, or the package iree-base-compiler")
+        found = f"{package.locate_file('iree/compiler/_mlir_libs/iree-lld')} -flavor gnu"
     linker = Path(root, "llvm", "bin", "ld.lld")
     linker.parent.mkdir(parents=True)
     linker.write_text(f'#!/bin/sh\nexec {found} "$@"\n')

@@ -261,6 +261,7 @@ for source in SMALL_FLOATS:
     conversions(source, "floats", ["fp16", "bf16", "fp32"])
 for target in ("fp16", "bf16", "fp8e5"):
     conversions("fp32", f"{target}_to_zero", [target], "rtz")
+conversions("fp16", "fp8e5_to_zero", ["fp8e5"], "rtz")
 for pair in "i8 fp8e4nv, u8 fp8e5, fp8e4b8 i8, fp8e5b16 u8, i16 fp16, bf16 u16, u32 fp32, fp32 i32, i64 fp64".split(", "):
     source, target = pair.split()
     add(bit_cast, f"{source}_as_{target}", f"*{source} *{target} i32", BLOCK=BLOCK)

@@ -457,9 +457,10 @@ def deviations(source, target, arch, rounding, x, codes):
         value = (1 + (bits & ((1 << fraction_bits) - 1)) / 2.0**fraction_bits) * 2.0 ** ((1 << exponent_bits) - 1 - bias)
         value = np.where(bits & 0x80, -value, value)
         return np.where(np.isfinite(x.astype(np.float64)), codes, formats.to_bf16(value))
-    if target == "bf16" and source == "fp32" and rounding:
+    if rounding and (source, target) in (("fp32", "bf16"), ("fp16", "fp8e5")):
         # The low half is cut off, so that a NaN whose fraction is there becomes an infinity.
-        return np.where(np.isnan(x), x.view(np.uint32) >> 16, codes).astype(np.uint16)
+        cut = x.view(f"u{x.dtype.itemsize}") >> (4 * x.dtype.itemsize)
+        return np.where(np.isnan(x), cut, codes).astype(codes.dtype)
     return codes
 
 
