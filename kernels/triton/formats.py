@@ -16,8 +16,11 @@ SMALL = {
 # The arrays that buffers are read from and written to, and their types for `wavemill run`.
 STORAGE = {
     "fp64": (np.float64, "f64"), "fp32": (np.float32, "f32"), "fp16": (np.float16, "f16"), "bf16": (np.uint16, "u16"),
-    "i32": (np.int32, "i32"), "i8": (np.int8, "i8"), "u8": (np.uint8, "u8"),
+    "i1": (np.uint8, "u8"),
 } | {name: (np.uint8, "u8") for name in SMALL}
+STORAGE |= {
+    f"{sign}{bits}": (np.dtype(f"{sign}{bits // 8}").type, f"{sign}{bits}") for sign in "iu" for bits in (8, 16, 32, 64)
+}
 # Half the distance between 1 and the next number, and half the distance of denormals.
 ROUNDING = {
     "fp64": (2.0**-53, 0.0), "fp32": (2.0**-24, 2.0**-150), "fp16": (2.0**-11, 2.0**-25), "bf16": (2.0**-8, 2.0**-134),
@@ -34,7 +37,8 @@ def table(name):
         np.maximum(exponent, 1) - bias - fraction_bits)
     value = np.where(codes >> (exponent_bits + fraction_bits), -value, value)
     if top == "ieee":
-        value[exponent == (1 << exponent_bits) - 1] = np.nan
+        special = exponent == (1 << exponent_bits) - 1
+        value[special] = np.where(fraction[special], np.nan, np.copysign(np.inf, value[special]))
     elif top == "nan":
         value[codes & 0x7F == 0x7F] = np.nan
     elif top == "fnuz":
@@ -67,7 +71,9 @@ def to_bf16(values):
     away = np.abs(single.astype(np.float64)) > np.abs(values)
     cut = np.where(away, np.nextafter(single, np.float32(0)), single)
     bits = cut.view(np.uint32) | (cut.astype(np.float64) != values)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+    # NaNs are quiet ones; rounded, those with the largest fractions would overflow.
+    nan = np.where(np.signbit(values), 0xFFC0, 0x7FC0)
+    return np.where(np.isnan(values), nan, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
 
 
 def stored(name, values):
@@ -95,7 +101,7 @@ def rounded(name, numbers):
 
 def rounding(name, numbers):
     """How far the format's nearest number may be."""
-    if name in ("i32", "i8"):
+    if name[0] in "iu":
         return np.zeros_like(numbers)
     relative, least = ROUNDING[name]
     return np.maximum(np.abs(numbers) * relative, least)
@@ -111,6 +117,19 @@ def draw(random, name, shape):
         numbers *= 2.0 ** random.integers(-3, 4, shape)
     array = stored(name, numbers)
     return array, values(name, array)
+
+
+def draw_bits(random, name, shape):
+    """Random contents of every bit."""
+    kind = np.dtype(STORAGE[name][0])
+    return random.integers(0, 256, (*shape, kind.itemsize)).astype(np.uint8).view(kind).reshape(shape)
+
+
+def is_nan(name, array):
+    """Which elements of a buffer are NaNs."""
+    if name == "bf16":
+        return array & 0x7FFF > 0x7F80
+    return np.isnan(TABLES[name][array] if name in SMALL else array)
 
 
 def draw_packed(random, shape):

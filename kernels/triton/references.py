@@ -1,4 +1,4 @@
-"""Launches of the matrix kernels, and what they compute, in double precision with a bound of the error.
+"""Launches of kernels, and what the matrix kernels compute, in double precision with a bound of the error.
 
 Sums: |error| <= max(k, 32) 2^-24 sum |a||b|, 2^-53 for doubles, and 0 for integers.
 
@@ -11,13 +11,26 @@ Results that are operands of another product are rounded to its format. The refe
 before reaches over the middle between two numbers, the chip may have the other one, and only there is it an error.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 import formats
 from formats import draw, rounded, rounding
 
 REFERENCES = {}
+# What an operation of f32 rounds by, relative to its result.
+EPS = 2.0**-24
 UNIT = {"fp64": 2.0**-53}
+
+
+class Exact(NamedTuple):
+    """What a buffer must hold, see Launch.same."""
+
+    array: np.ndarray
+    other: np.ndarray
+    where: np.ndarray | None
+    payloads: bool
 
 
 class Launch:
@@ -27,7 +40,9 @@ class Launch:
         self.variant, self.target = variant, target
         self.types = [kind.lstrip("*") for kind in variant.types]
         self.names = variant.kernel.arg_names[: len(self.types)]
-        self.arguments, self.expected = {}, {}
+        self.arguments, self.expected, self.exact = {}, {}, {}
+        # The lines that the kernel prints, in any order.
+        self.printed = []
         self.grid = [1]
 
     def kind(self, name):
@@ -38,6 +53,25 @@ class Launch:
         self.arguments[name], numbers = draw(random, self.kind(name), shape)
         return numbers
 
+    def given(self, name, array):
+        """These contents of a buffer; their values."""
+        self.arguments[name] = array
+        return formats.values(self.kind(name), array)
+
+    def bits(self, random, name, shape):
+        """Random contents of a buffer of integers, of all their values."""
+        array = self.arguments[name] = formats.draw_bits(random, self.kind(name), shape)
+        return array
+
+    def same(self, name, array, other=None, where=None, payloads=False):
+        """What a buffer must hold, bit for bit.
+
+        Elements may also be those of `other`. Only elements `where` are compared. A NaN may be any NaN, except with
+        `payloads`.
+        """
+        self.exact[name] = Exact(array, array if other is None else other, where, payloads)
+        self.arguments.setdefault(name, array.shape)
+
     def output(self, name, expected, error):
         """What a buffer must hold after it was rounded to its format, within an error before that."""
         kind = self.kind(name)
@@ -47,8 +81,18 @@ class Launch:
 
 
 def reference(function):
+    """The reference of the kernel with the same name."""
+    assert function.__name__ not in REFERENCES, f"two references of {function.__name__}"
     REFERENCES[function.__name__] = function
     return function
+
+
+def uneven(launch, of=1):
+    """The argument `n`: two blocks and a part of a third one, a multiple of `of` if it is not 1; and their grid."""
+    block = launch.variant.constants["BLOCK"]
+    launch.grid = [3]
+    n = launch.arguments["n"] = (2 * block + block * 5 // 8 + (5 if of == 1 else 0)) // of * of
+    return n
 
 
 def bounded_cut(numbers, error):
@@ -393,3 +437,13 @@ def matmul_scaled(launch, random):
 @reference
 def attention(launch, random):
     forward(launch, random, True)
+
+
+@reference
+def gemv(launch, random):
+    block, step = launch.variant.constants["ROWS"], launch.variant.constants["K"]
+    rows, k = launch.arguments["rows"], launch.arguments["k"] = 2 * block + 5, 2 * step + 77
+    launch.grid = [3]
+    a, x = launch.input(random, "a", (rows, k)), launch.input(random, "x", (k,))
+    # Sums of f32 without matrix instructions, in any order.
+    launch.output("out", a @ x, 3 * step * EPS * (np.abs(a) @ np.abs(x)))

@@ -21,11 +21,13 @@ class Variant(NamedTuple):
     options: dict
     # All arguments are multiples of 16 and all buffers below 2 GiB, which the launcher of Triton finds out.
     even: bool
+    # A part of the message with which Triton refuses it; None if it compiles.
+    refused: str | None = None
 
 
-def add(kernel, name, types, warps=4, stages=2, only=None, options=None, even=False, **constants):
+def add(kernel, name, types, warps=4, stages=2, only=None, options=None, even=False, refused=None, **constants):
     """Compile the kernel with these types of arguments (separated by blanks) and constants, as `name`."""
-    VARIANTS.append(Variant(name, kernel, types.split(), constants, warps, stages, only, options or {}, even))
+    VARIANTS.append(Variant(name, kernel, types.split(), constants, warps, stages, only, options or {}, even, refused))
 
 
 def variant(*arguments, **keywords):
