@@ -58,7 +58,7 @@ impl Host for F64 {
     }
 }
 
-/// Handler body of `v_div_scale`. `FLUSH`: denormal operands are zeros.
+/// Handler body of `div_scale`. `FLUSH`: denormal operands are zeros.
 struct DivScale<F, const FLUSH: bool>(PhantomData<F>);
 
 impl<F: Host, const FLUSH: bool> Body for DivScale<F, FLUSH> {
@@ -88,7 +88,7 @@ impl<F: Host, const FLUSH: bool> Body for DivScale<F, FLUSH> {
     }
 }
 
-/// Result and mask bit of `v_div_scale` in a lane, as [`exact::div_scale`], without branches.
+/// Result and mask bit of `div_scale` in a lane, as [`exact::div_scale`], without branches.
 #[inline(always)]
 fn scale<F: Host, const FLUSH: bool>(value: u64, denominator: u64, numerator: u64) -> (u64, bool) {
     let [v, d, n] = [value, denominator, numerator].map(|s| if FLUSH { flush::<F>(s) } else { s });
@@ -115,7 +115,7 @@ fn flush<F: Host>(bits: u64) -> u64 {
     if F::exp_field(bits) == 0 { bits & F::SIGN } else { bits }
 }
 
-/// Handler body of `v_div_fmas`. `FLUSH`: denormal results are zeros; operands are never flushed.
+/// Handler body of `div_fmas`. `FLUSH`: denormal results are zeros; operands are never flushed.
 struct DivFmas<F, const FLUSH: bool>(PhantomData<F>);
 
 impl<F: Host, const FLUSH: bool> Body for DivFmas<F, FLUSH> {
@@ -157,7 +157,7 @@ impl<F: Host, const FLUSH: bool> Body for DivFmas<F, FLUSH> {
     }
 }
 
-/// `v_div_fmas` in a lane, with denormal results, and whether it must be computed in another way:
+/// `div_fmas` in a lane, with denormal results, and whether it must be computed in another way:
 /// the sum is rounded before it is scaled back, which gives the same bits if it is normal and stays
 /// above the denormals.
 #[inline(always)]
@@ -215,7 +215,7 @@ unsafe fn write<S: Simd, F: Host>(dst: *mut u8, c: usize, mask: u64, values: &[u
     }
 }
 
-/// `v_div_fixup` of quotient, denominator and numerator.
+/// `div_fixup` of quotient, denominator and numerator.
 struct DivFixup<F>(PhantomData<F>);
 
 impl<F: Host> MixedFn for DivFixup<F> {
@@ -366,7 +366,7 @@ pub(super) fn fast_class(ty: FloatType, tier: Tier) -> Option<Fast> {
     }))
 }
 
-/// The fast handlers of `v_div_scale`.
+/// The fast handlers of `div_scale`.
 pub(super) fn fast_scale(ty: FloatType, env: FpEnv, tier: Tier) -> Option<Fast> {
     Some(Fast::unmodified(match (ty, env.denorm_in) {
         (FloatType::F32, true) => handler::<DivScale<F32, false>>(tier),
@@ -377,7 +377,7 @@ pub(super) fn fast_scale(ty: FloatType, env: FpEnv, tier: Tier) -> Option<Fast> 
     }))
 }
 
-/// The fast handlers of `v_div_fmas`, if there are any for the environment.
+/// The fast handlers of `div_fmas`, if there are any for the environment.
 pub(super) fn fast_fmas(ty: FloatType, env: FpEnv, tier: Tier) -> Option<Fast> {
     if env.round != Round::NearestEven {
         return None;
