@@ -1,7 +1,7 @@
 """A plugin of pytest that collects cases, or runs those of a list and records each result at once.
 
     WAVEMILL_COLLECT=FILE pytest --collect-only -p cases ...
-    WAVEMILL_CASES=FILE WAVEMILL_RESULTS=FILE WAVEMILL_CASE_SECONDS=N pytest -p cases ...
+    WAVEMILL_CASES=FILE WAVEMILL_RESULTS=FILE WAVEMILL_CASE_SECONDS=N WAVEMILL_DEADLINE=TIME pytest -p cases ...
 
 The first writes a JSON object: `cases`, the names of all cases, and `errors`, the reason of each
 file that has none. The list of the second is a JSON array of names. The results have one JSON
@@ -22,6 +22,7 @@ from bf16_scans import OUTDATED
 _collection = {"cases": [], "errors": {}}
 _results = open(os.environ.get("WAVEMILL_RESULTS", os.devnull), "a", buffering=1)
 _seconds = int(os.environ.get("WAVEMILL_CASE_SECONDS", "60"))
+_deadline = float(os.environ.get("WAVEMILL_DEADLINE", "inf"))
 
 
 def _write(**fields):
@@ -33,15 +34,16 @@ def pytest_collectreport(report):
         _collection["errors"][report.nodeid] = _reason(report)
 
 
+# First, as pytest's own order of items costs much if they are many.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     if "WAVEMILL_COLLECT" in os.environ:
         _collection["cases"] = [item.nodeid for item in items]
         return
     with open(os.environ["WAVEMILL_CASES"]) as file:
-        chosen = set(json.load(file))
-    kept = [item for item in items if item.nodeid in chosen]
+        chosen = {case: position for position, case in enumerate(json.load(file))}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
-    items[:] = kept
+    items[:] = sorted((item for item in items if item.nodeid in chosen), key=lambda item: chosen[item.nodeid])
 
 
 def pytest_sessionfinish():
@@ -85,6 +87,14 @@ def pytest_runtest_makereport(item, call):
     if call.excinfo is not None and call.excinfo.errisinstance(TooSlow):
         report.outcome = "slow"
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    ran = yield
+    if time.time() > _deadline:
+        item.session.shouldstop = "the deadline is over"
+    return ran
 
 
 def pytest_runtest_logreport(report):

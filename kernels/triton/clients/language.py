@@ -89,8 +89,8 @@ def read(path, start=0):
 
 
 def run(sources, results, target, cases, seconds, slow, deadline):
-    """Runs cases. Those that an earlier run did not end run again, and those that were too slow for
-    it if `slow`.
+    """Runs cases in their order. Those that an earlier run did not end run again, and if `slow`
+    those that were too slow for it.
     """
     path = results / f"{target}.jsonl"
     known = read(path)
@@ -110,6 +110,7 @@ def run(sources, results, target, cases, seconds, slow, deadline):
                 WAVEMILL_CASES=str(listing),
                 WAVEMILL_RESULTS=str(path),
                 WAVEMILL_CASE_SECONDS=str(seconds),
+                WAVEMILL_DEADLINE=str(deadline),
                 TRITON_CACHE_DIR=cache,
             )
             said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=sources / "python")
@@ -132,7 +133,7 @@ def main():
     parser.add_argument("--targets", default=",".join(TARGETS))
     parser.add_argument("--cases", type=int, default=3000, help="how many cases of each target")
     parser.add_argument("--seconds", type=int, default=60, help="the longest processor time of a case")
-    parser.add_argument("--minutes", type=float, default=600, help="no process begins after this time")
+    parser.add_argument("--minutes", type=float, default=600, help="no case begins after this time")
     parser.add_argument("--slow", action="store_true", help="run cases again that were too slow for their limit")
     options = parser.parse_args()
     sources, results = options.sources.resolve(), options.results.resolve()
@@ -140,8 +141,7 @@ def main():
     deadline = time.time() + 60 * options.minutes
     for target in options.targets.split(","):
         every = collect(sources, results, target)
-        first = set(sorted(every, key=key)[: options.cases])
-        chosen = [case for case in every if case in first]
+        chosen = sorted(every, key=key)[: options.cases]
         print(f"{target}: {len(chosen)} of {len(every)} cases", flush=True)
         run(sources, results, target, chosen, options.seconds, options.slow, deadline)
         outcomes = collections.Counter(known[0] for known in read(results / f"{target}.jsonl").values() if known)
