@@ -3,7 +3,8 @@
     python language.py SOURCES RESULTS [--targets T,T] [--cases N] [--seconds N] [--minutes N] [--slow]
 
 SOURCES is a copy of Triton's sources, of the version that is installed. RESULTS is a directory.
-Cases are chosen by a hash of their name, so that a larger number has all cases of a smaller one.
+Cases are chosen by a hash of their name, the first of each test before all others, so that a larger
+number has all cases of a smaller one.
 One process runs all cases of a target. If a case ends it, another one starts behind that case.
 Results of an earlier run in the same directory are kept; with `--slow`, cases that exceeded the
 limit of that run are run again.
@@ -69,8 +70,14 @@ def collect(sources, results, target):
     return json.loads(path.read_text())["cases"]
 
 
-def key(case):
-    return hashlib.sha256(case.encode()).digest()
+def ordered(cases):
+    """The cases by a hash of their name, the first of each test before all others."""
+    by_hash = sorted(cases, key=lambda case: hashlib.sha256(case.encode()).digest())
+    first = {}
+    for case in by_hash:
+        first.setdefault(case.split("[")[0], case)
+    chosen = set(first.values())
+    return [*first.values(), *(case for case in by_hash if case not in chosen)]
 
 
 def read(path, start=0):
@@ -141,7 +148,7 @@ def main():
     deadline = time.time() + 60 * options.minutes
     for target in options.targets.split(","):
         every = collect(sources, results, target)
-        chosen = sorted(every, key=key)[: options.cases]
+        chosen = ordered(every)[: options.cases]
         print(f"{target}: {len(chosen)} of {len(every)} cases", flush=True)
         run(sources, results, target, chosen, options.seconds, options.slow, deadline)
         outcomes = collections.Counter(known[0] for known in read(results / f"{target}.jsonl").values() if known)
