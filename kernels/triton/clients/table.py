@@ -16,32 +16,44 @@ from pathlib import Path
 from language import TARGETS, read
 from tutorials import ALL
 
-# Why a failure is not Wavemill's: (outcome, pattern of the reason, what it means).
+# Why a failure is not Wavemill's: (outcome, part of the case, pattern of the reason, what it counts as, what it means).
 KNOWN = [
     (
         "failed",
+        "",
         "CompilationError|PassManager::run failed|Cannot select|failed to legalize",
+        "not applicable",
         "Triton's compiler refuses it",
     ),
-    ("crashed", "LLVM ERROR|Cannot select|Assertion", "Triton's compiler ends the process"),
-    ("failed", "OutOfResources", "does not fit into the LDS of the target"),
+    ("crashed", "", "LLVM ERROR|Cannot select|Assertion", "not applicable", "Triton's compiler ends the process"),
+    ("failed", "", "OutOfResources", "not applicable", "does not fit into the LDS of the target"),
+    (
+        "failed",
+        "::test_int_annotation[",
+        "illegal store of 4 bytes at .*: 8 bytes past the end of `X`",
+        "error of the test",
+        "the test stores at `X + 3`, but `X` has one element",
+    ),
 ]
 # Outcomes with a reason of their own: the test skips the case, or is older than the compiler.
 NOT_APPLICABLE = {"skipped", "outdated"}
-TITLES = {"failed": "Failed", "slow": "Slow", "not applicable": "Not applicable"}
+TITLES = {
+    "failed": "Failed",
+    "slow": "Slow",
+    "error of the test": "Errors of the tests that Wavemill reports",
+    "not applicable": "Not applicable",
+}
 
 
-def judge(outcome, reason):
-    """`passed`, `failed`, `slow` or `not applicable`, and why."""
-    if outcome == "passed":
-        return "passed", ""
-    if outcome == "slow":
-        return "slow", reason
+def judge(case, outcome, reason):
+    """`passed` or one of `TITLES`, and why."""
+    if outcome in ("passed", "slow"):
+        return outcome, reason
     if outcome in NOT_APPLICABLE:
         return "not applicable", reason
-    for known, pattern, meaning in KNOWN:
-        if outcome == known and re.search(pattern, reason):
-            return "not applicable", f"{meaning}: {reason}"
+    for known, part, pattern, counts_as, meaning in KNOWN:
+        if outcome == known and part in case and re.search(pattern, reason):
+            return counts_as, f"{meaning}: {reason}"
     return "failed", reason
 
 
@@ -88,13 +100,13 @@ def language(results):
             if known is None:
                 # The run was interrupted.
                 continue
-            outcome, why = judge(*known[:2])
+            outcome, why = judge(case, *known[:2])
             counts[target][outcome] += 1
             function = re.sub(r"^test/unit/language/|\[.*$", "", case, flags=re.DOTALL)
             functions[function, target][outcome] += 1
             if outcome != "passed":
                 reasons[outcome, function, short(why)].append(target)
-    print("| target | cases | that ran | passed | failed | slow | not applicable |\n|---|--:|--:|--:|--:|--:|--:|")
+    print(f"| target | cases | that ran | passed | {' | '.join(TITLES)} |\n|---|{'--:|' * (3 + len(TITLES))}")
     for target, count in counts.items():
         numbers = (every[target], count.total(), *(count[outcome] for outcome in ("passed", *TITLES)))
         print(f"| {target} | {' | '.join(f'{number:,}' for number in numbers)} |")
@@ -116,7 +128,7 @@ def language(results):
         cells = []
         for target in TARGETS:
             count = functions[function, target]
-            applicable = count.total() - count["not applicable"]
+            applicable = count.total() - count["not applicable"] - count["error of the test"]
             cells.append(f"{count['passed']} of {applicable}" if count else "")
         print(f"| `{function}` | {' | '.join(cells)} |")
 
