@@ -1,11 +1,13 @@
 """Runs Triton's own tests of its language on Wavemill.
 
-    python language.py SOURCES RESULTS [--targets T,T] [--cases N] [--seconds N] [--minutes N]
+    python language.py SOURCES RESULTS [--targets T,T] [--cases N] [--seconds N] [--minutes N] [--slow]
 
 SOURCES is a copy of Triton's sources, of the version that is installed. RESULTS is a directory.
-Cases are chosen by a hash of their name, so that a larger number has all cases of a smaller one.
-Processes that a case ends are started again behind it, and results of an earlier run in the same
-directory are kept.
+Cases are chosen by a hash of their name, the first of each test before all others, so that a larger
+number has all cases of a smaller one.
+One process runs all cases of a target. If a case ends it, another one starts behind that case.
+Results of an earlier run in the same directory are kept; with `--slow`, cases that exceeded the
+limit of that run are run again.
 """
 
 import argparse
@@ -15,12 +17,16 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TESTS = Path("python/test/unit/language")
 TARGETS = ["gfx906", "gfx90a", "gfx942", "gfx950"]
+# Plugins of pytest: those of all targets, and further ones of some.
+PLUGINS = ["bf16_scans", "cases"]
+TARGET_PLUGINS = {"gfx90a": ["mi200"]}
 
 
 def pytest(sources, arguments, target, **variables):
@@ -30,6 +36,8 @@ def pytest(sources, arguments, target, **variables):
         "PYTHONPATH": os.pathsep.join([str(HERE), str(sources / TESTS), os.environ.get("PYTHONPATH", "")]),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONWARNINGS": "ignore",
+        # Cases are small: the threads of PyTorch cost more than they save.
+        "OMP_NUM_THREADS": "1",
         **variables,
     }
     command = [sys.executable, "-m", "wavemill.triton", "--pretend-cuda", "--target", target, "-m", "pytest"]
@@ -45,22 +53,31 @@ def pytest(sources, arguments, target, **variables):
 
 
 def collect(sources, results, target):
-    """The names of all cases of a target: some tests have others on each."""
+    """The names of all cases of a target: some tests have others on each. Files that cannot be
+    imported are an error.
+    """
     path = results / f"{target}.cases.json"
     if not path.exists():
-        command, environment = pytest(sources, ["--collect-only", sources / TESTS], target)
+        command, environment = pytest(
+            sources, ["--collect-only", "-p", "cases", sources / TESTS], target, WAVEMILL_COLLECT=str(path)
+        )
         said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=sources / "python")
-        cases = [
-            line for line in said.stdout.splitlines() if "::" in line and not line.startswith(("ERROR", "FAILED"))
-        ]
-        if not cases:
-            sys.exit(f"pytest found no cases:\n{said.stdout[-2000:]}{said.stderr[-2000:]}")
-        path.write_text(json.dumps(cases))
-    return json.loads(path.read_text())
+        found = json.loads(path.read_text()) if path.exists() else {"cases": [], "errors": {}}
+        if not found["cases"] or found["errors"]:
+            path.unlink(missing_ok=True)
+            errors = "".join(f"{file}: {reason}\n" for file, reason in found["errors"].items())
+            sys.exit(f"pytest cannot collect all cases:\n{errors or said.stdout[-2000:] + said.stderr[-2000:]}")
+    return json.loads(path.read_text())["cases"]
 
 
-def key(case):
-    return hashlib.sha256(case.encode()).digest()
+def ordered(cases):
+    """The cases by a hash of their name, the first of each test before all others."""
+    by_hash = sorted(cases, key=lambda case: hashlib.sha256(case.encode()).digest())
+    first = {}
+    for case in by_hash:
+        first.setdefault(case.split("[")[0], case)
+    chosen = set(first.values())
+    return [*first.values(), *(case for case in by_hash if case not in chosen)]
 
 
 def read(path, start=0):
@@ -78,27 +95,32 @@ def read(path, start=0):
     return known
 
 
-def run(sources, results, target, cases, seconds, deadline):
-    """Runs cases of one file. Those that an earlier run did not end run again."""
+def run(sources, results, target, cases, seconds, slow, deadline):
+    """Runs cases in their order. Those that an earlier run did not end run again, and if `slow`
+    those that were too slow for it.
+    """
     path = results / f"{target}.jsonl"
-    while True:
-        known = read(path)
-        left = [case for case in cases if known.get(case) is None]
-        if not left or time.time() > deadline:
-            return
-        listing = results / f"{target}.list"
-        listing.write_text("\n".join(left))
-        tests = left[0].split("::")[0]
-        command, environment = pytest(
-            sources,
-            ["-p", "cases", sources / "python" / tests],
-            target,
-            WAVEMILL_CASES=str(listing),
-            WAVEMILL_RESULTS=str(path),
-            WAVEMILL_CASE_SECONDS=str(seconds),
-        )
+    known = read(path)
+    left = [case for case in cases if known.get(case) is None or slow and known[case][0] == "slow"]
+    while left and time.time() < deadline:
+        listing = results / f"{target}.list.json"
+        listing.write_text(json.dumps(left))
+        files = dict.fromkeys(case.split("::")[0] for case in left)
+        plugins = [part for name in PLUGINS + TARGET_PLUGINS.get(target, []) for part in ("-p", name)]
         before = path.stat().st_size if path.exists() else 0
-        said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=sources / "python")
+        # Triton's cache is of no use, as each case runs once.
+        with tempfile.TemporaryDirectory() as cache:
+            command, environment = pytest(
+                sources,
+                [*plugins, *(sources / "python" / file for file in files)],
+                target,
+                WAVEMILL_CASES=str(listing),
+                WAVEMILL_RESULTS=str(path),
+                WAVEMILL_CASE_SECONDS=str(seconds),
+                WAVEMILL_DEADLINE=str(deadline),
+                TRITON_CACHE_DIR=cache,
+            )
+            said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=sources / "python")
         ran = read(path, before)
         for case in (case for case, result in ran.items() if result is None):
             lines = said.stderr.strip().splitlines() or said.stdout.strip().splitlines() or ["no output"]
@@ -107,8 +129,8 @@ def run(sources, results, target, cases, seconds, deadline):
             with path.open("a") as file:
                 file.write(json.dumps({"case": case, "outcome": "crashed", "reason": reason, "seconds": 0}) + "\n")
         if not ran:
-            print(f"{target}: pytest ran no case of {tests}:\n{said.stdout[-1500:]}{said.stderr[-1500:]}")
-            return
+            sys.exit(f"{target}: pytest ran no case of {len(left)}:\n{said.stdout[-1500:]}{said.stderr[-1500:]}")
+        left = [case for case in left if case not in ran]
 
 
 def main():
@@ -118,20 +140,17 @@ def main():
     parser.add_argument("--targets", default=",".join(TARGETS))
     parser.add_argument("--cases", type=int, default=3000, help="how many cases of each target")
     parser.add_argument("--seconds", type=int, default=60, help="the longest processor time of a case")
-    parser.add_argument("--minutes", type=float, default=600, help="no file begins after this time")
+    parser.add_argument("--minutes", type=float, default=600, help="no case begins after this time")
+    parser.add_argument("--slow", action="store_true", help="run cases again that were too slow for their limit")
     options = parser.parse_args()
     sources, results = options.sources.resolve(), options.results.resolve()
     results.mkdir(parents=True, exist_ok=True)
     deadline = time.time() + 60 * options.minutes
     for target in options.targets.split(","):
         every = collect(sources, results, target)
-        first = set(sorted(every, key=key)[: options.cases])
-        chosen = [case for case in every if case in first]
+        chosen = ordered(every)[: options.cases]
         print(f"{target}: {len(chosen)} of {len(every)} cases", flush=True)
-        files = dict.fromkeys(case.split("::")[0] for case in chosen)
-        for file in files:
-            cases = [case for case in chosen if case.startswith(f"{file}::")]
-            run(sources, results, target, cases, options.seconds, deadline)
+        run(sources, results, target, chosen, options.seconds, options.slow, deadline)
         outcomes = collections.Counter(known[0] for known in read(results / f"{target}.jsonl").values() if known)
         print(target, dict(outcomes), flush=True)
 
