@@ -1,4 +1,4 @@
-//! Accesses to private memory through buffer resources, as compilers make them for gfx906 and gfx90a.
+//! Accesses to private memory through buffer resources, as compilers make them for some targets.
 //!
 //! If the resource is that of the launch, they move as those of scratch instructions do. Otherwise
 //! the code for all kinds of buffers runs.
