@@ -79,6 +79,8 @@ struct Run<'a> {
     threads: usize,
     shared: Apart<Mutex<Shared>>,
     wake: Condvar,
+    /// The number of releases of waits when waiting threads were last told of one.
+    heard: Apart<AtomicU64>,
     stop: AtomicBool,
     /// Number of the lowest faulted workgroup, `u64::MAX` if there is none.
     faulted: AtomicU64,
@@ -193,6 +195,7 @@ fn run_grid(
             },
         })),
         wake: Condvar::new(),
+        heard: Apart(AtomicU64::new(grid.map.share().releases())),
         stop: AtomicBool::new(false),
         faulted: AtomicU64::new(u64::MAX),
         left: Apart(AtomicI64::new(
@@ -440,10 +443,12 @@ impl Run<'_> {
     ) -> Option<(Standing, Group)> {
         loop {
             if self.stop.load(Relaxed) {
+                self.wake(&shared);
                 return None;
             }
-            match shared.policy.next(pace, self.threads) {
+            match shared.policy.next(pace, self.threads, self.releases()) {
                 Next::Start { standing, fresh } => {
+                    self.wake_for_more(&mut shared);
                     let recycled = shared.idle.pop();
                     drop(shared);
                     let mut group = recycled.unwrap_or_else(|| Group::new(self.grid));
@@ -451,6 +456,7 @@ impl Run<'_> {
                     return Some((standing, group));
                 }
                 Next::Resume { standing, group, in_vain } => {
+                    self.wake_for_more(&mut shared);
                     drop(shared);
                     // They wait for another thread, which may need this processor. On a busy host, a
                     // yield takes long: it is not worth it where all threads have processors.
@@ -509,7 +515,6 @@ impl Run<'_> {
             let waiting = shared.policy.take_queue();
             shared.unfinished.extend(waiting);
         }
-        self.wake(shared);
     }
 
     /// Records the fault of the lowest faulted workgroup.
@@ -540,6 +545,27 @@ impl Run<'_> {
     fn wake(&self, shared: &Shared) {
         if shared.waiting > 0 {
             self.wake.notify_all();
+        }
+    }
+
+    /// Wakes waiting threads if there is more than this thread has just taken.
+    fn wake_for_more(&self, shared: &mut Shared) {
+        if shared.waiting > 0 && shared.policy.has_more(self.releases()) {
+            self.wake.notify_all();
+        }
+    }
+
+    /// The number of times that waits for waves of other workgroups may have ended.
+    fn releases(&self) -> u64 {
+        self.grid.map.share().releases()
+    }
+
+    /// Wakes waiting threads if a wave has ended waits of others: they run beside it.
+    fn pass_on_releases(&self) {
+        let releases = self.releases();
+        if releases != self.heard.0.load(Relaxed) {
+            self.heard.0.store(releases, Relaxed);
+            self.wake_for_more(&mut self.lock());
         }
     }
 
@@ -588,6 +614,7 @@ impl Run<'_> {
                     None => executor.run(wave, around, slice, None),
                 };
                 debug_assert!(wave.inside.is_none(), "an engine left a wave inside of a block");
+                self.pass_on_releases();
                 let exit = match self.traps {
                     Some(traps) => handled(traps, wave, exit, steps),
                     None => exit,

@@ -11,8 +11,6 @@ use crate::observe::SingleSteps;
 use crate::out_of_range::OutOfRange;
 use crate::stall::{Attempt, Verdict};
 
-/// Cost of a turn of a workgroup that waits for others: if all wait, the grid is soon checked.
-const HELD: u64 = 1 << 16;
 /// Most cost of a check whether a wave spins.
 const BUDGET: u64 = 1 << 13;
 
@@ -69,17 +67,14 @@ impl Run<'_> {
                 Step::Look => {
                     let (outcome, look, waits) = self.look_at(looker, group);
                     cost += look;
-                    (outcome, Stepped::Looked(waits))
+                    (outcome, self.held(group).unwrap_or(Stepped::Looked(waits)))
                 }
                 Step::Run(length) => {
                     let linear = standing.linear();
-                    let before = group.retired();
                     let (outcome, ran) =
                         self.quantum(executor, watch.as_deref_mut(), group, linear, length.min(most));
-                    // One that could not run costs as much as a look at it.
-                    let held = group.is_held();
-                    cost += if held && group.retired() == before { HELD } else { ran };
-                    (outcome, if held { Stepped::Held } else { Stepped::Ran(ran) })
+                    cost += ran;
+                    (outcome, self.held(group).unwrap_or(Stepped::Ran(ran)))
                 }
             };
             if !matches!(outcome, Outcome::Again) {
@@ -88,6 +83,16 @@ impl Run<'_> {
             step = turn.after(standing, stepped);
         }
         (Outcome::Again, cost)
+    }
+
+    /// Whether all waves of a workgroup wait for other workgroups.
+    fn held(&self, group: &mut Group) -> Option<Stepped> {
+        if !group.is_held() {
+            return None;
+        }
+        // The number comes first: a wait that ends in between is noticed by either.
+        let releases = self.releases();
+        (!group.release_held()).then_some(Stepped::Held(releases))
     }
 
     /// Checks whether all runnable waves of a workgroup spin: the last result. They advance a
@@ -104,7 +109,7 @@ impl Run<'_> {
             if self.is_over(0) {
                 self.stop.store(true, Relaxed);
             }
-            return (Outcome::Again, HELD, true);
+            return (Outcome::Again, TURN, true);
         }
         for n in 0..group.waves.len() {
             if group.states[n] != State::Ready {

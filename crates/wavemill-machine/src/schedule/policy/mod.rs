@@ -51,6 +51,8 @@ pub(super) struct Standing {
     quanta: u32,
     /// Whether all of its runnable waves spin, if known.
     waits: bool,
+    /// The number of releases at which all of its waves were held by other workgroups, if they are.
+    held: Option<u64>,
     /// Whether it did more than wait in its last turn, if known.
     got_on: bool,
     /// Whether no other workgroup can end its waiting: then a look is no better than a turn.
@@ -71,6 +73,7 @@ impl Standing {
             grace: None,
             quanta: 0,
             waits: false,
+            held: None,
             got_on: false,
             alone: false,
             streak: 0,
@@ -183,6 +186,10 @@ pub(super) struct Policy<G> {
     rounds: Rounds,
     /// Workgroups that have started and wait for their turns.
     queue: VecDeque<(Standing, G)>,
+    /// The number of releases of waits so far, as last heard.
+    releases: u64,
+    /// Workgroups of the queue that cannot run before there are more releases.
+    blocked: usize,
     /// Looks at workgroups that still waited, since one last made progress.
     vain: usize,
     slots: Vec<u32>,
@@ -211,6 +218,8 @@ impl<G> Policy<G> {
             unstarted: Unstarted::new(total),
             rounds: Rounds::default(),
             queue: VecDeque::new(),
+            releases: 0,
+            blocked: 0,
             vain: 0,
             slots: (0..resident).rev().collect(),
             used_slots: 0,
@@ -246,17 +255,57 @@ impl<G> Policy<G> {
         !self.slots.is_empty() && self.grace > 0 && first.is_some_and(|first| first < self.faulted)
     }
 
+    /// Hears of the number of [releases](crate::share::Share::releases): if there are more than
+    /// before, those that were held may run.
+    fn hear(&mut self, releases: u64) {
+        if releases != self.releases {
+            self.releases = releases;
+            self.count_blocked();
+        }
+    }
+
+    fn is_blocked(&self, standing: &Standing) -> bool {
+        standing.held == Some(self.releases)
+    }
+
+    fn count_blocked(&mut self) {
+        self.blocked = self.queue.iter().filter(|(standing, _)| self.is_blocked(standing)).count();
+    }
+
+    /// Takes the first workgroup that is not blocked from the queue, or the first one.
+    fn pop(&mut self) -> Option<(Standing, G)> {
+        let first = if self.blocked == 0 {
+            None
+        } else {
+            self.queue.iter().position(|(standing, _)| !self.is_blocked(standing))
+        };
+        self.queue.rotate_left(first.unwrap_or(0));
+        let (standing, group) = self.queue.pop_front()?;
+        self.blocked -= usize::from(self.is_blocked(&standing));
+        Some((standing, group))
+    }
+
+    /// Whether a thread that waits would find a workgroup to run, after that number of releases.
+    pub(super) fn has_more(&mut self, releases: u64) -> bool {
+        self.hear(releases);
+        self.blocked < self.queue.len() || self.may_start()
+    }
+
     /// The next action of one of `threads` threads. `pace` is the cost of workgroups that it has
-    /// measured.
-    pub(super) fn next(&mut self, pace: &Pace, threads: usize) -> Next<G> {
-        if self.look {
+    /// measured, `releases` the number of [releases](crate::share::Share::releases) so far.
+    pub(super) fn next(&mut self, pace: &Pace, threads: usize, releases: u64) -> Next<G> {
+        self.hear(releases);
+        let may_start = self.may_start();
+        let waiting = self.queue.len();
+        let runnable = waiting - self.blocked;
+        // Without a turn, it is clear that those that are held wait for others, or for ever.
+        let all_blocked = waiting > 0 && runnable == 0 && !may_start;
+        if self.look || all_blocked && (self.running > 0 || self.detects_stalls) {
             return if self.running == 0 { Next::Look } else { Next::Wait };
         }
         let more = pace.more(self.unstarted.count(), threads);
-        let may_start = self.may_start();
-        let waiting = self.queue.len();
-        let vain = self.vain >= waiting;
-        if self.rounds.next(waiting, may_start, vain) == Some(Who::New)
+        let vain = self.vain >= runnable;
+        if self.rounds.next(runnable, may_start, vain) == Some(Who::New)
             && let Some((linear, claimed)) = self.unstarted.claim(more)
             && let Some(slot) = self.slots.pop()
         {
@@ -265,9 +314,9 @@ impl<G> Policy<G> {
             self.used_slots = self.used_slots.max(slot + 1);
             return Next::Start { standing: Standing::new(linear, slot, claimed), fresh };
         }
-        if let Some((mut standing, group)) = self.queue.pop_front() {
+        if let Some((mut standing, group)) = self.pop() {
             self.running += 1;
-            let in_vain = self.vain > waiting + self.running && !may_start;
+            let in_vain = self.vain > runnable + self.running && !may_start;
             standing.alone = in_vain && self.running == 1;
             return Next::Resume { standing, group, in_vain };
         }
@@ -324,6 +373,7 @@ impl<G> Policy<G> {
             self.slots.push(standing.slot);
             return Goes::Dropped;
         }
+        self.blocked += usize::from(self.is_blocked(&standing));
         if self.goes_on(&mut standing) {
             self.queue.push_front((standing, group));
         } else {
@@ -356,11 +406,13 @@ impl<G> Policy<G> {
             }
             wanted
         });
+        self.count_blocked();
         Goes::Faulted
     }
 
     /// Removes all workgroups that wait for their turns: the run is over.
     pub(super) fn take_queue(&mut self) -> impl Iterator<Item = G> + use<G> {
+        self.blocked = 0;
         std::mem::take(&mut self.queue).into_iter().map(|(_, group)| group)
     }
 
@@ -387,6 +439,7 @@ impl<G> Policy<G> {
         let (index, faults) = match found {
             Found::Stuck => {
                 self.queue.clear();
+                self.blocked = 0;
                 return false;
             }
             Found::GoesOn(index) => (index, false),
@@ -395,6 +448,8 @@ impl<G> Policy<G> {
         // The next check begins with this one.
         if index < self.queue.len() {
             self.queue.rotate_left(index);
+            self.queue[0].0.held = None;
+            self.count_blocked();
         }
         let Some((standing, _)) = (if faults { self.queue.pop_front() } else { None }) else { return false };
         self.slots.push(standing.slot);
