@@ -24,7 +24,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 
 pub use grid::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, Traps, WaveInit};
 
-use crate::code::BlockSource;
+use crate::code::{BlockCount, BlockSource};
 use crate::control::{Attendant, RunControl};
 use crate::engine::{Engine, Executor, Lds, Surroundings, Task};
 use crate::export::WaveExports;
@@ -146,6 +146,16 @@ fn closely(engine: &dyn Engine) -> &dyn Engine {
     engine.for_close_looks().unwrap_or(engine)
 }
 
+/// Adds counts to others that are sorted by address.
+fn add_counts(all: &mut Vec<BlockCount>, more: Vec<BlockCount>) {
+    for count in more {
+        match all.binary_search_by_key(&(count.pc, count.context), |b| (b.pc, b.context)) {
+            Ok(at) => all[at].add(&count),
+            Err(at) => all.insert(at, count),
+        }
+    }
+}
+
 /// The private memory of all resident waves.
 fn private_memory(grid: &Grid<'_>, resident: u32) -> (u64, u64) {
     let last = resident.saturating_mul(grid.waves_per_group).saturating_sub(1);
@@ -190,6 +200,7 @@ fn run_grid(
                 blocks: 0,
                 out_of_range: OutOfRange::default(),
                 block_counts: Vec::new(),
+                stepped_counts: Vec::new(),
                 exports: Vec::new(),
                 exported: 0,
             },
@@ -373,12 +384,8 @@ impl Run<'_> {
         shared.stats.instructions += retired;
         let executors =
             || [Some(&executor), watch.as_ref().map(|watch| &watch.executor)].into_iter().flatten();
-        for c in executors().flat_map(|executor| executor.block_counts()) {
-            let all = &mut shared.stats.block_counts;
-            match all.binary_search_by_key(&(c.pc, c.context), |b| (b.pc, b.context)) {
-                Ok(at) => all[at].add(&c),
-                Err(at) => all.insert(at, c),
-            }
+        for executor in executors() {
+            add_counts(&mut shared.stats.block_counts, executor.block_counts());
         }
         for executor in executors() {
             shared.stats.out_of_range += executor.out_of_range();
@@ -399,7 +406,7 @@ impl Run<'_> {
         steps: &'s SingleSteps<'s>,
         interests: Option<&'s Interests>,
     ) -> Box<dyn Executor + 's> {
-        closely(self.engine).executor(Task { interests, ..self.task(steps) })
+        closely(self.engine).executor(Task { interests, counting: self.count_blocks, ..self.task(steps) })
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {

@@ -65,7 +65,7 @@ impl Run<'_> {
         while let Some(now) = step {
             let (outcome, stepped) = match now {
                 Step::Look => {
-                    let (outcome, look, waits) = self.look_at(looker, group);
+                    let (outcome, look, waits) = self.look_at(looker, group, looks_behind);
                     cost += look;
                     (outcome, self.held(group).unwrap_or(Stepped::Looked(waits)))
                 }
@@ -96,8 +96,14 @@ impl Run<'_> {
     }
 
     /// Checks whether all runnable waves of a workgroup spin: the last result. They advance a
-    /// little, which has a cost.
-    fn look_at<'a>(&'a self, looker: &mut Looker<'a>, group: &mut Group) -> (Outcome, u64, bool) {
+    /// little if they `may_advance`, which has a cost: then they run unwatched, and are not counted.
+    /// Otherwise, only waves that are held wait.
+    fn look_at<'a>(
+        &'a self,
+        looker: &mut Looker<'a>,
+        group: &mut Group,
+        may_advance: bool,
+    ) -> (Outcome, u64, bool) {
         let before = group.retired();
         let mut cost = 0;
         let mut spins = 0;
@@ -110,6 +116,9 @@ impl Run<'_> {
                 self.stop.store(true, Relaxed);
             }
             return (Outcome::Again, TURN, true);
+        }
+        if !may_advance {
+            return (Outcome::Again, TURN, false);
         }
         for n in 0..group.waves.len() {
             if group.states[n] != State::Ready {
