@@ -40,7 +40,7 @@ use waiting::Looker;
 pub const MAX_THREADS: usize = 1024;
 /// Cost of the first turns, as long as one thread runs: others start soon if a workgroup is long.
 const FIRST_TURN: u64 = 1 << 12;
-/// Cost of other workgroups that is worth starting threads, which takes some ten microseconds for each.
+/// Estimated cost of other workgroups that is worth starting threads, which takes some ten microseconds for each.
 const WORTH_THREADS: u64 = 1 << 14;
 /// Recorded exports after which no more are kept.
 const MOST_EXPORTS: usize = 1 << 16;
@@ -372,7 +372,7 @@ impl Run<'_> {
             // private memory of the previous one in this thread's cache.
             self.give_back(&mut shared, standing, group, outcome, cost);
             if let Some(start_others) = start
-                && shared.policy.left(&pace) >= WORTH_THREADS
+                && shared.policy.left_for_others(&pace) >= WORTH_THREADS
             {
                 drop(shared);
                 start_others();

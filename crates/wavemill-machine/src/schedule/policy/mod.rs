@@ -49,6 +49,8 @@ pub(super) struct Standing {
     grace: Option<u64>,
     /// Quanta that it has used up.
     quanta: u32,
+    /// The cost of its turns.
+    cost: u64,
     /// Whether all of its runnable waves spin, if known.
     waits: bool,
     /// The number of releases at which all of its waves were held by other workgroups, if they are.
@@ -72,6 +74,7 @@ impl Standing {
             slot,
             grace: None,
             quanta: 0,
+            cost: 0,
             waits: false,
             held: None,
             got_on: false,
@@ -244,9 +247,14 @@ impl<G> Policy<G> {
         self.faulted
     }
 
-    /// The estimated cost of the workgroups that have not started.
-    pub(super) fn left(&self, pace: &Pace) -> u64 {
-        self.unstarted.count().saturating_mul(pace.each())
+    /// The estimated cost of what other threads could do beside this one: of the workgroups that
+    /// have not started, and of those of the queue that do not only wait, except the longest one.
+    /// Those that go on are estimated to run as long again as they have run.
+    pub(super) fn left_for_others(&self, pace: &Pace) -> u64 {
+        let unstarted = self.unstarted.count().saturating_mul(pace.each());
+        let run = || self.queue.iter().filter(|(standing, _)| !standing.waits).map(|(s, _)| s.cost);
+        let longest = run().max().unwrap_or(0);
+        run().fold(unstarted, u64::saturating_add) - longest
     }
 
     /// Whether another workgroup may start.
@@ -365,6 +373,7 @@ impl<G> Policy<G> {
 
     /// Queues a workgroup that needs another turn, if it is still needed.
     fn queue(&mut self, mut standing: Standing, group: G, cost: u64) -> Goes<G> {
+        standing.cost = standing.cost.saturating_add(cost);
         if self.faulted < u64::MAX {
             self.grace = self.grace.saturating_sub(cost);
             standing.grace = Some(standing.grace.map_or(GRACE, |left| left.saturating_sub(cost)));

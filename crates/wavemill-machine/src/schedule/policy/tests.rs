@@ -308,3 +308,27 @@ fn where_stalls_are_not_found_those_that_are_held_have_turns() {
         assert!(matches!(back(&mut p, standing, Became::Again, 1), Goes::Queued));
     }
 }
+
+#[test]
+fn what_is_left_for_others_counts_workgroups_that_go_on() {
+    let mut p = policy(3, 3);
+    let mut pace = pace();
+    pace.saw(1, 1000);
+    let first = starts(&mut p);
+    assert_eq!(p.left_for_others(&pace), 2000);
+    let (second, third) = (starts(&mut p), starts(&mut p));
+    assert_eq!(p.left_for_others(&pace), 0);
+    assert!(matches!(back(&mut p, first, Became::Again, 1000), Goes::Queued));
+    assert_eq!(p.left_for_others(&pace), 0, "this thread runs it itself");
+    assert!(matches!(back(&mut p, second, Became::Again, 1500), Goes::Queued));
+    assert!(matches!(back(&mut p, third, Became::Again, 700), Goes::Queued));
+    assert_eq!(p.left_for_others(&pace), 1700);
+    // Costs of turns add up; one that waits leaves nothing to do.
+    let (first, _) = resumes(&mut p);
+    assert!(matches!(back(&mut p, first, Became::Again, 1000), Goes::Queued));
+    assert_eq!(p.left_for_others(&pace), 1500 + 700);
+    let (mut second, _) = resumes(&mut p);
+    turn(&mut second, &[Stepped::Held(0)]);
+    assert!(matches!(back(&mut p, second, Became::Again, 1), Goes::Queued));
+    assert_eq!(p.left_for_others(&pace), 700);
+}
