@@ -462,12 +462,13 @@ impl Run<'_> {
                     self.start(&mut group, &standing, fresh);
                     return Some((standing, group));
                 }
-                Next::Resume { standing, group, in_vain } => {
+                Next::Resume { standing, group, in_vain, others_compute } => {
                     self.wake_for_more(&mut shared);
                     drop(shared);
-                    // They wait for another thread, which may need this processor. On a busy host, a
-                    // yield takes long: it is not worth it where all threads have processors.
-                    if in_vain && (self.threads > cores() || !self.detect_stalls) {
+                    // They wait for another thread, which may need this processor. Where none computes,
+                    // they may wait for ever. On a busy host, yields would put off the check for that.
+                    let yields = others_compute || self.threads > cores() || !self.detect_stalls;
+                    if in_vain && yields {
                         std::thread::yield_now();
                     }
                     return Some((standing, group));

@@ -59,6 +59,8 @@ pub(super) struct Standing {
     got_on: bool,
     /// Whether no other workgroup can end its waiting: then a look is no better than a turn.
     alone: bool,
+    /// Whether its turn began without knowledge that it only waits.
+    computes: bool,
     /// Number of consecutive turns that it had because all others only waited.
     streak: usize,
     /// Numbers of the workgroups that the same thread will run after it, in its slot.
@@ -79,6 +81,7 @@ impl Standing {
             held: None,
             got_on: false,
             alone: false,
+            computes: true,
             streak: 0,
             claimed,
             before: 0,
@@ -113,7 +116,8 @@ impl Standing {
             return false;
         }
         let claimed = next + 1..self.claimed.end;
-        *self = Standing { before: self.before + 1, ..Standing::new(next, self.slot, claimed) };
+        let (before, computes) = (self.before + 1, self.computes);
+        *self = Standing { before, computes, ..Standing::new(next, self.slot, claimed) };
         true
     }
 }
@@ -134,8 +138,10 @@ pub(super) enum Next<G> {
         standing: Standing,
         /// Its running state.
         group: G,
-        /// Whether all workgroups only wait: the thread should yield its processor first.
+        /// Whether all workgroups of the queue only wait.
         in_vain: bool,
+        /// Whether another thread runs a workgroup that may end their waits.
+        others_compute: bool,
     },
     /// It checks whether the grid is stuck; no other thread has a workgroup.
     Look,
@@ -200,6 +206,8 @@ pub(super) struct Policy<G> {
     used_slots: u32,
     /// Workgroups that threads are running.
     running: usize,
+    /// Those of them that [compute](Standing::computes).
+    computing: usize,
     /// Number of the lowest faulted workgroup, `u64::MAX` if there is none.
     faulted: u64,
     /// Cost of quanta since a workgroup ended, or since the last check whether the grid is stuck.
@@ -227,6 +235,7 @@ impl<G> Policy<G> {
             slots: (0..resident).rev().collect(),
             used_slots: 0,
             running: 0,
+            computing: 0,
             faulted: u64::MAX,
             fruitless: 0,
             grace: ALL_GRACE,
@@ -318,6 +327,7 @@ impl<G> Policy<G> {
             && let Some(slot) = self.slots.pop()
         {
             self.running += 1;
+            self.computing += 1;
             let fresh = slot >= self.used_slots;
             self.used_slots = self.used_slots.max(slot + 1);
             return Next::Start { standing: Standing::new(linear, slot, claimed), fresh };
@@ -326,7 +336,10 @@ impl<G> Policy<G> {
             self.running += 1;
             let in_vain = self.vain > runnable + self.running && !may_start;
             standing.alone = in_vain && self.running == 1;
-            return Next::Resume { standing, group, in_vain };
+            let others_compute = self.computing > 0;
+            standing.computes = !standing.waits;
+            self.computing += usize::from(standing.computes);
+            return Next::Resume { standing, group, in_vain, others_compute };
         }
         if self.running == 0 { Next::Nothing } else { Next::Wait }
     }
@@ -341,6 +354,7 @@ impl<G> Policy<G> {
         stopped: bool,
     ) -> Goes<G> {
         self.running -= 1;
+        self.computing -= usize::from(standing.computes);
         if standing.before > 0 || became == Became::Done {
             self.rounds.ended();
             (self.fruitless, self.suspicious, self.look) = (0, SUSPICIOUS, false);

@@ -22,7 +22,7 @@ fn starts(policy: &mut Named) -> Standing {
 /// The workgroup that has its next turn.
 fn resumes(policy: &mut Named) -> (Standing, bool) {
     match policy.next(&pace(), 1, 0) {
-        Next::Resume { standing, group, in_vain } => {
+        Next::Resume { standing, group, in_vain, .. } => {
             assert_eq!(standing.linear(), group, "the workgroup is another one");
             (standing, in_vain)
         }
@@ -257,7 +257,7 @@ fn those_that_are_held_have_no_turns_before_a_release() {
     // After a release, each has a turn to see whether it was meant: only the second one was.
     assert!(p.has_more(1));
     for (held, linear) in [(true, 0), (false, 1)] {
-        let Next::Resume { mut standing, group, in_vain } = p.next(&pace(), 2, 1) else {
+        let Next::Resume { mut standing, group, in_vain, .. } = p.next(&pace(), 2, 1) else {
             panic!("workgroup {linear} has no turn")
         };
         assert_eq!((standing.linear(), group, in_vain), (linear, linear, false));
@@ -331,4 +331,27 @@ fn what_is_left_for_others_counts_workgroups_that_go_on() {
     turn(&mut second, &[Stepped::Held(0)]);
     assert!(matches!(back(&mut p, second, Became::Again, 1), Goes::Queued));
     assert_eq!(p.left_for_others(&pace), 700);
+}
+
+#[test]
+fn whether_another_thread_computes_is_known_while_it_does() {
+    let mut p = policy(3, 3);
+    let (mut a, mut b, c) = (starts(&mut p), starts(&mut p), starts(&mut p));
+    for standing in [&mut a, &mut b] {
+        turn(standing, &[Stepped::Ran(QUANTUM), Stepped::Looked(true)]);
+    }
+    assert!(matches!(back(&mut p, a, Became::Again, 1), Goes::Queued));
+    assert!(matches!(back(&mut p, b, Became::Again, 1), Goes::Queued));
+    // The third one runs meanwhile.
+    let Next::Resume { standing: mut a, others_compute: true, .. } = p.next(&pace(), 2, 0) else {
+        panic!("the first one has its turn beside one that computes")
+    };
+    turn(&mut a, &[Stepped::Looked(true)]);
+    assert!(matches!(back(&mut p, c, Became::Done, 1), Goes::Ended(2)));
+    let Next::Resume { standing: b, others_compute: false, .. } = p.next(&pace(), 2, 0) else {
+        panic!("the second one has its turn beside one that waits")
+    };
+    assert!(matches!(back(&mut p, a, Became::Again, 1), Goes::Queued));
+    assert!(matches!(back(&mut p, b, Became::Again, 1), Goes::Queued));
+    assert_eq!((p.running, p.computing), (0, 0));
 }
