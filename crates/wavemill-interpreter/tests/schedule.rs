@@ -14,7 +14,7 @@ use wavemill_ir::{
 };
 use wavemill_machine::{
     BlockSource, FaultCause, Grid, GuestMemory, Host, RegisterCounts, Registers, RunControl, RunError,
-    RunOptions, RunStats, Share, WaveInit, run, run_with,
+    RunOptions, RunStats, Share, WaveInit, run_with,
 };
 
 pub(super) const THREADS: [usize; 3] = [1, 2, 16];
@@ -133,6 +133,16 @@ impl Launch<'_> {
         program: &Program,
         prepare: impl FnOnce(&Share),
     ) -> (Vec<u32>, Result<RunStats, RunError>) {
+        self.run_hosted(program, prepare, None)
+    }
+
+    /// The same with a host that answers the waves.
+    pub(super) fn run_hosted(
+        &self,
+        program: &Program,
+        prepare: impl FnOnce(&Share),
+        host: Option<&dyn Host>,
+    ) -> (Vec<u32>, Result<RunStats, RunError>) {
         let memory = GuestMemory::default();
         let buffer = memory.allocate("memory", 4 * WORDS as u64, 256).unwrap();
         let scratch = u64::from(self.resident * self.waves) * SCRATCH;
@@ -154,7 +164,7 @@ impl Launch<'_> {
             context: 0,
             resident: self.resident,
         };
-        let result = run(&grid, &Interpreter::new(), &self.options);
+        let result = run_with(&grid, &Interpreter::new(), &self.options, None, host);
         let mut bytes = vec![0; 4 * WORDS];
         memory.read(buffer, &mut bytes).unwrap();
         let words = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
@@ -852,6 +862,73 @@ fn the_first_fault_is_that_of_a_workgroup_that_another_thread_has_claimed() {
                 let launch = Launch { workgroups: 4000, resident: 64, set: &set, ..Launch::default() };
                 assert_eq!(faulting_group(launch.threads(threads).run(&program).1), first);
             }
+        }
+    }
+}
+
+/// Each wave counts s3 down to 0 in block 0, in rounds of three instructions.
+fn counts_down() -> Program {
+    let minus_one = Operand::Const(0xffff_ffff);
+    Program::new(&[
+        (
+            vec![scalar(ScalarOp::AddCarryOut, 3, &[s(3), minus_one]), compare(CmpPred::Eq, s(3), s(5))],
+            branch(Cond::NonZero(FLAG, Width::W32), 1, 0),
+        ),
+        (vec![], Terminator::End),
+    ])
+}
+
+/// A grid is looked at when no workgroup has ended for long. What waves run meanwhile is counted.
+#[test]
+fn counts_include_what_waves_run_in_checks_for_stalls() {
+    let rounds = 8_000_000;
+    let set = |_, _, regs: &mut Registers| regs.set_uni(Uni(3), rounds);
+    for threads in [1, 2] {
+        for single_steps in [false, true] {
+            let mut launch = Launch { workgroups: 2, set: &set, ..Launch::default() }.threads(threads);
+            (launch.options.count_blocks, launch.options.single_steps) = (true, single_steps);
+            let stats = launch.run(&counts_down()).1.unwrap();
+            let case = format!("{threads} threads, single steps: {single_steps}");
+            assert_eq!(stats.instructions, 2 * (3 * u64::from(rounds) + 1), "{case}");
+            // How often each instruction ran, by its address.
+            let mut ran = HashMap::new();
+            for count in &stats.block_counts {
+                let instructions = match (single_steps, count.pc & 0xfff) {
+                    (false, 0) if count.pc == at(0) => 3,
+                    (false, 4) => 2,
+                    _ => 1,
+                };
+                for n in 0..instructions {
+                    *ran.entry(count.pc + 4 * n).or_insert(0) += count.entered;
+                }
+            }
+            let looked: u64 = stats.stepped_counts.iter().map(|count| count.entered).sum();
+            assert!(looked > 0, "{case}: the grid was not looked at");
+            assert!(looked < stats.instructions / 16, "{case}: {looked} instructions ran in looks");
+            for count in &stats.stepped_counts {
+                *ran.entry(count.pc).or_insert(0) += count.entered;
+                assert_eq!(count.lanes, [(0, 64 * count.entered)], "{case}");
+            }
+            let mut ran: Vec<(u64, u64)> = ran.into_iter().collect();
+            ran.sort_unstable();
+            let each = 2 * u64::from(rounds);
+            let expected = [(at(0), each), (at(0) + 4, each), (at(0) + 8, each), (at(1), 2)];
+            assert_eq!(ran, expected, "{case}");
+        }
+    }
+}
+
+/// Without a number of threads, a run starts others for few workgroups, too, if they go on.
+#[test]
+fn few_workgroups_that_go_on_run_on_several_threads() {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    for (waves, rounds, several) in [(1, 1_000_000, true), (2, 1_000_000, true), (1, 100, false)] {
+        for workgroups in 1..=5 {
+            let set = |_, _, regs: &mut Registers| regs.set_uni(Uni(3), rounds);
+            let launch = Launch { workgroups, waves, resident: 5, set: &set, ..Launch::default() };
+            let stats = launch.run(&counts_down()).1.unwrap();
+            let expected = if several { cores.min(workgroups as usize) } else { 1 };
+            assert_eq!(stats.threads, expected, "{workgroups} workgroups of {waves} waves, {rounds} rounds");
         }
     }
 }

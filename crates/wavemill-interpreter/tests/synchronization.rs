@@ -1,9 +1,14 @@
 //! Waves that wait for waves of the whole grid: barriers, semaphores and turns.
 
-use wavemill_ir::{AtomicOp, CounterOp, Op, Operand, ScalarOp, Space, SyncOp, Terminator, Uni, Width};
-use wavemill_machine::{LiveWave, Registers, RunError, RunStats, SyncWait};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::schedule::{DWORD, Launch, Line, NONE, Program, THREADS, at, branch, load, s, store, v};
+use wavemill_ir::{
+    AtomicOp, CmpPred, Cond, CounterOp, Op, Operand, ScalarOp, Space, SyncOp, Terminator, Uni, Width,
+};
+use wavemill_machine::{Host, LiveWave, Registers, RunError, RunStats, SyncWait};
+
+use crate::common::FLAG;
+use crate::schedule::{DWORD, Launch, Line, NONE, Program, THREADS, at, branch, compare, load, s, store, v};
 
 /// A block that does this and continues with the next one.
 fn then(lines: Vec<Line>, next: usize) -> (Vec<Line>, Terminator) {
@@ -177,4 +182,53 @@ fn a_wave_without_its_turn_is_stuck() {
     let (waves, _) = stuck(launch.run(&program).1);
     let waits = |number| Some(SyncWait::Turn { order: 0, number, turn: 0 });
     assert_eq!(waves.iter().map(|wave| wave.waits_for).collect::<Vec<_>>(), [waits(1), waits(2)]);
+}
+
+/// Counts how often it is asked for requests: once for each turn, and for each slice in it.
+struct Asked(AtomicU64);
+
+impl Host for Asked {
+    fn poll(&self) -> bool {
+        self.0.fetch_add(1, Relaxed);
+        false
+    }
+}
+
+/// One workgroup computes while the others wait for it at a barrier: they have no turns meanwhile,
+/// and checks whether the grid is stuck run few instructions.
+#[test]
+fn threads_without_work_take_no_turns() {
+    let (groups, rounds) = (6, 20_000_000);
+    let all = registers(groups);
+    let set = |group: u32, wave: u32, regs: &mut Registers| {
+        all(group, wave, regs);
+        regs.set_uni(Uni(6), if group == 4 { rounds } else { 1 });
+    };
+    let minus_one = Operand::Const(0xffff_ffff);
+    let program = Program::new(&[
+        (
+            vec![
+                (Op::Scalar(ScalarOp::AddCarryOut, Width::W32), s(6), vec![s(6), minus_one]),
+                compare(CmpPred::Eq, s(6), Operand::Const(0)),
+            ],
+            branch(Cond::NonZero(FLAG, Width::W32), 1, 0),
+        ),
+        then(vec![sync(SyncOp::Barrier)], 2),
+        (vec![store(Operand::Const(9))], Terminator::End),
+    ]);
+    for threads in [1, 2, 3] {
+        let mut launch =
+            Launch { workgroups: groups, resident: groups, set: &set, ..Launch::default() }.threads(threads);
+        launch.options.count_blocks = true;
+        let host = Asked(AtomicU64::new(0));
+        let (words, result) = launch.run_hosted(&program, |share| share.init(7, groups - 1), Some(&host));
+        let stats = result.unwrap();
+        assert!(words[..64 * groups as usize].iter().all(|word| *word == 9));
+        let looked: u64 = stats.stepped_counts.iter().map(|count| count.entered).sum();
+        assert!(looked > 0, "{threads} threads: the grid was not looked at");
+        assert!(looked < stats.instructions / 16, "{threads} threads: {looked} instructions in looks");
+        // A slice has 16,384 instructions. There are a few turns at the start and at the end, and looks.
+        let (asked, slices) = (host.0.into_inner(), stats.instructions >> 14);
+        assert!(asked < slices + slices / 4 + 100, "{threads} threads: asked {asked} times, {slices} slices");
+    }
 }

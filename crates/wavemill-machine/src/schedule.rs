@@ -24,7 +24,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 
 pub use grid::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, Traps, WaveInit};
 
-use crate::code::BlockSource;
+use crate::code::{BlockCount, BlockSource};
 use crate::control::{Attendant, RunControl};
 use crate::engine::{Engine, Executor, Lds, Surroundings, Task};
 use crate::export::WaveExports;
@@ -40,7 +40,7 @@ use waiting::Looker;
 pub const MAX_THREADS: usize = 1024;
 /// Cost of the first turns, as long as one thread runs: others start soon if a workgroup is long.
 const FIRST_TURN: u64 = 1 << 12;
-/// Cost of other workgroups that is worth starting threads, which takes some ten microseconds for each.
+/// Estimated cost of other workgroups that is worth starting threads, which takes some ten microseconds for each.
 const WORTH_THREADS: u64 = 1 << 14;
 /// Recorded exports after which no more are kept.
 const MOST_EXPORTS: usize = 1 << 16;
@@ -79,6 +79,8 @@ struct Run<'a> {
     threads: usize,
     shared: Apart<Mutex<Shared>>,
     wake: Condvar,
+    /// The number of releases of waits when waiting threads were last told of one.
+    heard: Apart<AtomicU64>,
     stop: AtomicBool,
     /// Number of the lowest faulted workgroup, `u64::MAX` if there is none.
     faulted: AtomicU64,
@@ -144,6 +146,16 @@ fn closely(engine: &dyn Engine) -> &dyn Engine {
     engine.for_close_looks().unwrap_or(engine)
 }
 
+/// Adds counts to others that are sorted by address.
+fn add_counts(all: &mut Vec<BlockCount>, more: Vec<BlockCount>) {
+    for count in more {
+        match all.binary_search_by_key(&(count.pc, count.context), |b| (b.pc, b.context)) {
+            Ok(at) => all[at].add(&count),
+            Err(at) => all.insert(at, count),
+        }
+    }
+}
+
 /// The private memory of all resident waves.
 fn private_memory(grid: &Grid<'_>, resident: u32) -> (u64, u64) {
     let last = resident.saturating_mul(grid.waves_per_group).saturating_sub(1);
@@ -188,11 +200,13 @@ fn run_grid(
                 blocks: 0,
                 out_of_range: OutOfRange::default(),
                 block_counts: Vec::new(),
+                stepped_counts: Vec::new(),
                 exports: Vec::new(),
                 exported: 0,
             },
         })),
         wake: Condvar::new(),
+        heard: Apart(AtomicU64::new(grid.map.share().releases())),
         stop: AtomicBool::new(false),
         faulted: AtomicU64::new(u64::MAX),
         left: Apart(AtomicI64::new(
@@ -358,7 +372,7 @@ impl Run<'_> {
             // private memory of the previous one in this thread's cache.
             self.give_back(&mut shared, standing, group, outcome, cost);
             if let Some(start_others) = start
-                && shared.policy.left(&pace) >= WORTH_THREADS
+                && shared.policy.left_for_others(&pace) >= WORTH_THREADS
             {
                 drop(shared);
                 start_others();
@@ -370,12 +384,8 @@ impl Run<'_> {
         shared.stats.instructions += retired;
         let executors =
             || [Some(&executor), watch.as_ref().map(|watch| &watch.executor)].into_iter().flatten();
-        for c in executors().flat_map(|executor| executor.block_counts()) {
-            let all = &mut shared.stats.block_counts;
-            match all.binary_search_by_key(&(c.pc, c.context), |b| (b.pc, b.context)) {
-                Ok(at) => all[at].add(&c),
-                Err(at) => all.insert(at, c),
-            }
+        for executor in executors() {
+            add_counts(&mut shared.stats.block_counts, executor.block_counts());
         }
         for executor in executors() {
             shared.stats.out_of_range += executor.out_of_range();
@@ -396,7 +406,7 @@ impl Run<'_> {
         steps: &'s SingleSteps<'s>,
         interests: Option<&'s Interests>,
     ) -> Box<dyn Executor + 's> {
-        closely(self.engine).executor(Task { interests, ..self.task(steps) })
+        closely(self.engine).executor(Task { interests, counting: self.count_blocks, ..self.task(steps) })
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -440,21 +450,25 @@ impl Run<'_> {
     ) -> Option<(Standing, Group)> {
         loop {
             if self.stop.load(Relaxed) {
+                self.wake(&shared);
                 return None;
             }
-            match shared.policy.next(pace, self.threads) {
+            match shared.policy.next(pace, self.threads, self.releases()) {
                 Next::Start { standing, fresh } => {
+                    self.wake_for_more(&mut shared);
                     let recycled = shared.idle.pop();
                     drop(shared);
                     let mut group = recycled.unwrap_or_else(|| Group::new(self.grid));
                     self.start(&mut group, &standing, fresh);
                     return Some((standing, group));
                 }
-                Next::Resume { standing, group, in_vain } => {
+                Next::Resume { standing, group, in_vain, others_compute } => {
+                    self.wake_for_more(&mut shared);
                     drop(shared);
-                    // They wait for another thread, which may need this processor. On a busy host, a
-                    // yield takes long: it is not worth it where all threads have processors.
-                    if in_vain && (self.threads > cores() || !self.detect_stalls) {
+                    // They wait for another thread, which may need this processor. Where none computes,
+                    // they may wait for ever. On a busy host, yields would put off the check for that.
+                    let yields = others_compute || self.threads > cores() || !self.detect_stalls;
+                    if in_vain && yields {
                         std::thread::yield_now();
                     }
                     return Some((standing, group));
@@ -509,7 +523,6 @@ impl Run<'_> {
             let waiting = shared.policy.take_queue();
             shared.unfinished.extend(waiting);
         }
-        self.wake(shared);
     }
 
     /// Records the fault of the lowest faulted workgroup.
@@ -540,6 +553,27 @@ impl Run<'_> {
     fn wake(&self, shared: &Shared) {
         if shared.waiting > 0 {
             self.wake.notify_all();
+        }
+    }
+
+    /// Wakes waiting threads if there is more than this thread has just taken.
+    fn wake_for_more(&self, shared: &mut Shared) {
+        if shared.waiting > 0 && shared.policy.has_more(self.releases()) {
+            self.wake.notify_all();
+        }
+    }
+
+    /// The number of times that waits for waves of other workgroups may have ended.
+    fn releases(&self) -> u64 {
+        self.grid.map.share().releases()
+    }
+
+    /// Wakes waiting threads if a wave has ended waits of others: they run beside it.
+    fn pass_on_releases(&self) {
+        let releases = self.releases();
+        if releases != self.heard.0.load(Relaxed) {
+            self.heard.0.store(releases, Relaxed);
+            self.wake_for_more(&mut self.lock());
         }
     }
 
@@ -588,6 +622,7 @@ impl Run<'_> {
                     None => executor.run(wave, around, slice, None),
                 };
                 debug_assert!(wave.inside.is_none(), "an engine left a wave inside of a block");
+                self.pass_on_releases();
                 let exit = match self.traps {
                     Some(traps) => handled(traps, wave, exit, steps),
                     None => exit,

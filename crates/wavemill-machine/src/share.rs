@@ -1,7 +1,9 @@
 //! The global data share and the synchronization state of a device, which all waves share.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::{
+    AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use wavemill_ir::SyncOp;
@@ -28,12 +30,14 @@ pub struct Share {
     resources: Mutex<[Resource; SYNC_RESOURCES as usize]>,
     /// Number whose turn it is, in each order.
     turns: [AtomicU32; ORDERS],
+    /// Number of times that waits may have ended.
+    releases: AtomicU64,
 }
 
 impl Default for Share {
     fn default() -> Self {
         let resources = Mutex::new(std::array::from_fn(|_| Resource::default()));
-        Share { data: OnceLock::new(), resources, turns: Default::default() }
+        Share { data: OnceLock::new(), resources, turns: Default::default(), releases: AtomicU64::new(0) }
     }
 }
 
@@ -43,6 +47,8 @@ struct Resource {
     counter: u32,
     /// Waves that wait, in the order of their arrival. Waves that no longer exist drop out.
     queue: VecDeque<(SyncOp, Weak<AtomicBool>)>,
+    /// Number of waves that it has let continue.
+    released: u64,
 }
 
 /// What a wave waits for.
@@ -132,12 +138,13 @@ impl Resource {
     /// Lets waves continue that wait in an operation, in the order of their arrival, as long as
     /// `may` allows it.
     fn release(&mut self, op: SyncOp, mut may: impl FnMut(&mut u32) -> bool) {
-        let counter = &mut self.counter;
+        let (counter, count) = (&mut self.counter, &mut self.released);
         self.queue.retain(|(waits, wave)| {
             let Some(released) = wave.upgrade() else { return false };
             let leaves = *waits == op && may(counter);
             if leaves {
                 released.store(true, Release);
+                *count += 1;
             }
             !leaves
         });
@@ -220,6 +227,18 @@ impl Share {
         for turn in &self.turns {
             turn.store(0, Relaxed);
         }
+        self.has_released();
+    }
+
+    /// A number that changes after a wait may have ended. A wait that was not over after the number
+    /// was read goes on as long as the number stays the same.
+    pub(crate) fn releases(&self) -> u64 {
+        self.releases.load(Acquire)
+    }
+
+    /// Records that waits may have ended, behind the change that ends them.
+    fn has_released(&self) {
+        self.releases.fetch_add(1, Release);
     }
 
     /// Sets the counter of a resource, as an instruction of a kernel does ([`SyncOp::Init`]).
@@ -254,13 +273,19 @@ impl Share {
             SyncOp::Pass => {
                 let next = |turn: u32| Some((turn + 1) % TURNS);
                 let _ = self.turns[order as usize].fetch_update(Release, Relaxed, next);
+                self.has_released();
                 None
             }
             _ => {
                 let resource = (source >> 16).wrapping_add_signed(constant) % SYNC_RESOURCES;
                 let mut resources = self.resources();
                 let state = &mut resources[resource as usize];
-                state.perform(op, datum).then(|| {
+                let before = state.released;
+                let waits = state.perform(op, datum);
+                if state.released != before {
+                    self.has_released();
+                }
+                waits.then(|| {
                     let released = Arc::new(AtomicBool::new(false));
                     state.queue.push_back((op, Arc::downgrade(&released)));
                     HoldKind::Resource { op, resource, datum, released }

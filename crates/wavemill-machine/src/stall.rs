@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use wavemill_ir::{Inst, LANES, Op, Operand, Row, Space, Terminator, Uni};
 
-use crate::code::BlockSource;
+use crate::code::{BlockCount, BlockSource};
 use crate::control::RunControl;
 use crate::engine::{Executor, Surroundings, Wave, WaveExit, scalar_address};
 use crate::memory::MemoryMap;
@@ -202,6 +202,13 @@ impl<'a> Attempt<'a> {
     pub(crate) fn out_of_range(&self) -> OutOfRange {
         let mut all = self.executor.out_of_range();
         all += self.watching.as_ref().map(|executor| executor.out_of_range()).unwrap_or_default();
+        all
+    }
+
+    /// Entry counts of the instructions of the waves that it has advanced.
+    pub(crate) fn block_counts(&self) -> Vec<BlockCount> {
+        let mut all = self.executor.block_counts();
+        all.extend(self.watching.iter().flat_map(|executor| executor.block_counts()));
         all
     }
 

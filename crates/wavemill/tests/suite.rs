@@ -3,6 +3,7 @@
 mod assembled;
 mod control;
 mod cooperative;
+mod counts;
 mod faults;
 mod find;
 mod host_memory;

@@ -128,8 +128,7 @@ pub struct RunOptions {
     /// Guest instructions of all waves together after which the run stops.
     pub max_instructions: Option<u64>,
     /// Counts how often each block is entered, and with how many active lanes
-    /// ([`RunStats::block_counts`]); this costs a little time. The counts omit instructions that
-    /// waves run during a check for stalls ([`RunOptions::find_stalls`]).
+    /// ([`RunStats::block_counts`], [`RunStats::stepped_counts`]); this costs a little time.
     pub count_blocks: bool,
     /// Makes a block of each guest instruction. It is slow and must not change results: it is a
     /// check on the engine.
@@ -172,6 +171,10 @@ pub struct RunStats {
     pub out_of_range: OutOfRange,
     /// Entry counts of each block, sorted by address; empty unless requested.
     pub block_counts: Vec<BlockCount>,
+    /// Entry counts of what waves ran in checks for stalls ([`RunOptions::find_stalls`]), sorted by
+    /// address; empty unless requested. Of each of these blocks, only the first guest instruction
+    /// ran.
+    pub stepped_counts: Vec<BlockCount>,
     /// Exports of the waves, in the order in which workgroups start; empty unless requested. At most
     /// 4,096 of a wave and about 65,536 of all waves are recorded.
     pub exports: Vec<WaveExports>,

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::group::{Group, State, Watch};
 use super::policy::Found;
-use super::{Host, LiveWave, Run, Shared};
+use super::{Host, LiveWave, Run, Shared, add_counts};
 use crate::observe::SingleSteps;
 use crate::stall::{Attempt, Verdict};
 
@@ -112,6 +112,7 @@ impl Run<'_> {
         let ran = shared.policy.queued().map(|group| group.retired()).sum::<u64>() - before;
         shared.stats.instructions += ran;
         shared.stats.out_of_range += attempt.out_of_range();
+        add_counts(&mut shared.stats.stepped_counts, attempt.block_counts());
         let over = self.is_over(ran);
         if shared.policy.looked(found) {
             self.note_fault(shared, fault);

@@ -11,8 +11,6 @@ use crate::observe::SingleSteps;
 use crate::out_of_range::OutOfRange;
 use crate::stall::{Attempt, Verdict};
 
-/// Cost of a turn of a workgroup that waits for others: if all wait, the grid is soon checked.
-const HELD: u64 = 1 << 16;
 /// Most cost of a check whether a wave spins.
 const BUDGET: u64 = 1 << 13;
 
@@ -67,19 +65,16 @@ impl Run<'_> {
         while let Some(now) = step {
             let (outcome, stepped) = match now {
                 Step::Look => {
-                    let (outcome, look, waits) = self.look_at(looker, group);
+                    let (outcome, look, waits) = self.look_at(looker, group, looks_behind);
                     cost += look;
-                    (outcome, Stepped::Looked(waits))
+                    (outcome, self.held(group).unwrap_or(Stepped::Looked(waits)))
                 }
                 Step::Run(length) => {
                     let linear = standing.linear();
-                    let before = group.retired();
                     let (outcome, ran) =
                         self.quantum(executor, watch.as_deref_mut(), group, linear, length.min(most));
-                    // One that could not run costs as much as a look at it.
-                    let held = group.is_held();
-                    cost += if held && group.retired() == before { HELD } else { ran };
-                    (outcome, if held { Stepped::Held } else { Stepped::Ran(ran) })
+                    cost += ran;
+                    (outcome, self.held(group).unwrap_or(Stepped::Ran(ran)))
                 }
             };
             if !matches!(outcome, Outcome::Again) {
@@ -90,9 +85,25 @@ impl Run<'_> {
         (Outcome::Again, cost)
     }
 
+    /// Whether all waves of a workgroup wait for other workgroups.
+    fn held(&self, group: &mut Group) -> Option<Stepped> {
+        if !group.is_held() {
+            return None;
+        }
+        // The number comes first: a wait that ends in between is noticed by either.
+        let releases = self.releases();
+        (!group.release_held()).then_some(Stepped::Held(releases))
+    }
+
     /// Checks whether all runnable waves of a workgroup spin: the last result. They advance a
-    /// little, which has a cost.
-    fn look_at<'a>(&'a self, looker: &mut Looker<'a>, group: &mut Group) -> (Outcome, u64, bool) {
+    /// little if they `may_advance`, which has a cost: then they run unwatched, and are not counted.
+    /// Otherwise, only waves that are held wait.
+    fn look_at<'a>(
+        &'a self,
+        looker: &mut Looker<'a>,
+        group: &mut Group,
+        may_advance: bool,
+    ) -> (Outcome, u64, bool) {
         let before = group.retired();
         let mut cost = 0;
         let mut spins = 0;
@@ -104,7 +115,10 @@ impl Run<'_> {
             if self.is_over(0) {
                 self.stop.store(true, Relaxed);
             }
-            return (Outcome::Again, HELD, true);
+            return (Outcome::Again, TURN, true);
+        }
+        if !may_advance {
+            return (Outcome::Again, TURN, false);
         }
         for n in 0..group.waves.len() {
             if group.states[n] != State::Ready {

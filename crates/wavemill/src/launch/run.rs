@@ -173,7 +173,7 @@ impl Prepared<'_> {
         let device = &launch.kernel.module.device;
         let engine = launch.engine.on_this_host();
         let stepped = launch.options.single_steps;
-        let count = || Executed::of(device, map, engine.tier(), &run.block_counts, stepped);
+        let count = || Executed::of(device, map, engine.tier(), &run, stepped);
         let (mix, fidelity, operations, rows) = match launch.options.count_blocks.then(count) {
             Some(all) => (Some(all.mix), Some(all.fidelity), all.operations, Some(all.rows)),
             None => (None, None, None, None),

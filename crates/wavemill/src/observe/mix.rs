@@ -10,7 +10,7 @@ use wavemill_isa::Target;
 use wavemill_isa::cayman::{Format as ClauseFormat, Inst as ClauseInst};
 use wavemill_isa::gcn::{Facet, Fidelity, Format, Inst};
 use wavemill_lift::gcn::MatrixRule;
-use wavemill_machine::{BlockCount, MemoryMap};
+use wavemill_machine::{BlockCount, MemoryMap, RunStats};
 
 use super::rows::{RowCount, RowCounts, has_lanes};
 use crate::code::Code;
@@ -365,16 +365,18 @@ impl Executed {
     }
 
     /// The instructions in the blocks that were entered. With `stepped`, the run executed only the
-    /// first instruction of each block. `tier` is the tier of the interpreter, if it ran them.
+    /// first instruction of each block, as checks for stalls do anyway. `tier` is the tier of the interpreter, if it ran them.
     pub(crate) fn of(
         device: &DeviceInner,
         map: &MemoryMap,
         tier: Option<Tier>,
-        counts: &[BlockCount],
+        run: &RunStats,
         stepped: bool,
     ) -> Self {
         let mut all = Executed::new(device.target, device.matrix_rule, tier.is_some());
-        for count in counts {
+        let blocks = run.block_counts.iter().map(|count| (count, stepped));
+        let steps = run.stepped_counts.iter().map(|count| (count, true));
+        for (count, stepped) in blocks.chain(steps) {
             let mut block = device.code.block(map, count.pc, count.context);
             if stepped {
                 block = Arc::new(block.first());

@@ -49,12 +49,18 @@ pub(super) struct Standing {
     grace: Option<u64>,
     /// Quanta that it has used up.
     quanta: u32,
+    /// The cost of its turns.
+    cost: u64,
     /// Whether all of its runnable waves spin, if known.
     waits: bool,
+    /// The number of releases at which all of its waves were held by other workgroups, if they are.
+    held: Option<u64>,
     /// Whether it did more than wait in its last turn, if known.
     got_on: bool,
     /// Whether no other workgroup can end its waiting: then a look is no better than a turn.
     alone: bool,
+    /// Whether its turn began without knowledge that it only waits.
+    computes: bool,
     /// Number of consecutive turns that it had because all others only waited.
     streak: usize,
     /// Numbers of the workgroups that the same thread will run after it, in its slot.
@@ -70,9 +76,12 @@ impl Standing {
             slot,
             grace: None,
             quanta: 0,
+            cost: 0,
             waits: false,
+            held: None,
             got_on: false,
             alone: false,
+            computes: true,
             streak: 0,
             claimed,
             before: 0,
@@ -107,7 +116,8 @@ impl Standing {
             return false;
         }
         let claimed = next + 1..self.claimed.end;
-        *self = Standing { before: self.before + 1, ..Standing::new(next, self.slot, claimed) };
+        let (before, computes) = (self.before + 1, self.computes);
+        *self = Standing { before, computes, ..Standing::new(next, self.slot, claimed) };
         true
     }
 }
@@ -128,8 +138,10 @@ pub(super) enum Next<G> {
         standing: Standing,
         /// Its running state.
         group: G,
-        /// Whether all workgroups only wait: the thread should yield its processor first.
+        /// Whether all workgroups of the queue only wait.
         in_vain: bool,
+        /// Whether another thread runs a workgroup that may end their waits.
+        others_compute: bool,
     },
     /// It checks whether the grid is stuck; no other thread has a workgroup.
     Look,
@@ -183,6 +195,10 @@ pub(super) struct Policy<G> {
     rounds: Rounds,
     /// Workgroups that have started and wait for their turns.
     queue: VecDeque<(Standing, G)>,
+    /// The number of releases of waits so far, as last heard.
+    releases: u64,
+    /// Workgroups of the queue that cannot run before there are more releases.
+    blocked: usize,
     /// Looks at workgroups that still waited, since one last made progress.
     vain: usize,
     slots: Vec<u32>,
@@ -190,6 +206,8 @@ pub(super) struct Policy<G> {
     used_slots: u32,
     /// Workgroups that threads are running.
     running: usize,
+    /// Those of them that [compute](Standing::computes).
+    computing: usize,
     /// Number of the lowest faulted workgroup, `u64::MAX` if there is none.
     faulted: u64,
     /// Cost of quanta since a workgroup ended, or since the last check whether the grid is stuck.
@@ -211,10 +229,13 @@ impl<G> Policy<G> {
             unstarted: Unstarted::new(total),
             rounds: Rounds::default(),
             queue: VecDeque::new(),
+            releases: 0,
+            blocked: 0,
             vain: 0,
             slots: (0..resident).rev().collect(),
             used_slots: 0,
             running: 0,
+            computing: 0,
             faulted: u64::MAX,
             fruitless: 0,
             grace: ALL_GRACE,
@@ -235,9 +256,14 @@ impl<G> Policy<G> {
         self.faulted
     }
 
-    /// The estimated cost of the workgroups that have not started.
-    pub(super) fn left(&self, pace: &Pace) -> u64 {
-        self.unstarted.count().saturating_mul(pace.each())
+    /// The estimated cost of what other threads could do beside this one: of the workgroups that
+    /// have not started, and of those of the queue that do not only wait, except the longest one.
+    /// Those that go on are estimated to run as long again as they have run.
+    pub(super) fn left_for_others(&self, pace: &Pace) -> u64 {
+        let unstarted = self.unstarted.count().saturating_mul(pace.each());
+        let run = || self.queue.iter().filter(|(standing, _)| !standing.waits).map(|(s, _)| s.cost);
+        let longest = run().max().unwrap_or(0);
+        run().fold(unstarted, u64::saturating_add) - longest
     }
 
     /// Whether another workgroup may start.
@@ -246,30 +272,74 @@ impl<G> Policy<G> {
         !self.slots.is_empty() && self.grace > 0 && first.is_some_and(|first| first < self.faulted)
     }
 
+    /// Hears of the number of [releases](crate::share::Share::releases): if there are more than
+    /// before, those that were held may run.
+    fn hear(&mut self, releases: u64) {
+        if releases != self.releases {
+            self.releases = releases;
+            self.count_blocked();
+        }
+    }
+
+    fn is_blocked(&self, standing: &Standing) -> bool {
+        standing.held == Some(self.releases)
+    }
+
+    fn count_blocked(&mut self) {
+        self.blocked = self.queue.iter().filter(|(standing, _)| self.is_blocked(standing)).count();
+    }
+
+    /// Takes the first workgroup that is not blocked from the queue, or the first one.
+    fn pop(&mut self) -> Option<(Standing, G)> {
+        let first = if self.blocked == 0 {
+            None
+        } else {
+            self.queue.iter().position(|(standing, _)| !self.is_blocked(standing))
+        };
+        self.queue.rotate_left(first.unwrap_or(0));
+        let (standing, group) = self.queue.pop_front()?;
+        self.blocked -= usize::from(self.is_blocked(&standing));
+        Some((standing, group))
+    }
+
+    /// Whether a thread that waits would find a workgroup to run, after that number of releases.
+    pub(super) fn has_more(&mut self, releases: u64) -> bool {
+        self.hear(releases);
+        self.blocked < self.queue.len() || self.may_start()
+    }
+
     /// The next action of one of `threads` threads. `pace` is the cost of workgroups that it has
-    /// measured.
-    pub(super) fn next(&mut self, pace: &Pace, threads: usize) -> Next<G> {
-        if self.look {
+    /// measured, `releases` the number of [releases](crate::share::Share::releases) so far.
+    pub(super) fn next(&mut self, pace: &Pace, threads: usize, releases: u64) -> Next<G> {
+        self.hear(releases);
+        let may_start = self.may_start();
+        let waiting = self.queue.len();
+        let runnable = waiting - self.blocked;
+        // Without a turn, it is clear that those that are held wait for others, or for ever.
+        let all_blocked = waiting > 0 && runnable == 0 && !may_start;
+        if self.look || all_blocked && (self.running > 0 || self.detects_stalls) {
             return if self.running == 0 { Next::Look } else { Next::Wait };
         }
         let more = pace.more(self.unstarted.count(), threads);
-        let may_start = self.may_start();
-        let waiting = self.queue.len();
-        let vain = self.vain >= waiting;
-        if self.rounds.next(waiting, may_start, vain) == Some(Who::New)
+        let vain = self.vain >= runnable;
+        if self.rounds.next(runnable, may_start, vain) == Some(Who::New)
             && let Some((linear, claimed)) = self.unstarted.claim(more)
             && let Some(slot) = self.slots.pop()
         {
             self.running += 1;
+            self.computing += 1;
             let fresh = slot >= self.used_slots;
             self.used_slots = self.used_slots.max(slot + 1);
             return Next::Start { standing: Standing::new(linear, slot, claimed), fresh };
         }
-        if let Some((mut standing, group)) = self.queue.pop_front() {
+        if let Some((mut standing, group)) = self.pop() {
             self.running += 1;
-            let in_vain = self.vain > waiting + self.running && !may_start;
+            let in_vain = self.vain > runnable + self.running && !may_start;
             standing.alone = in_vain && self.running == 1;
-            return Next::Resume { standing, group, in_vain };
+            let others_compute = self.computing > 0;
+            standing.computes = !standing.waits;
+            self.computing += usize::from(standing.computes);
+            return Next::Resume { standing, group, in_vain, others_compute };
         }
         if self.running == 0 { Next::Nothing } else { Next::Wait }
     }
@@ -284,6 +354,7 @@ impl<G> Policy<G> {
         stopped: bool,
     ) -> Goes<G> {
         self.running -= 1;
+        self.computing -= usize::from(standing.computes);
         if standing.before > 0 || became == Became::Done {
             self.rounds.ended();
             (self.fruitless, self.suspicious, self.look) = (0, SUSPICIOUS, false);
@@ -316,6 +387,7 @@ impl<G> Policy<G> {
 
     /// Queues a workgroup that needs another turn, if it is still needed.
     fn queue(&mut self, mut standing: Standing, group: G, cost: u64) -> Goes<G> {
+        standing.cost = standing.cost.saturating_add(cost);
         if self.faulted < u64::MAX {
             self.grace = self.grace.saturating_sub(cost);
             standing.grace = Some(standing.grace.map_or(GRACE, |left| left.saturating_sub(cost)));
@@ -324,6 +396,7 @@ impl<G> Policy<G> {
             self.slots.push(standing.slot);
             return Goes::Dropped;
         }
+        self.blocked += usize::from(self.is_blocked(&standing));
         if self.goes_on(&mut standing) {
             self.queue.push_front((standing, group));
         } else {
@@ -356,11 +429,13 @@ impl<G> Policy<G> {
             }
             wanted
         });
+        self.count_blocked();
         Goes::Faulted
     }
 
     /// Removes all workgroups that wait for their turns: the run is over.
     pub(super) fn take_queue(&mut self) -> impl Iterator<Item = G> + use<G> {
+        self.blocked = 0;
         std::mem::take(&mut self.queue).into_iter().map(|(_, group)| group)
     }
 
@@ -387,6 +462,7 @@ impl<G> Policy<G> {
         let (index, faults) = match found {
             Found::Stuck => {
                 self.queue.clear();
+                self.blocked = 0;
                 return false;
             }
             Found::GoesOn(index) => (index, false),
@@ -395,6 +471,8 @@ impl<G> Policy<G> {
         // The next check begins with this one.
         if index < self.queue.len() {
             self.queue.rotate_left(index);
+            self.queue[0].0.held = None;
+            self.count_blocked();
         }
         let Some((standing, _)) = (if faults { self.queue.pop_front() } else { None }) else { return false };
         self.slots.push(standing.slot);

@@ -18,8 +18,9 @@ pub(in crate::schedule) enum Stepped {
     Looked(bool),
     /// The cost of running.
     Ran(u64),
-    /// It ran until all its waves wait for other workgroups.
-    Held,
+    /// All its waves wait for other workgroups, and did when there had been this many
+    /// [releases](crate::share::Share::releases).
+    Held(u64),
 }
 
 /// A turn of a workgroup. Usually it is a quantum. If the workgroup waited in its last turn, it is
@@ -42,7 +43,7 @@ impl Turn {
     /// Begins a turn, with its first step.
     pub(in crate::schedule) fn begin(standing: &mut Standing, looks_behind: bool) -> (Turn, Step) {
         let alone = std::mem::take(&mut standing.alone);
-        standing.got_on = false;
+        (standing.got_on, standing.held) = (false, None);
         let waited = standing.waits && !alone;
         let mut turn = Turn { waited, was_waiting: standing.waits, length: None, looks_behind };
         let step = if waited { look(standing) } else { turn.run(standing, alone) };
@@ -68,8 +69,8 @@ impl Turn {
                 standing.waits = waits;
                 None
             }
-            (Stepped::Held, _) => {
-                standing.waits = true;
+            (Stepped::Held(releases), _) => {
+                (standing.waits, standing.held) = (true, Some(releases));
                 None
             }
             (Stepped::Ran(cost), length) => {
