@@ -320,7 +320,7 @@ fn special_sources_give_what_the_manual_says() {
         (FloatOp::Sin, FloatType::F32, 0x0040_0000, [0x0149_0fdb, 0, 0, 0x0149_0fdb]),
         (FloatOp::Rcp, FloatType::F64, 0x7fe0 << 48, [0x8 << 48, 0, 0x8 << 48, 0]),
         (FloatOp::Sqrt, FloatType::F64, 1, [0x1e60 << 48, 0, 0, 0x1e60 << 48]),
-        (FloatOp::Rsq, FloatType::F64, 1, [0x6170 << 48, 0x7ff0 << 48, 0x7ff0 << 48, 0x6170 << 48]),
+        (FloatOp::Rsq, FloatType::F64, 1, [0x6180 << 48, 0x7ff0 << 48, 0x7ff0 << 48, 0x6180 << 48]),
     ] {
         let found =
             [keep, flush, flush_in, flush_out].map(|env| float_op(op, ty, [source, 0, 0], env).unwrap());
