@@ -45,7 +45,7 @@ fn has(inst: &Inst, is: impl Fn(Operand) -> bool) -> bool {
 
 /// Whether a scalar access has a register other than M0 as its offset.
 fn has_offset_register(inst: &Inst) -> bool {
-    match inst.operand(Role::Soffset) {
+    match inst.operand(Role::Offset) {
         Some(Operand::Special { reg: Special::M0, .. }) => false,
         Some(operand) => operand.dwords() > 0,
         None => false,
