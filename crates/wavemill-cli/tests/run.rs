@@ -49,8 +49,7 @@ fn adds_vectors_on_every_target() {
         // `v_lshl_add_u64`, whose large shifts are open, but these shifts are small constants.
         let text = err(&output);
         let fidelity = text.split_once("\nfidelity ").map_or("", |(_, rest)| rest);
-        let wanted =
-            "     100.0% exact\n              facets: exceptions 16, nan_choice 16\noperations    ";
+        let wanted = "     100.0% exact\n              facets: exceptions 16, nan_choice 16\noperations    ";
         assert!(fidelity.starts_with(wanted), "{fidelity}");
         // No operation of the kernel runs lane by lane.
         assert!(err(&output).contains(" 0.0% run lane by lane in scalar code\n"), "{}", err(&output));

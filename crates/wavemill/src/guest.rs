@@ -9,7 +9,6 @@ use wavemill_isa::Target;
 use wavemill_machine::GuestMemory;
 use wavemill_object::TargetId;
 
-
 use crate::abi::Abi;
 use crate::code::Code;
 use crate::heap::Heap;
