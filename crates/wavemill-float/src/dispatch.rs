@@ -2,8 +2,9 @@
 
 use wavemill_ir::{FloatOp, FloatType, FpEnv};
 
-use crate::exceptions::{Exceptions, raise, watched};
+use crate::exceptions::{Exceptions, quietly, raise, watched};
 use crate::format::{F16, F32, F64, Format};
+use crate::value::{flush_in, flush_out};
 use crate::{arith, cube, division, elementary, integral, minmax, mixed, special, trig_preop};
 
 /// A scalar operation: up to three sources and the result as bit patterns in the low bits of a `u64`. Source bits
@@ -70,6 +71,14 @@ fn exceptional(source: u64, f: impl Fn(u32) -> u32) -> u64 {
         raise(Exceptions::DIVIDE_BY_ZERO);
     }
     result
+}
+
+/// A sine or cosine of f32, which obeys the denormal field of MODE. Denormals raise nothing
+/// (facet `approximate_exceptions`).
+fn angle(source: u64, f: impl Fn(u32) -> u32, env: FpEnv) -> u64 {
+    let source = quietly(|| flush_in::<F32>(source, env));
+    let result = exceptional(source, f);
+    quietly(|| flush_out::<F32>(result, env))
 }
 
 /// The function that performs a float operation on a type, or `None` if there is no such operation, or if it is one
@@ -162,10 +171,10 @@ pub fn float_function(op: FloatOp, ty: FloatType) -> Option<LaneFunction> {
             by_type!(elementary::log2_f16, |s: [u64; 3], _| exceptional(s[0], elementary::log2_f32), none)
         }
         FloatOp::Sin => {
-            by_type!(elementary::sin_f16, |s: [u64; 3], _| exceptional(s[0], elementary::sin_f32), none)
+            by_type!(elementary::sin_f16, |s: [u64; 3], env| angle(s[0], elementary::sin_f32, env), none)
         }
         FloatOp::Cos => {
-            by_type!(elementary::cos_f16, |s: [u64; 3], _| exceptional(s[0], elementary::cos_f32), none)
+            by_type!(elementary::cos_f16, |s: [u64; 3], env| angle(s[0], elementary::cos_f32, env), none)
         }
         FloatOp::Fract => generic!(integral::fract),
         FloatOp::Trunc => generic!(integral::trunc),

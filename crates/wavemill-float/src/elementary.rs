@@ -5,8 +5,9 @@
 //! tables. A loop over lanes vectorises. The f32 functions are both the normal path of the engines
 //! and the reference.
 //!
-//! They ignore the mode (Vega ISA 12.8): f32 results round to nearest even; all but sine and cosine flush denormals
-//! on both sides, sine and cosine keep them; the f16 versions keep them too.
+//! They ignore the rounding fields of MODE (Vega ISA 12.8): results round to nearest even. Of f32, all but sine and
+//! cosine flush denormals in every mode. Sine, cosine, and all functions of f16 and f64 obey the denormal field of
+//! their type, as LLVM's back end relies on (facet `elementary_denormals`).
 //!
 //! Accuracy: all f32 functions are correctly rounded. The tests prove it for the reciprocal and the
 //! roots (all significands). The others have been compared on all 2^32 sources with arithmetic of
@@ -19,7 +20,7 @@ use crate::convert::convert;
 use crate::exceptions::{Exceptions, raise, watched};
 use crate::format::{F16, F64, Format};
 use crate::nan;
-use crate::value::{flush_in, flushing, keeping, nearest};
+use crate::value::{flush_in, flushing, nearest};
 
 /// Adding this number rounds an f64 below 2^51 to an integer, whose low bits are then the low
 /// mantissa bits.
@@ -196,7 +197,7 @@ fn sine_kernel(x: f64, quarters: u64) -> f64 {
     signed + 0.0
 }
 
-/// `sin(2 pi x)`, denormals kept; the default NaN at infinities. Huge sources are reduced exactly, and zeros of the
+/// `sin(2 pi x)`, for modes that keep denormals; the default NaN at infinities. Huge sources are reduced exactly, and zeros of the
 /// sine other than at `x = -0` are +0 (Vega ISA 12.8, V_SIN_F32, examples).
 #[inline(always)]
 #[must_use]
@@ -220,8 +221,8 @@ fn through_f64(a: u64, env: FpEnv, special: impl Fn(u64) -> Option<u64>, f: impl
     if let Some(nan) = nan::propagate::<F16>(&[a], env) {
         return nan;
     }
-    let env = keeping(nearest(env));
-    flush_in::<F16>(a, env);
+    let env = nearest(env);
+    let a = flush_in::<F16>(a, env);
     if let Some(result) = special(a) {
         return result;
     }
@@ -274,7 +275,7 @@ pub(crate) fn cos_f16([a, ..]: [u64; 3], env: FpEnv) -> u64 {
     through_f64(a, env, |a| F16::is_inf(a).then(nan::invalid::<F16>), |x| sine_kernel(x, 1))
 }
 
-/// The environment in which a reciprocal or a root of the format works: f32 flushes denormals, the others keep them.
+/// The environment in which a reciprocal or a root of the format works: f32 flushes denormals, the others obey MODE.
 pub(crate) fn reciprocal_env<F: Format>(env: FpEnv) -> FpEnv {
-    if F::BITS == 32 { flushing(nearest(env)) } else { keeping(nearest(env)) }
+    if F::BITS == 32 { flushing(nearest(env)) } else { nearest(env) }
 }

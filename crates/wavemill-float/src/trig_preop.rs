@@ -2,8 +2,9 @@
 
 use wavemill_ir::{FpEnv, Round};
 
+use crate::exceptions::quietly;
 use crate::format::{F64, Format};
-use crate::value::{Exact, keeping, round};
+use crate::value::{Exact, round};
 
 /// The first bits of the binary fraction of 2/pi, most significant first.
 const TWO_OVER_PI: [u64; 19] = [
@@ -35,7 +36,7 @@ const END: u32 = 1120;
 
 /// 53 bits of 2/pi for the argument `a`, starting at segment `b[4:0]`, as an f64 of their weight.
 /// For arguments so large that the weight would be denormal, the result is scaled up by 2^128 (Vega
-/// ISA 12.12, V_TRIG_PREOP_F64).
+/// ISA 12.12, V_TRIG_PREOP_F64). A denormal result obeys MODE, as LLVM's back end relies on. It raises nothing.
 pub(crate) fn trig_preop([a, b, _]: [u64; 3], env: FpEnv) -> u64 {
     let exp = F64::exp_field(a);
     let shift = 53 * (b & 31) as u32 + (exp - 1077).max(0) as u32;
@@ -49,5 +50,5 @@ pub(crate) fn trig_preop([a, b, _]: [u64; 3], env: FpEnv) -> u64 {
     let up = if exp >= 1968 { 128 } else { 0 };
     // The first bit of the window has the weight 2^(-1 - shift).
     let value = Exact { neg: false, exp: up - 1 - shift as i32, sig: segment, sticky: false };
-    round::<F64>(value, FpEnv { round: Round::Zero, ..keeping(env) })
+    quietly(|| round::<F64>(value, FpEnv { round: Round::Zero, ..env }))
 }

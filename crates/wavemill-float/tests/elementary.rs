@@ -147,15 +147,19 @@ fn f32_powers_logarithms_sines_and_cosines_are_correctly_rounded() {
 #[test]
 fn f16_functions_are_correctly_rounded_on_all_sources() {
     let constants = Constants::new();
-    // Neither rounding nor flushing of the mode matters.
-    let env = FpEnv { round: Round::PlusInf, denorm_in: false, denorm_out: false, ..FpEnv::DEFAULT };
+    // The rounding of the mode does not matter.
+    let keeping = FpEnv { round: Round::PlusInf, ..FpEnv::DEFAULT };
+    let flushing = FpEnv { denorm_in: false, denorm_out: false, ..keeping };
     let kernel = |op| float_function(op, FloatType::F16).unwrap();
     let step = if cfg!(debug_assertions) { 7 } else { 1 };
     for a in (1..F16::INF).step_by(step) {
         for a in [a, a | F16::SIGN] {
             let x = Rational::of::<F16>(a);
             let check = |op: FloatOp, exact: Rational| {
-                same(kernel(op)([a, 0, 0], env), rounded::<F16>(&exact, false), op.name(), &[a]);
+                same(kernel(op)([a, 0, 0], keeping), rounded::<F16>(&exact, false), op.name(), &[a]);
+                if !F16::is_denormal(a) {
+                    same(kernel(op)([a, 0, 0], flushing), rounded::<F16>(&exact, true), op.name(), &[a]);
+                }
             };
             if a & F16::MAGNITUDE < 0x5000 {
                 check(FloatOp::Exp2, constants.exp2(&x));
@@ -299,6 +303,33 @@ fn special_sources_give_what_the_manual_says() {
                 same(float_op(op, ty, [nan, 0, 0], FpEnv::DEFAULT).unwrap(), quiet, op.name(), &[nan]);
             }
         }
+    }
+    // MODE flushes denormals of f16 and f64, and of the angles of f32: sources are zeros of their sign, and so are results.
+    let (keep, flush) = (FpEnv::DEFAULT, FpEnv { denorm_in: false, denorm_out: false, ..FpEnv::DEFAULT });
+    let flush_in = FpEnv { denorm_out: true, ..flush };
+    let flush_out = FpEnv { denorm_in: true, ..flush };
+    for (op, ty, source, [kept, flushed, of_flushed, flushed_result]) in [
+        (FloatOp::Rcp, FloatType::F16, 0x7bff, [0x0100, 0, 0x0100, 0]),
+        (FloatOp::Rcp, FloatType::F16, 0x8200, [0xf800, 0xfc00, 0xfc00, 0xf800]),
+        (FloatOp::Sqrt, FloatType::F16, 0x0200, [0x1da8, 0, 0, 0x1da8]),
+        (FloatOp::Rsq, FloatType::F16, 0x0001, [0x6c00, 0x7c00, 0x7c00, 0x6c00]),
+        (FloatOp::Log2, FloatType::F16, 0x0001, [0xce00, 0xfc00, 0xfc00, 0xce00]),
+        (FloatOp::Exp2, FloatType::F16, 0xcc00, [0x0100, 0, 0x0100, 0]),
+        (FloatOp::Sin, FloatType::F16, 0x8001, [0x8006, 0x8000, 0x8000, 0x8000]),
+        (FloatOp::Sin, FloatType::F32, 0x8000_0001, [0x8000_0006, 0x8000_0000, 0x8000_0000, 0x8000_0000]),
+        (FloatOp::Sin, FloatType::F32, 0x0040_0000, [0x0149_0fdb, 0, 0, 0x0149_0fdb]),
+        (FloatOp::Rcp, FloatType::F64, 0x7fe0 << 48, [0x8 << 48, 0, 0x8 << 48, 0]),
+        (FloatOp::Sqrt, FloatType::F64, 1, [0x1e60 << 48, 0, 0, 0x1e60 << 48]),
+        (FloatOp::Rsq, FloatType::F64, 1, [0x6180 << 48, 0x7ff0 << 48, 0x7ff0 << 48, 0x6180 << 48]),
+    ] {
+        let found =
+            [keep, flush, flush_in, flush_out].map(|env| float_op(op, ty, [source, 0, 0], env).unwrap());
+        assert_eq!(
+            found,
+            [kept, flushed, of_flushed, flushed_result],
+            "{} {ty:?} of {source:#x}: {found:#x?}",
+            op.name()
+        );
     }
     // An overflow is clamped; a division by zero is not an overflow.
     let clamp = FpEnv { fp16_ovfl: true, ..FpEnv::DEFAULT };

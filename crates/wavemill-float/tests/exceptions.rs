@@ -213,6 +213,19 @@ fn operations_of_one_source() {
         let raised = watched(|| float_op(op, FloatType::F16, [source, 0, 0], KEEP).unwrap()).1;
         assert_eq!(raised, expected, "{} of {source:#x}", op.name());
     }
+    // A flushed source is a zero, and a flushed result underflows.
+    for (op, source, expected) in [
+        (FloatOp::Log2, F16::SIGN | 1, Exceptions::DIVIDE_BY_ZERO),
+        (FloatOp::Rsq, F16::SIGN | 1, Exceptions::DIVIDE_BY_ZERO),
+        (FloatOp::Rcp, 1, Exceptions::DIVIDE_BY_ZERO),
+        (FloatOp::Sqrt, F16::SIGN | 1, Exceptions::NONE),
+        (FloatOp::Exp2, 1, Exceptions::NONE),
+        (FloatOp::Rcp, F16::MAX, Exceptions::UNDERFLOW),
+        (FloatOp::Exp2, 0xcc00, Exceptions::UNDERFLOW),
+    ] {
+        let raised = watched(|| float_op(op, FloatType::F16, [source, 0, 0], FLUSH).unwrap()).1;
+        assert_eq!(raised, expected, "{} of {source:#x}, flushed", op.name());
+    }
 }
 
 /// V_DIV_SCALE raises nothing: V_DIV_FIXUP raises what the sources of the division call for.

@@ -304,7 +304,7 @@ fn rows() -> Vec<Row> {
                 Kind::Double,
                 float!(TrigPreop, F64),
             ),
-            |s| F64::is_nan(s[0]).then(|| reference::trig_preop(s[0], s[1])),
+            |s| F64::is_nan(s[0]).then(|| reference::trig_preop(s[0], s[1], reference::Env::DEFAULT)),
         ),
         row("class.f16", "call i1 @llvm.amdgcn.class.f16(%)", &[Half, Int(10)], Kind::Int(1), |s| {
             class(FloatType::F16, s[0], s[1] as u32).into()

@@ -16,9 +16,11 @@ fn expected(op: FloatOp, f: Format, s: [u64; 3], env: FpEnv) -> Option<u64> {
     let env = env_of(env);
     let [a, b, _] = s;
     let exponent = if f.bits == 16 { i64::from(b as i16) } else { i64::from(b as i32) };
-    // Reciprocals and roots obey no field of MODE: those of f32 flush denormals, the others keep them.
-    let own = if f.bits == 32 { env.flushing() } else { env.keeping() }.rounding(exact::Round::NearestEven);
+    // Reciprocals, roots, powers, logarithms and angles obey no rounding field. Those of f32 flush denormals, but for the
+    // angles; the others obey MODE.
+    let near = env.rounding(exact::Round::NearestEven);
     let single = f.bits == 32;
+    let own = if single { near.flushing() } else { near };
     Some(match op {
         FloatOp::Add => exact::add(f, [a, b], env),
         FloatOp::Sub => exact::sub(f, [a, b], env),
@@ -48,6 +50,10 @@ fn expected(op: FloatOp, f: Format, s: [u64; 3], env: FpEnv) -> Option<u64> {
         FloatOp::Rcp | FloatOp::RcpIflag => exact::rcp(f, a, own),
         FloatOp::Rsq => exact::rsq(f, a, own),
         FloatOp::Sqrt => exact::sqrt(f, a, own),
+        FloatOp::Exp2 => exact::exp2(f, a, own),
+        FloatOp::Log2 => exact::log2(f, a, own),
+        FloatOp::Sin => exact::sine(f, a, 0, near),
+        FloatOp::Cos => exact::sine(f, a, 1, near),
         FloatOp::Fract => exact::fract(f, a, env),
         FloatOp::Trunc => exact::to_integral(f, a, exact::Round::Zero, env),
         FloatOp::Ceil => exact::to_integral(f, a, exact::Round::Up, env),
@@ -61,11 +67,8 @@ fn expected(op: FloatOp, f: Format, s: [u64; 3], env: FpEnv) -> Option<u64> {
         FloatOp::CubeSc if single => exact::cube(Cube::Sc, s, env),
         FloatOp::CubeTc if single => exact::cube(Cube::Tc, s, env),
         FloatOp::CubeMa if single => exact::cube(Cube::Ma, s, env),
+        FloatOp::TrigPreop if f.bits == 64 => exact::trig_preop(a, b, env),
         FloatOp::TrigPreop
-        | FloatOp::Exp2
-        | FloatOp::Log2
-        | FloatOp::Sin
-        | FloatOp::Cos
         | FloatOp::CubeId
         | FloatOp::CubeSc
         | FloatOp::CubeTc

@@ -207,7 +207,7 @@ fn disagreements(format: Format) -> String {
             for (n, bytes) in instances.iter().enumerate() {
                 let mode = if n % 2 == 0 { MODE } else { random_mode(&mut source) };
                 let inst = decode(target, bytes).unwrap();
-                let has = |facet: &str| inst.facets().iter().any(|f| f.name == facet);
+                let has = |facet: &str| inst.facets().any(|f| f.name == facet);
                 let exception = exceptions.iter().position(|e| has(e.facet) && (e.applies)(&inst, mode));
                 let expected = match (supported, exception) {
                     (false, _) => Outcome::Unsupported,

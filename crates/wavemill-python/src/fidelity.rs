@@ -149,7 +149,7 @@ impl PyFidelity {
     /// The instructions that are not exact, the most frequent first.
     #[getter]
     fn inexact(&self) -> Vec<PyInexact> {
-        self.0.inexact.iter().copied().map(PyInexact).collect()
+        self.0.inexact.iter().cloned().map(PyInexact).collect()
     }
 
     /// The facets of the executed instructions, the most frequent first.

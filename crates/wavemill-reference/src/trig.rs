@@ -83,7 +83,7 @@ fn arc_tangent(x: u32) -> BigInt {
 /// (Vega ISA 12.12, V_TRIG_PREOP_F64). Segments that begin after digit 1120 are 0 (a documented
 /// choice).
 #[must_use]
-pub fn trig_preop(a: u64, b: u64) -> u64 {
+pub fn trig_preop(a: u64, b: u64, env: Env) -> u64 {
     let exponent = (a >> 52 & 0x7ff) as i64;
     let skipped = 53 * (b & 31) as i64 + (exponent - 1077).max(0);
     if skipped >= 1120 {
@@ -96,5 +96,5 @@ pub fn trig_preop(a: u64, b: u64) -> u64 {
     let segment: BigInt = (inverse >> until) & ((BigInt::from(1) << 53) - 1);
     let up = if exponent >= 1968 { 128 } else { 0 };
     let value = Number::new(segment, up - skipped - 53);
-    F64.encode(&value, false, Env::DEFAULT.rounding(Round::Zero))
+    F64.encode(&value, false, env.rounding(Round::Zero))
 }

@@ -14,7 +14,7 @@ use wavemill_isa::gcn::{self, decode};
 use wavemill_isa::{Family, Target};
 use wavemill_lift::Lift;
 use wavemill_lift::cayman::Cayman;
-use wavemill_lift::gcn::{Gcn, MatrixRule};
+use wavemill_lift::gcn::{Context, Gcn, MatrixRule};
 use wavemill_machine::{BlockSource, MemoryMap};
 
 pub(crate) use clauses::{ClauseInstruction, Content};
@@ -113,6 +113,8 @@ impl Lifted {
 pub(crate) struct Code {
     target: Target,
     lifter: Box<dyn Lift>,
+    /// How GCN and CDNA are lifted.
+    gcn: Gcn,
     /// The programs of a family with clauses.
     programs: Arc<Programs>,
     regions: RwLock<Vec<Region>>,
@@ -125,13 +127,15 @@ pub(crate) struct Code {
 impl Code {
     pub(crate) fn new(target: Target, sramecc: bool, matrix: MatrixRule) -> Self {
         let programs = Arc::new(Programs::default());
+        let gcn = Gcn { target, sramecc, matrix };
         let lifter: Box<dyn Lift> = match target.family() {
-            Family::Gcn => Box::new(Gcn { target, sramecc, matrix }),
+            Family::Gcn => Box::new(gcn),
             Family::Cayman => Box::new(Clauses(programs.clone())),
         };
         Code {
             target,
             lifter,
+            gcn,
             programs,
             regions: RwLock::default(),
             lifted: RwLock::default(),
@@ -223,6 +227,11 @@ impl Code {
         let n = (region.end - pc).min(16) as usize;
         let n = if map.read(pc, &mut bytes[..n]) { n } else { 0 };
         (bytes, n)
+    }
+
+    /// The context of GCN or CDNA code in a MODE.
+    pub(crate) fn context(&self, mode: u32) -> Context {
+        self.gcn.context(mode)
     }
 
     /// The instruction of GCN or CDNA at a PC.

@@ -214,7 +214,6 @@ impl DeviceBuilder {
             product: self.choice.product().unwrap_or_else(|| Product::of(target)),
             memory,
             code,
-            matrix_rule: self.matrix_rule,
             poison: self.poison,
             heap: Mutex::default(),
             heap_size: self.heap_size,

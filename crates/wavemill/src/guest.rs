@@ -9,8 +9,6 @@ use wavemill_isa::Target;
 use wavemill_machine::GuestMemory;
 use wavemill_object::TargetId;
 
-use wavemill_lift::gcn::MatrixRule;
-
 use crate::abi::Abi;
 use crate::code::Code;
 use crate::heap::Heap;
@@ -25,8 +23,6 @@ pub(crate) struct DeviceInner {
     pub product: &'static Product,
     pub memory: GuestMemory,
     pub code: Code,
-    /// How matrix instructions sum their products.
-    pub matrix_rule: MatrixRule,
     /// The word that fills new buffers; zeros if `None`.
     pub poison: Option<u32>,
     /// The memory that `malloc` in kernels allocates from, once a launch has needed it.

@@ -47,7 +47,8 @@ struct Function {
     near: fn(f64) -> f64,
     /// The function by exact arithmetic.
     exact: fn(u64, Env) -> u64,
-    /// Whether the instruction keeps denormals: MODE has no say (Vega ISA 12.8).
+    /// Whether the instruction keeps denormals in the mode of a launch; MODE has no say where it does
+    /// not (Vega ISA 12.8).
     keeps_denormals: bool,
 }
 

@@ -478,14 +478,23 @@ pub(super) fn fast(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {
         FloatOp::Sqrt => fast_single::<Sqrt>,
         FloatOp::Exp2 => fast_single::<Exp2>,
         FloatOp::Log2 => fast_single::<Log2>,
-        FloatOp::Sin => fast_single::<Sin>,
-        FloatOp::Cos => fast_single::<Cos>,
         FloatOp::InfinityToMax => fast_single::<InfinityToMax>,
         FloatOp::InfinityToZero => fast_single::<InfinityToZero>,
         FloatOp::NanToInfinity => fast_single::<NanToInfinity>,
+        FloatOp::Sin => return angle::<Sin>(env, tier),
+        FloatOp::Cos => return angle::<Cos>(env, tier),
         _ => return arithmetic(op, env, tier),
     };
     Some(any(tier))
+}
+
+/// A sine or cosine, which ignores the rounding field.
+fn angle<F: SingleFn>(env: FpEnv, tier: Tier) -> Option<Fast> {
+    match (env.denorm_in, env.denorm_out) {
+        (true, true) => Some(fast_single::<F>(tier)),
+        (false, false) => Some(flushing::<F>(tier)),
+        _ => None,
+    }
 }
 
 fn arithmetic(op: FloatOp, env: FpEnv, tier: Tier) -> Option<Fast> {

@@ -4,8 +4,8 @@ use super::encoding::{Encoding, Field, FieldId};
 use super::modifiers::Modifiers;
 use super::operand::Operand;
 use super::resolve::Words;
-use super::row::{FORMS, Facet, Form, Op, OperandSpec, Row};
-use super::vocabulary::{Elem, Fidelity, Role, Type};
+use super::row::{FORMS, Form, Op, OperandSpec, Row};
+use super::vocabulary::{Elem, Role, Type};
 use crate::target::Target;
 
 /// A decoded or built instruction.
@@ -79,23 +79,6 @@ impl Inst {
 
     pub(super) fn view(&self) -> Words<'_> {
         Words { target: self.target, form: self.form(), words: &self.words }
-    }
-
-    /// How exact the meaning of the instruction is: the row's level. [`Inst::facets`] are the
-    /// exceptions.
-    pub fn fidelity(&self) -> Fidelity {
-        self.row().fidelity(self.target)
-    }
-
-    /// The exceptions to [`Inst::fidelity`] for this instance: those of the row, and that of an
-    /// output modifier or of gds if it is in use.
-    pub fn facets(&self) -> &'static [&'static Facet] {
-        let row = self.row();
-        let modifiers = self.modifiers();
-        match modifiers.omod != 0 || modifiers.gds {
-            false => row.facets(self.target),
-            true => row.facets_with_modifier(self.target),
-        }
     }
 
     /// The raw value of a field, if the encoding has it on this target.

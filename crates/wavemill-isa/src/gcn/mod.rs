@@ -11,6 +11,7 @@ mod codes;
 mod decode;
 mod effects;
 mod encoding;
+mod facets;
 mod fields;
 mod image;
 mod inst;

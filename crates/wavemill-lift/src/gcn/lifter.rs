@@ -1,7 +1,7 @@
 //! Code shared by all formats: operands and the state of a block under construction.
 
 use wavemill_ir::{
-    Attrs, BlockBuilder, CmpPred, FpEnv, IntType, Op, Operand, Round, ScalarOp, Terminator, Uni, Width,
+    Attrs, BlockBuilder, CmpPred, FpEnv, IntType, Op, Operand, ScalarOp, Terminator, Uni, Width,
 };
 use wavemill_isa::gcn::{self, Access, Elem, Inst, OperandSpec, Role};
 
@@ -174,26 +174,12 @@ impl Lifter {
 
     /// Floating-point mode for operations on f32.
     pub(super) fn fp32(&self) -> FpEnv {
-        self.fp(0)
+        self.context.fp32()
     }
 
     /// Floating-point mode for operations on f16 and f64.
     pub(super) fn fp16_64(&self) -> FpEnv {
-        self.fp(2)
-    }
-
-    /// MODE: rounding in bits 3:0, denormals in bits 7:4, DX10_CLAMP 8, IEEE 9, FP16_OVFL 23 (Vega ISA 3.4); `shift`
-    /// selects the f32 or the f16/f64 fields.
-    fn fp(&self, shift: u32) -> FpEnv {
-        let mode = self.context.mode;
-        FpEnv {
-            round: Round::from_bits(mode >> shift),
-            denorm_in: mode >> (4 + shift) & 1 != 0,
-            denorm_out: mode >> (5 + shift) & 1 != 0,
-            dx10_clamp: mode >> 8 & 1 != 0,
-            ieee: mode >> 9 & 1 != 0,
-            fp16_ovfl: mode >> 23 & 1 != 0,
-        }
+        self.context.fp16_64()
     }
 
     /// Whether the wave is in its trap handler.

@@ -1,6 +1,7 @@
 //! GCN and CDNA (gfx9 family): lifts basic blocks of machine code to blocks of IR.
 
 mod ds;
+mod exactness;
 mod flat;
 mod fork;
 mod format_cvt;
@@ -28,10 +29,11 @@ mod vop3;
 mod vop3p;
 mod vopc;
 
-use wavemill_ir::{Block, BlockBuilder, FaultKind, Names, Terminator, Uni};
+use wavemill_ir::{Block, BlockBuilder, FaultKind, FpEnv, Names, Round, Terminator, Uni};
 use wavemill_isa::Target;
 use wavemill_isa::gcn::{DecodeError, Format, Inst, decode};
 
+pub use exactness::exactness;
 pub use hwreg::{MODE_KEY, reads_exceptions};
 use lifter::{Lifted, Lifter};
 
@@ -57,6 +59,30 @@ impl Context {
     #[must_use]
     pub const fn new(target: Target, mode: u32, sramecc: bool) -> Context {
         Context { target, mode, sramecc, matrix: MatrixRule::Exact }
+    }
+
+    /// Floating-point mode for operations on f32.
+    fn fp32(&self) -> FpEnv {
+        self.fp(0)
+    }
+
+    /// Floating-point mode for operations on f16 and f64.
+    fn fp16_64(&self) -> FpEnv {
+        self.fp(2)
+    }
+
+    /// MODE: rounding in bits 3:0, denormals in bits 7:4, DX10_CLAMP 8, IEEE 9, FP16_OVFL 23 (Vega ISA 3.4); `shift`
+    /// selects the f32 or the f16/f64 fields.
+    fn fp(&self, shift: u32) -> FpEnv {
+        let mode = self.mode;
+        FpEnv {
+            round: Round::from_bits(mode >> shift),
+            denorm_in: mode >> (4 + shift) & 1 != 0,
+            denorm_out: mode >> (5 + shift) & 1 != 0,
+            dx10_clamp: mode >> 8 & 1 != 0,
+            ieee: mode >> 9 & 1 != 0,
+            fp16_ovfl: mode >> 23 & 1 != 0,
+        }
     }
 }
 
@@ -97,7 +123,9 @@ pub struct Gcn {
 }
 
 impl Gcn {
-    fn context(&self, mode: u32) -> Context {
+    /// The context of code in a MODE.
+    #[must_use]
+    pub const fn context(&self, mode: u32) -> Context {
         Context { target: self.target, mode, sramecc: self.sramecc, matrix: self.matrix }
     }
 }

@@ -232,8 +232,8 @@ references! {
     "v_cvt_norm_i16_f16" "-D-" |x| x.norm(0, F16, NORM_I16);
     "v_cvt_norm_u16_f16" "-D-" |x| x.norm(0, F16, U16);
     "v_cvt_f32_bf16" "-KK" |x| x.float(0, BF16, F32);
-    // VOP1: the rest. Transcendental ones obey no field (Vega ISA 12.8): f32 flushes except in sine and cosine, the others
-    // keep.
+    // VOP1: the rest. Reciprocals, roots, powers, logarithms and angles obey no rounding field (Vega ISA 12.8). Of f32, all
+    // but angles flush. The rest obey a denormal field, as all operations do unless otherwise specified (Vega ISA 12).
     "v_trunc_f64" "-DD" |x| x.rounded(F64, Round::Zero);
     "v_ceil_f64" "-DD" |x| x.rounded(F64, Round::Up);
     "v_rndne_f64" "-DD" |x| x.rounded(F64, Round::NearestEven);
@@ -248,22 +248,22 @@ references! {
     "v_rcp_f32" "NFF" |x| rcp(F32, x.one(F32), x.env);
     "v_rcp_iflag_f32" "NFF" |x| rcp(F32, x.one(F32), x.env);
     "v_rsq_f32" "NFF" |x| rsq(F32, x.one(F32), x.env);
-    "v_rcp_f64" "NKK" |x| rcp(F64, x.one(F64), x.env);
-    "v_rsq_f64" "NKK" |x| rsq(F64, x.one(F64), x.env);
+    "v_rcp_f64" "NDD" |x| rcp(F64, x.one(F64), x.env);
+    "v_rsq_f64" "NDD" |x| rsq(F64, x.one(F64), x.env);
     "v_sqrt_f32" "NFF" |x| sqrt(F32, x.one(F32), x.env);
-    "v_sqrt_f64" "NKK" |x| sqrt(F64, x.one(F64), x.env);
-    "v_sin_f32" "NKK" |x| sine(F32, x.one(F32), 0, x.env);
-    "v_cos_f32" "NKK" |x| sine(F32, x.one(F32), 1, x.env);
+    "v_sqrt_f64" "NDD" |x| sqrt(F64, x.one(F64), x.env);
+    "v_sin_f32" "NSS" |x| sine(F32, x.one(F32), 0, x.env);
+    "v_cos_f32" "NSS" |x| sine(F32, x.one(F32), 1, x.env);
     "v_frexp_exp_i32_f64" "-D-" |x| frexp_exp(F64, x.one(F64), x.env);
     "v_frexp_mant_f64" "-DD" |x| frexp_mant(F64, x.one(F64), x.env);
     "v_fract_f64" "DDD" |x| fract(F64, x.one(F64), x.env);
     "v_frexp_exp_i32_f32" "-S-" |x| frexp_exp(F32, x.one(F32), x.env);
     "v_frexp_mant_f32" "-SS" |x| frexp_mant(F32, x.one(F32), x.env);
-    "v_rcp_f16" "NKK" |x| rcp(F16, x.one(F16), x.env);
-    "v_sqrt_f16" "NKK" |x| sqrt(F16, x.one(F16), x.env);
-    "v_rsq_f16" "NKK" |x| rsq(F16, x.one(F16), x.env);
-    "v_log_f16" "NKK" |x| log2(F16, x.one(F16), x.env);
-    "v_exp_f16" "NKK" |x| exp2(F16, x.one(F16), x.env);
+    "v_rcp_f16" "NDD" |x| rcp(F16, x.one(F16), x.env);
+    "v_sqrt_f16" "NDD" |x| sqrt(F16, x.one(F16), x.env);
+    "v_rsq_f16" "NDD" |x| rsq(F16, x.one(F16), x.env);
+    "v_log_f16" "NDD" |x| log2(F16, x.one(F16), x.env);
+    "v_exp_f16" "NDD" |x| exp2(F16, x.one(F16), x.env);
     "v_frexp_mant_f16" "-DD" |x| frexp_mant(F16, x.one(F16), x.env);
     "v_frexp_exp_i16_f16" "-D-" |x| frexp_exp(F16, x.one(F16), x.env);
     "v_floor_f16" "-DD" |x| x.rounded(F16, Round::Down);
@@ -271,8 +271,8 @@ references! {
     "v_trunc_f16" "-DD" |x| x.rounded(F16, Round::Zero);
     "v_rndne_f16" "-DD" |x| x.rounded(F16, Round::NearestEven);
     "v_fract_f16" "DDD" |x| fract(F16, x.one(F16), x.env);
-    "v_sin_f16" "NKK" |x| sine(F16, x.one(F16), 0, x.env);
-    "v_cos_f16" "NKK" |x| sine(F16, x.one(F16), 1, x.env);
+    "v_sin_f16" "NDD" |x| sine(F16, x.one(F16), 0, x.env);
+    "v_cos_f16" "NDD" |x| sine(F16, x.one(F16), 1, x.env);
     "v_exp_legacy_f32" "NFF" |x| exp2(F32, x.one(F32), x.env);
     "v_log_legacy_f32" "NFF" |x| log2(F32, x.one(F32), x.env);
     // VOP2. V_MAC and V_MAD flush denormals in every mode (Vega ISA 12.7); dot products obey no field (CDNA4 ISA 6.4).
@@ -333,7 +333,7 @@ references! {
     "v_max_f64" "-DD" |x| extreme(F64, Extreme::Max, x.two(F64), x.env);
     "v_ldexp_f64" "DDD" |x| ldexp(F64, x.one(F64), x.signed32(1), x.env);
     "v_ldexp_f32" "SSS" |x| ldexp(F32, x.one(F32), x.signed32(1), x.env);
-    "v_trig_preop_f64" "---" |x| trig_preop(x.s[0], x.s[1]);
+    "v_trig_preop_f64" "--D" |x| trig_preop(x.s[0], x.s[1], x.env);
     "v_cvt_pknorm_i16_f32" "-S-" |x| pair(x.norm(0, F32, NORM_I16), x.norm(1, F32, NORM_I16));
     "v_cvt_pknorm_u16_f32" "-S-" |x| pair(x.norm(0, F32, U16), x.norm(1, F32, U16));
     "v_cvt_pkrtz_f16_f32" "ZSD" |x| pair(x.float(0, F32, F16), x.float(1, F32, F16));

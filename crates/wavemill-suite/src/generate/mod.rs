@@ -222,7 +222,7 @@ const RAISING: &str = "exceptions";
 
 fn test(start: &Start, inst: &Inst, rows: Vec<(Row, Lanes)>, results: Vec<(Cell, u32)>) -> Test {
     let raises = rows.iter().any(|(row, _)| *row == Row::Exceptions);
-    let open = inst.facets().iter().map(|facet| facet.name).filter(|name| raises || *name != RAISING);
+    let open = inst.facets().map(|facet| facet.name).filter(|name| raises || *name != RAISING);
     let mut text = String::new();
     // A string accepts all text.
     let _ = wavemill_asm::gcn::print(&mut text, inst);

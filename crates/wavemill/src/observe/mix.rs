@@ -9,7 +9,7 @@ use wavemill_ir::Block;
 use wavemill_isa::Target;
 use wavemill_isa::cayman::{Format as ClauseFormat, Inst as ClauseInst};
 use wavemill_isa::gcn::{Facet, Fidelity, Format, Inst};
-use wavemill_lift::gcn::MatrixRule;
+use wavemill_lift::gcn::{Context, exactness};
 use wavemill_machine::{BlockCount, MemoryMap, RunStats};
 
 use super::rows::{RowCount, RowCounts, has_lanes};
@@ -172,14 +172,15 @@ pub struct FacetCount {
 /// assert_eq!((inexact.mnemonic, inexact.count), ("v_rcp_f32", 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InexactCount {
     /// The mnemonic.
     pub mnemonic: &'static str,
     /// How exact it is.
     pub fidelity: Fidelity,
-    /// Its facets. An instruction appears once for each set of facets.
-    pub facets: &'static [&'static Facet],
+    /// Its facets that concern the executed instances. An instruction appears once for each set of
+    /// facets.
+    pub facets: Vec<&'static Facet>,
     /// How often waves ran it.
     pub count: u64,
 }
@@ -341,8 +342,7 @@ pub(crate) struct Executed {
     pub fidelity: FidelityCounts,
     /// Their cost, if the interpreter ran them.
     pub operations: Option<OperationCounts>,
-    matrix_rule: MatrixRule,
-    inexact: HashMap<(&'static str, Fidelity, &'static [&'static Facet]), u64>,
+    inexact: HashMap<(&'static str, Fidelity, Vec<&'static Facet>), u64>,
     facets: HashMap<&'static Facet, HashMap<&'static str, u64>>,
     opaque: HashMap<&'static str, u64>,
     by_row: HashMap<&'static str, RowCount>,
@@ -350,9 +350,8 @@ pub(crate) struct Executed {
 
 impl Executed {
     /// Empty counts. `interpreted` is whether to count the cost in the interpreter.
-    fn new(target: Target, matrix_rule: MatrixRule, interpreted: bool) -> Self {
+    fn new(target: Target, interpreted: bool) -> Self {
         Executed {
-            matrix_rule,
             rows: RowCounts::new(target, Vec::new()),
             mix: InstructionMix::default(),
             fidelity: FidelityCounts::default(),
@@ -373,7 +372,7 @@ impl Executed {
         run: &RunStats,
         stepped: bool,
     ) -> Self {
-        let mut all = Executed::new(device.target, device.matrix_rule, tier.is_some());
+        let mut all = Executed::new(device.target, tier.is_some());
         let blocks = run.block_counts.iter().map(|count| (count, stepped));
         let steps = run.stepped_counts.iter().map(|count| (count, true));
         for (count, stepped) in blocks.chain(steps) {
@@ -382,7 +381,8 @@ impl Executed {
                 block = Arc::new(block.first());
             }
             let costs = tier.map_or_else(Vec::new, |tier| operation_costs(&block, tier));
-            all.add(&block, &costs, count, |at| Executable::at(&device.code, map, at));
+            let context = device.code.context(count.context);
+            all.add(&block, &costs, count, &context, |at| Executable::at(&device.code, map, at));
         }
         all.finish()
     }
@@ -392,14 +392,15 @@ impl Executed {
         block: &Block,
         costs: &[OperationCost],
         count: &BlockCount,
+        context: &Context,
         instruction: impl Fn(u64) -> Option<Executable>,
     ) {
-        let (target, entered) = (self.rows.target(), count.entered);
+        let entered = count.entered;
         let mut groups = GroupCounts::default();
         for (number, at) in (0..).zip(&block.guest) {
             let lanes = count.lanes_at(number);
             match instruction(*at) {
-                Some(Executable::Gcn(inst)) => self.instruction(target, &inst, entered, lanes),
+                Some(Executable::Gcn(inst)) => self.instruction(context, &inst, entered, lanes),
                 Some(Executable::Words(words)) => {
                     words.iter().for_each(|word| self.word(word, entered, lanes));
                     if words.first().is_some_and(|word| is_slot(word.format())) {
@@ -430,20 +431,14 @@ impl Executed {
         }
     }
 
-    fn instruction(&mut self, target: Target, inst: &Inst, entered: u64, lanes: u64) {
+    fn instruction(&mut self, context: &Context, inst: &Inst, entered: u64, lanes: u64) {
         let row = inst.row();
-        // Fast sums are not the chip's, whatever is known about those.
-        let (fidelity, facets) = match self.matrix_rule {
-            MatrixRule::Fast if row.has_fast_sums(target) => {
-                (Fidelity::Modelled, row.facets_with_modifier(target))
-            }
-            _ => (inst.fidelity(), inst.facets()),
-        };
+        let (fidelity, facets) = exactness(inst, context);
         *self.mix.slot(row.format) += entered;
-        let (name, mnemonic, format) = (row.name(), row.mnemonic(target), row.format.name());
+        let (name, mnemonic, format) = (row.name(), row.mnemonic(context.target), row.format.name());
         let is_vector = has_lanes(row.format);
         self.count(RowCount { name, mnemonic, format, is_vector, count: entered, lanes });
-        self.level(inst.mnemonic(), fidelity, facets, entered);
+        self.level(inst.mnemonic(), fidelity, &facets, entered);
     }
 
     /// A word of a program with clauses.
@@ -465,16 +460,10 @@ impl Executed {
     }
 
     /// Adds executions by their level and facets.
-    fn level(
-        &mut self,
-        mnemonic: &'static str,
-        fidelity: Fidelity,
-        facets: &'static [&'static Facet],
-        entered: u64,
-    ) {
+    fn level(&mut self, mnemonic: &'static str, fidelity: Fidelity, facets: &[&'static Facet], entered: u64) {
         *self.fidelity.slot(fidelity) += entered;
         if fidelity != Fidelity::Exact {
-            *self.inexact.entry((mnemonic, fidelity, facets)).or_default() += entered;
+            *self.inexact.entry((mnemonic, fidelity, facets.to_vec())).or_default() += entered;
         }
         for facet in facets {
             *self.facets.entry(facet).or_default().entry(mnemonic).or_default() += entered;
@@ -512,7 +501,7 @@ mod tests {
     use wavemill_ir::FaultKind;
     use wavemill_ir::Terminator;
     use wavemill_isa::gcn::decode;
-    use wavemill_lift::gcn::{Context, lift_block};
+    use wavemill_lift::gcn::{Context, MatrixRule, lift_block};
 
     use super::*;
 
@@ -538,12 +527,12 @@ mod tests {
         assert_ne!(block.terminator, Terminator::Fault(FaultKind::Unsupported));
         let costs = operation_costs(&block, Tier::Portable);
         assert!(costs.iter().all(|cost| !cost.unsupported));
-        let mut all = Executed::new(context.target, context.matrix, true);
+        let mut all = Executed::new(context.target, true);
         // All lanes are active, except in the last instruction.
         let last = block.guest.len() as u32 - 1;
         let lanes = vec![(0, 64 * entered), (last, 0)];
         let count = BlockCount { pc: block.start, context: context.mode, entered, lanes };
-        all.add(&block, &costs, &count, |at| {
+        all.add(&block, &costs, &count, context, |at| {
             let (bytes, n) = code(at);
             decode(context.target, &bytes[..n]).ok().map(Executable::Gcn)
         });
@@ -618,6 +607,30 @@ mod tests {
             assert_eq!(which, &wanted[..usize::from(modelled > 0)], "{matrix:?}");
             let inexact = fidelity.inexact.iter().all(|one| one.facets.iter().any(|f| f.name == "fast_sums"));
             assert!(inexact, "{matrix:?}");
+        }
+    }
+
+    /// What ran, not what its row can be.
+    #[test]
+    fn facets_concern_what_ran() {
+        let mode = 0x3f0;
+        for (target, words, mode, wanted) in [
+            // v_lshl_add_u64 v[0:1], v[2:3], 2, v[4:5], and with the shift in v0
+            (Target::Gfx942, [0xd208_0000, 0x0411_0502], mode, [0, 1, 0]),
+            (Target::Gfx942, [0xd208_0000, 0x0412_0102], mode, [1, 1, 0]),
+            // s_store_dword s0, s[2:3], 0x10, and with s7
+            (Target::Gfx906, [0xc042_0001, 0x10], mode, [0, 1, 0]),
+            (Target::Gfx906, [0xc040_0001, 7], mode, [1, 1, 0]),
+            // s_rfe_b64 s[0:1] in the trap handler, and outside
+            (Target::Gfx906, [0xbe80_1f00, 0xbf80_0000], mode | 1 << 31, [0, 1, 0]),
+            (Target::Gfx906, [0xbe80_1f00, 0xbf80_0000], mode, [1, 0, 1]),
+        ] {
+            let program = [words[0], words[1], 0xbf81_0000];
+            let found = counts_on(&Context::new(target, mode, false), &program, 1).fidelity;
+            let inexact = found.inexact.iter().map(|one| one.count).sum();
+            // The end of the program is exact; a jump is the end of its block.
+            let exact = found.exact - u64::from(words[0] != 0xbe80_1f00);
+            assert_eq!([found.facets.len() as u64, exact, inexact], wanted, "{words:x?} in {mode:#x}");
         }
     }
 

@@ -106,7 +106,7 @@ pub struct FidelityFacts {
 impl FidelityFacts {
     /// The fidelity of an instance.
     pub(super) fn of_instance(inst: &Inst) -> FidelityFacts {
-        let facets = inst.facets().iter().map(|facet| FacetFacts::of(facet, inst.row(), false)).collect();
+        let facets = inst.facets().map(|facet| FacetFacts::of(facet, inst.row(), false)).collect();
         FidelityFacts::new(vec![inst.target().name()], inst.fidelity(), facets)
     }
 

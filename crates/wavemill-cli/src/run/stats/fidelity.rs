@@ -67,8 +67,10 @@ mod tests {
 
     #[test]
     fn levels_name_their_instructions() {
-        let one =
-            |mnemonic, facets, count| InexactCount { mnemonic, fidelity: Fidelity::Rounded, facets, count };
+        let one = |mnemonic, facets: &[&'static Facet], count| {
+            let facets = facets.to_vec();
+            InexactCount { mnemonic, fidelity: Fidelity::Rounded, facets, count }
+        };
         let mut counts = FidelityCounts { exact: 9_000, rounded: 1_000, ..FidelityCounts::default() };
         counts.inexact = vec![
             one("v_rsq_f32", &[], 900),

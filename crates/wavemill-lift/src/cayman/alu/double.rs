@@ -9,7 +9,7 @@ use wavemill_ir::{
 use wavemill_isa::cayman::Op;
 
 use super::Slot;
-use super::operation::{F32, Output, PLAIN, SIGN, output_mode, sign_change};
+use super::operation::{F32, Output, PLAIN, SIGN, keeping, output_mode, sign_change};
 use crate::cayman::lifter::{Lifter, Refused, UNSUPPORTED};
 
 const F64: FloatType = FloatType::F64;
@@ -96,13 +96,25 @@ impl Lifter<'_, '_> {
 
     /// Appends an operation with an f64 result, and its output modifiers.
     fn double(&mut self, op: IrOp, sources: &[Operand], src: [SrcMods; 3], output: Output) -> IrRow {
+        self.double_in(self.double_mode(), op, sources, src, output)
+    }
+
+    /// [`Lifter::double`] of an operation with a mode of its own.
+    fn double_in(
+        &mut self,
+        fp: FpEnv,
+        op: IrOp,
+        sources: &[Operand],
+        src: [SrcMods; 3],
+        output: Output,
+    ) -> IrRow {
         let result = self.b.row_temp(2);
-        let fp = self.double_mode();
         let clamp = output.clamp && output.factor == 1.0;
         self.push(op, result, sources, Attrs { src, clamp, fp, ..Attrs::default() });
         if output.factor != 1.0 {
             let factor = Operand::Const(f64::from(output.factor).to_bits());
-            let attrs = Attrs { clamp: output.clamp, fp: output_mode(fp), ..Attrs::default() };
+            let fp = output_mode(self.double_mode());
+            let attrs = Attrs { clamp: output.clamp, fp, ..Attrs::default() };
             self.push(IrOp::Float(FloatOp::Mul, F64), result, &[result.into(), factor], attrs);
         }
         result
@@ -278,9 +290,10 @@ impl Lifter<'_, '_> {
         let (function, limit) = function;
         let src = [slot.modifiers[0], SrcMods::default(), SrcMods::default()];
         let result = match limit {
-            None => self.double(IrOp::Float(function, F64), &[source], src, output),
+            None => self.double_in(keeping(self.fp64), IrOp::Float(function, F64), &[source], src, output),
             Some(limit) => {
-                let value = self.double(IrOp::Float(function, F64), &[source], src, Output::PLAIN);
+                let function = IrOp::Float(function, F64);
+                let value = self.double_in(keeping(self.fp64), function, &[source], src, Output::PLAIN);
                 self.double(IrOp::Float(limit, F64), &[value.into()], PLAIN, output)
             }
         };

@@ -161,6 +161,12 @@ pub(super) fn output_mode(mode: FpEnv) -> FpEnv {
     FpEnv { denorm_in: true, ..mode }
 }
 
+/// The mode of angles and of functions of doubles: denormals stay numbers (facet
+/// `function_values`).
+pub(super) fn keeping(mode: FpEnv) -> FpEnv {
+    FpEnv { denorm_in: true, denorm_out: true, ..mode }
+}
+
 /// The operation with a constant that changes the sign of an f32 as modifiers say; `None` if it
 /// stays.
 pub(super) fn sign_change(modifiers: SrcMods) -> Option<(IntOp, u64)> {

@@ -5,7 +5,7 @@ use wavemill_ir::{Attrs, CmpPred, FloatOp, Op as IrOp, Operand, Row as IrRow, Sr
 use wavemill_isa::cayman::Op;
 
 use super::Slot;
-use super::operation::{F32, MAX, Output, PLAIN, SIGN, constant};
+use super::operation::{F32, MAX, Output, PLAIN, SIGN, constant, keeping};
 use crate::cayman::lifter::{Lifter, Refused, UNSUPPORTED};
 
 /// What becomes of a result that is not a number in range.
@@ -50,7 +50,7 @@ impl Lifter<'_, '_> {
             return Ok(());
         }
         let value = self.b.row_temp(1);
-        let attrs = Attrs { src: slot.modifiers, fp: self.fp, ..Attrs::default() };
+        let attrs = Attrs { src: slot.modifiers, fp: keeping(self.fp), ..Attrs::default() };
         self.push(function, value, source, attrs);
         let value = Operand::from(value);
         match limit {
