@@ -264,9 +264,11 @@ macro_rules! double_fns {
 }
 
 double_fns! {
-    // Correctly rounded (`wavemill_float::float_op`), as the host's quotients and roots are.
-    Rcp |a, n| or_nan(a, (1.0 / f64::from_bits(a)).to_bits()), |r| true;
-    Sqrt |a, n| or_nan(a, positive(a, f64::from_bits(a).sqrt().to_bits())), |r| true;
+    // Correctly rounded (`wavemill_float::float_op`), as the host's quotients and roots are. The mode may flush
+    // denormals.
+    Rcp |a, n| or_nan(a, (1.0 / f64::from_bits(a)).to_bits()),
+        |r| !(F64::is_denormal(a) | F64::is_denormal(r));
+    Sqrt |a, n| or_nan(a, positive(a, f64::from_bits(a).sqrt().to_bits())), |r| !F64::is_denormal(a);
     Rsq |a, n| or_nan(a, positive(a, rsq(a).0)), |r| rsq(a).1 | (a >> 63 != 0) | F64::is_nan(a);
     // The exponents are added: the result is exact.
     Ldexp |a, n| a.wrapping_add(u64::from(n as u32) << 52),
