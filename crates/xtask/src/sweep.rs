@@ -250,6 +250,7 @@ impl Subject {
             .rodata
             .p2align 6
             .amdhsa_kernel sweep
+                .amdhsa_float_denorm_mode_32 3
                 .amdhsa_user_sgpr_kernarg_segment_ptr 1
                 .amdhsa_user_sgpr_count 4
                 .amdhsa_system_sgpr_workgroup_id_x 1
