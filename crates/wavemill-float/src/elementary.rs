@@ -197,8 +197,9 @@ fn sine_kernel(x: f64, quarters: u64) -> f64 {
     signed + 0.0
 }
 
-/// `sin(2 pi x)`, for modes that keep denormals; the default NaN at infinities. Huge sources are reduced exactly, and zeros of the
-/// sine other than at `x = -0` are +0 (Vega ISA 12.8, V_SIN_F32, examples).
+/// `sin(2 pi x)`, for modes that keep denormals; the default NaN at infinities. Huge sources are
+/// reduced exactly, and zeros of the sine other than at `x = -0` are +0 (Vega ISA 12.8, V_SIN_F32,
+/// examples).
 #[inline(always)]
 #[must_use]
 pub fn sin_f32(x: u32) -> u32 {
