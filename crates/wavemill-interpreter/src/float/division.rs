@@ -269,7 +269,8 @@ double_fns! {
     Rcp |a, n| or_nan(a, (1.0 / f64::from_bits(a)).to_bits()),
         |r| !(F64::is_denormal(a) | F64::is_denormal(r));
     Sqrt |a, n| or_nan(a, positive(a, f64::from_bits(a).sqrt().to_bits())), |r| !F64::is_denormal(a);
-    Rsq |a, n| or_nan(a, positive(a, rsq(a).0)), |r| rsq(a).1 | (a >> 63 != 0) | F64::is_nan(a);
+    Rsq |a, n| or_nan(a, positive(a, rsq(a).0)),
+        |r| !F64::is_denormal(a) & (rsq(a).1 | (a >> 63 != 0) | F64::is_nan(a));
     // The exponents are added: the result is exact.
     Ldexp |a, n| a.wrapping_add(u64::from(n as u32) << 52),
         |r| is_normal::<F64>(a) & ((n as i32).unsigned_abs() < 2048) & {
