@@ -462,8 +462,8 @@ unsafe fn move_bytes<const OFFEN: bool, const IDXEN: bool>(
 }
 
 /// Host memory of a whole row when all lanes are active and access consecutive dwords; null
-/// otherwise. Spills to private memory take this form: the same offset in all lanes of a resource
-/// that is swizzled over 64 lanes.
+/// otherwise. A resource that is swizzled over 64 lanes takes this form with the same offset in all
+/// lanes; `spill` has the code for that of the launch.
 #[inline(always)]
 unsafe fn contiguous<const OFFEN: bool, const IDXEN: bool>(
     ctx: *mut Ctx,

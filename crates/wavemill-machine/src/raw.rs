@@ -1,4 +1,4 @@
-//! All accesses to guest memory.
+//! All accesses to guest memory but the vector moves of the interpreter.
 //!
 //! Guest programs may race; a guest race must not be undefined behaviour of the host. Host memory
 //! that backs guest memory is therefore never borrowed as `&` or `&mut`. Naturally aligned accesses

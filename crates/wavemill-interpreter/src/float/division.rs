@@ -1,7 +1,7 @@
 //! The steps of divisions and roots, and the class test, on the host's vector arithmetic.
 //!
-//! Lanes in which rounding depends on more than the host computes go through the library, and so
-//! do most denormals, infinities and NaNs.
+//! Lanes in which the result depends on the mode, or on more than the host computes, go through the
+//! library.
 
 use std::marker::PhantomData;
 
