@@ -233,7 +233,7 @@ pub(super) struct Ctx {
     pub exit: Exit,
     /// Lanes of a refused access with their addresses.
     pub refused: Vec<(u8, u64)>,
-    /// Accesses that left LDS or the range of a buffer resource.
+    /// Accesses of all waves so far that left LDS or the range of a buffer resource.
     pub out_of_range: OutOfRange,
     /// Whether a global or flat store or atomic may still be unordered with later loads of the wave.
     pub unordered_store: bool,

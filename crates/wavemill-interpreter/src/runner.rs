@@ -150,7 +150,7 @@ impl Executor for Runner<'_> {
             map: around.map,
             exit: Exit::End,
             refused: Vec::new(),
-            out_of_range: OutOfRange::default(),
+            out_of_range: self.out_of_range,
             unordered_store: true,
             private_base: uni_offset(self.purpose.counts.private_base.first()),
             context: wave.context,
@@ -281,7 +281,7 @@ impl Executor for Runner<'_> {
         }
         wave.context = ctx.context;
         wave.retired += (budget - ctx.budget).max(0) as u64;
-        self.out_of_range += ctx.out_of_range;
+        self.out_of_range = ctx.out_of_range;
         exit
     }
 

@@ -109,6 +109,18 @@ pub struct Grid<'a> {
     pub resident: u32,
 }
 
+impl Grid<'_> {
+    /// The workgroup with that number in the order of launch.
+    pub(super) fn workgroup(&self, linear: u64) -> [u32; 3] {
+        let [nx, ny, _] = self.workgroups.map(u64::from);
+        // Most grids have one dimension, and divisions are slow.
+        if linear < nx {
+            return [linear as u32, 0, 0];
+        }
+        [(linear % nx) as u32, (linear / nx % ny) as u32, (linear / nx / ny) as u32]
+    }
+}
+
 impl std::fmt::Debug for Grid<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(

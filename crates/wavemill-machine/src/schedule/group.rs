@@ -103,8 +103,7 @@ impl Group {
         poison: Option<u32>,
         records_exports: bool,
     ) {
-        let [nx, ny, _] = grid.workgroups.map(u64::from);
-        self.id = [(linear % nx) as u32, (linear / nx % ny) as u32, (linear / nx / ny) as u32];
+        self.id = grid.workgroup(linear);
         self.lds.clear(poison);
         self.lds.write(grid.init.lds());
         let items = grid.init.work_items(self.id);

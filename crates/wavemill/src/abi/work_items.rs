@@ -20,26 +20,19 @@ pub(crate) fn first_item(full: [u32; 3], global_size: [u64; 3], workgroup: [u32;
     (z * rows + y * depth) * columns + x * height * depth + u64::from(wave) * LANES as u64
 }
 
-/// Receives the ids of the work-items of a wave.
-pub(super) trait SetIds {
-    /// `id` gives the id in a dimension of a lane.
-    fn set(&mut self, id: impl Fn(usize, usize) -> u32);
-}
+/// The ids of the work-items of a wave in each dimension.
+pub(super) type Ids = [[u32; LANES]; 3];
 
 /// The ids of the work-items of a wave in a workgroup of this size.
-pub(super) fn ids_of_wave(size: [u32; 3], wave: u32, to: &mut impl SetIds) {
+pub(super) fn ids_of_wave(size: [u32; 3], wave: u32) -> Ids {
     let [nx, ny, _] = size.map(|n| n.max(1));
     let first = wave * LANES as u32;
-    // Most workgroups have a short Y and Z or none, and divisions are slow.
-    let at = if first < nx { [first, 0, 0] } else { [first % nx, first / nx % ny, first / nx / ny] };
-    if at[0] + LANES as u32 <= nx {
-        // The wave is within one row of the workgroup.
-        return to.set(|d, lane| if d == 0 { at[0] + lane as u32 } else { at[d] });
-    }
-    // The ids count up from lane to lane.
-    let mut next = at;
-    let ids: [[u32; 3]; LANES] = std::array::from_fn(|_| {
-        let ids = next;
+    let mut next = [first % nx, first / nx % ny, first / nx / ny];
+    let mut ids = [[0; LANES]; 3];
+    for lane in 0..LANES {
+        for (ids, id) in ids.iter_mut().zip(next) {
+            ids[lane] = id;
+        }
         next[0] += 1;
         if next[0] == nx {
             next = [0, next[1] + 1, next[2]];
@@ -47,7 +40,6 @@ pub(super) fn ids_of_wave(size: [u32; 3], wave: u32, to: &mut impl SetIds) {
                 next = [0, 0, next[2] + 1];
             }
         }
-        ids
-    });
-    to.set(|d, lane| ids[lane][d]);
+    }
+    ids
 }

@@ -7,7 +7,7 @@ use wavemill_isa::Target;
 use wavemill_machine::{RegisterCounts, Registers, TURNS, Traps, WaveInit};
 use wavemill_object::KernelDescriptor;
 
-use crate::abi::work_items::{SetIds, ids_of_wave, size_of};
+use crate::abi::work_items::{Ids, ids_of_wave, size_of};
 use crate::product::Product;
 use crate::registers;
 use crate::traps::TrapSetup;
@@ -53,6 +53,8 @@ pub(super) struct Chip {
     groups: [u64; 2],
     /// The waves of each resident workgroup.
     waves: Vec<Identity>,
+    /// The rows with the ids of the work-items, for each wave of a workgroup of the full size.
+    ids: Vec<Ids>,
 }
 
 /// The registers from which a wave reads where it runs.
@@ -83,6 +85,7 @@ impl InitialState {
             Chip {
                 groups: [groups(0), groups(1)],
                 waves: waves.map(|(slot, wave)| self.identity(slot, wave, counts)).collect(),
+                ids: (0..self.waves).map(|wave| self.rows_of_ids(self.workgroup_size, wave)).collect(),
             }
         })
     }
@@ -238,7 +241,19 @@ impl WaveInit for InitialState {
         regs.set_uni(registers::LDS_ALLOC, identity.lds_alloc);
         regs.set_uni(registers::XCC_ID, identity.xcc_id);
         self.traps.init(regs);
-        ids_of_wave(size, wave, &mut WorkItemIds { state: self, regs });
+        let known = chip.ids.get(wave as usize).filter(|_| size == self.workgroup_size);
+        let own;
+        let ids = match known {
+            Some(ids) => ids,
+            None => {
+                own = self.rows_of_ids(size, wave);
+                &own
+            }
+        };
+        let rows = if self.packed_ids() { 1 } else { self.requested_ids() };
+        for (number, row) in (0..).zip(&ids[..rows]) {
+            regs.set_row(registers::vgpr(number), row);
+        }
     }
 
     /// SGPRs, VCC and M0.
@@ -256,36 +271,25 @@ impl WaveInit for InitialState {
     }
 }
 
-impl SetIds for WorkItemIds<'_> {
-    fn set(&mut self, id: impl Fn(usize, usize) -> u32) {
-        let dims = self.state.descriptor.rsrc2.workitem_id().min(2) as usize + 1;
-        self.state.set_ids(id, dims, self.regs);
-    }
-}
-
-/// The VGPRs for the ids of work-items.
-struct WorkItemIds<'a> {
-    state: &'a InitialState,
-    regs: &'a mut Registers,
-}
-
 impl InitialState {
-    /// Sets the VGPRs with the ids, of which the kernel requests the first `dims`.
-    fn set_ids(&self, id: impl Fn(usize, usize) -> u32, dims: usize, regs: &mut Registers) {
-        if !self.packed_ids() {
-            for d in 0..dims {
-                regs.set_row(registers::vgpr(d as u16), &std::array::from_fn(|lane| id(d, lane)));
+    /// Dimensions of which the kernel requests the ids of work-items.
+    fn requested_ids(&self) -> usize {
+        self.descriptor.rsrc2.workitem_id().min(2) as usize + 1
+    }
+
+    /// The rows from V0 on with the ids of the work-items of a wave.
+    fn rows_of_ids(&self, size: [u32; 3], wave: u32) -> Ids {
+        let mut rows = ids_of_wave(size, wave);
+        if self.packed_ids() {
+            // X in bits 9:0, Y in 19:10, Z in 29:20; only X where the kernel requests no more.
+            let [packed, others @ ..] = &mut rows;
+            for (d, ids) in (1..self.requested_ids()).zip(others) {
+                for (packed, id) in packed.iter_mut().zip(ids) {
+                    *packed |= (*id & 0x3ff) << (10 * d);
+                }
             }
-            return;
         }
-        // X in bits 9:0, Y in 19:10, Z in 29:20; only X where the kernel requests no more.
-        let field = |d: usize, lane: usize| (id(d, lane) & 0x3ff) << (10 * d);
-        let packed = match dims {
-            1 => std::array::from_fn(|lane| id(0, lane)),
-            2 => std::array::from_fn(|lane| id(0, lane) | field(1, lane)),
-            _ => std::array::from_fn(|lane| id(0, lane) | field(1, lane) | field(2, lane)),
-        };
-        regs.set_row(registers::vgpr(0), &packed);
+        rows
     }
 }
 

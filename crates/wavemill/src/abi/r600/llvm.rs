@@ -6,7 +6,7 @@ use wavemill_machine::{Registers, WaveInit};
 
 use super::object;
 use crate::Result;
-use crate::abi::work_items::{SetIds, first_item, ids_of_wave, size_of};
+use crate::abi::work_items::{first_item, ids_of_wave, size_of};
 use crate::abi::{LaunchMemory, Plan, Start};
 use crate::argument::Arg;
 use crate::binding::{Binding, Location};
@@ -175,7 +175,9 @@ impl Wave {
         for (channel, id) in (0..).zip(workgroup) {
             regs.set_row(registers::gpr(1, channel), &[id; LANES]);
         }
-        ids_of_wave(size, wave, &mut WorkItemIds(regs));
+        for (channel, ids) in (0..).zip(&ids_of_wave(size, wave)) {
+            regs.set_row(registers::gpr(0, channel), ids);
+        }
     }
 }
 
@@ -205,16 +207,5 @@ impl WaveInit for InitialState {
 
     fn scratch(&self, slot: u32) -> Option<(u64, u64)> {
         self.wave.scratch(slot)
-    }
-}
-
-/// R0.
-struct WorkItemIds<'a>(&'a mut Registers);
-
-impl SetIds for WorkItemIds<'_> {
-    fn set(&mut self, id: impl Fn(usize, usize) -> u32) {
-        for d in 0..3 {
-            self.0.set_row(registers::gpr(0, d as u16), &std::array::from_fn(|lane| id(d, lane)));
-        }
     }
 }
