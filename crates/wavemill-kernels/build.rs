@@ -17,18 +17,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={name}");
 
     let folder = here.join(name);
-    let mut files = Vec::new();
-    for entry in fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|e| e == "cl" || e == "h") {
-            files.push(path);
-        }
-    }
-    files.sort();
     let mut table = String::from("&[\n");
-    for path in &files {
-        let name = path.file_name().and_then(|n| n.to_str()).ok_or("a name that is not Unicode")?;
-        writeln!(table, "    ({name:?}, include_str!({path:?})),")?;
+    for prefix in ["", "twins/"] {
+        let folder = folder.join(prefix);
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|e| e == "cl" || e == "h") {
+                files.push(path);
+            }
+        }
+        files.sort();
+        for path in &files {
+            let name = path.file_name().and_then(|n| n.to_str()).ok_or("a name that is not Unicode")?;
+            writeln!(table, "    (\"{prefix}{name}\", include_str!({path:?})),")?;
+        }
     }
     table.push(']');
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);

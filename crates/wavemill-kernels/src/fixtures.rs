@@ -180,7 +180,7 @@ pub fn why_absent(target: Target, object: &str, kernel: &str) -> Option<&'static
     })
 }
 
-/// The names of the sources in OpenCL C and of the headers, with their texts.
+/// The names of the sources in OpenCL C, of their twins and of the headers, with their texts.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
 /// The text of `<object>.cl`, the OpenCL C source of a code object (one of [`OBJECTS`]); `None` if
@@ -188,13 +188,23 @@ const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"
 /// includes before every source are omitted, because they replace functions that are special only
 /// on the target.
 pub fn source(object: &str) -> Option<String> {
-    let text = |name: &str| SOURCES.iter().find(|(n, _)| *n == name).map(|(_, text)| *text);
-    let source = text(&format!("{object}.cl"))?;
+    expanded(&format!("{object}.cl"))
+}
+
+/// The text of `twins/<object>.cl`: kernels that do the same as those of [`source`], in OpenCL C
+/// 1.2; `None` if there is none. Sources that are OpenCL C 1.2 themselves have no twin.
+pub fn twin(object: &str) -> Option<String> {
+    expanded(&format!("twins/{object}.cl"))
+}
+
+/// The text of a file, with the texts of those that it includes in their lines.
+fn expanded(name: &str) -> Option<String> {
+    let (_, text) = SOURCES.iter().find(|(other, _)| *other == name)?;
     let line = |line: &str| {
-        let header = line.trim().strip_prefix("#include \"").and_then(|rest| text(rest.strip_suffix('"')?));
-        header.unwrap_or(line).to_owned() + "\n"
+        let included = line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"'));
+        included.and_then(expanded).unwrap_or_else(|| line.to_owned() + "\n")
     };
-    Some(source.lines().map(line).collect())
+    Some(text.lines().map(line).collect())
 }
 
 /// The options of OpenCL itself that a code object is compiled with, without target-specific ones.

@@ -31,7 +31,7 @@ mod random;
 pub use case::{Arg, BufferArg, Case, Element, Size, Value};
 pub use check::{Mismatch, WrongElement};
 pub use fixtures::{
-    Level, OBJECTS, Target, fixture, fixture_at, hip_fixture, image_fixture, opencl_options, source,
+    Level, OBJECTS, Target, fixture, fixture_at, hip_fixture, image_fixture, opencl_options, source, twin,
     why_absent,
 };
 pub use kernels::mandelbrot::colour as mandelbrot_colour;

@@ -8,7 +8,7 @@ use object::{Object, ObjectSection, ObjectSymbol};
 use rmpv::Value as Pack;
 use wavemill_kernels::{
     Arg, Case, KERNELS, Level, OBJECTS, Size, Target, Value, case, fixture, fixture_at, opencl_options,
-    source, why_absent,
+    source, twin, why_absent,
 };
 
 /// Every target of GCN at every level.
@@ -255,6 +255,14 @@ fn sources_are_whole() {
             let parts = kernel.kernel.split('_').all(|part| text.contains(part));
             assert!(parts, "{object} has no kernel {}", kernel.kernel);
         }
+    }
+    // Those of twins, too, and each twin is of a source. `printf` has none.
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/twins");
+    let files = std::fs::read_dir(folder).expect("kernels/twins").count();
+    let twins: Vec<String> = OBJECTS.iter().filter_map(|object| twin(object)).collect();
+    assert_eq!(twins.len(), files);
+    for text in twins {
+        assert!(!text.contains("#include"), "a twin includes a file that is not in its text: {text}");
     }
     // The text of a header replaces its name.
     assert!(source("atomics_local32").is_some_and(|text| text.contains("#define EVERY_SCOPE")));

@@ -13,7 +13,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use wavemill::RunOptions;
 use wavemill::launch::{CHECKS_ACCESSES, Engine, MAX_THREADS, Tier};
-use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target, why_absent, why_other_numbers};
+use wavemill_kernels::{Case, KERNELS, KernelCase, Size, Target, twin, why_absent, why_other_numbers};
 
 use crate::amount;
 use crate::failure::{Exit, Failure};
@@ -197,7 +197,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
                     message: "its workgroups wait for one another, and pocl runs them one by one".to_owned(),
                 },
             };
-            Theirs::new(outcome, &wavemill)
+            Theirs::new(outcome, &wavemill, twin(case.object).is_some())
         });
         let row = Row {
             kernel: kernel.name,

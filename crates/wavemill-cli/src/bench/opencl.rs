@@ -32,6 +32,9 @@ const DEVICE_OPENCL_C_VERSION: u32 = 0x103d;
 const PROGRAM_BUILD_LOG: u32 = 0x1183;
 const CORRECTLY_ROUNDED_DIVIDE_SQRT: u64 = 1 << 7;
 
+/// The option for OpenCL C 1.2.
+pub(super) const OPENCL_1_2: &[&str] = &["-cl-std=CL1.2"];
+
 /// An object of the library: platform, device, context, queue, program, kernel or buffer.
 type Handle = *mut c_void;
 /// Common parameters of `clGet*Info` after the first ones: the query, the size of the buffer, the
@@ -248,7 +251,7 @@ impl Pocl {
         match version.strip_prefix("OpenCL C ").and_then(|v| v.chars().next()) {
             Some('3') => &["-cl-std=CL2.0", "-cl-std=CL3.0"],
             Some('2') => &["-cl-std=CL2.0"],
-            _ => &["-cl-std=CL1.2"],
+            _ => OPENCL_1_2,
         }
     }
 

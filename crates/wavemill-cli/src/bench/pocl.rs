@@ -12,9 +12,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use wavemill_kernels::{Case, Value, opencl_options, source};
+use wavemill_kernels::{Case, Value, opencl_options, source, twin};
 
-use super::opencl::{Memory, Passed, Pocl};
+use super::opencl::{Memory, OPENCL_1_2, Passed, Pocl};
 use crate::failure::{Exit, Failure};
 
 /// Time limit for pocl on one kernel, including compilation and all runs.
@@ -177,8 +177,10 @@ pub(super) fn work(case: Option<&Case>, runs: usize) -> Result<(), Failure> {
 
 /// Compiles and runs a case.
 fn time(pocl: &Pocl, case: &Case, runs: usize) -> Outcome {
-    let Some(text) = source(case.object) else {
-        return Outcome::NotBuilt { message: "it has no source in OpenCL C".to_owned() };
+    let (languages, text) = match (twin(case.object), source(case.object)) {
+        (Some(text), _) => (OPENCL_1_2, text),
+        (None, Some(text)) => (pocl.languages(), text),
+        (None, None) => return Outcome::NotBuilt { message: "it has no source in OpenCL C".to_owned() },
     };
     // The objects are compiled without contraction, and the references rely on it.
     let text = format!("#pragma OPENCL FP_CONTRACT OFF\n#line 1 \"{}.cl\"\n{text}", case.object);
@@ -190,7 +192,7 @@ fn time(pocl: &Pocl, case: &Case, runs: usize) -> Outcome {
         }
     }
     let mut built = Err(String::new());
-    for language in pocl.languages() {
+    for language in languages {
         match pocl.build(&text, &format!("{language}{options}"), case.kernel) {
             Ok(kernel) => {
                 built = Ok(kernel);

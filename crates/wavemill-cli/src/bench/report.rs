@@ -182,6 +182,8 @@ pub(super) struct Theirs {
     pub(super) time_ns: Option<u64>,
     /// Wavemill's median divided by pocl's.
     pub(super) ratio: Option<f64>,
+    /// Whether pocl ran the twin of the source in OpenCL C 1.2.
+    pub(super) twin: bool,
     #[serde(flatten)]
     pub(super) outcome: Outcome,
 }
@@ -212,7 +214,7 @@ pub(super) fn median(sorted: &[u64]) -> u64 {
 
 impl Theirs {
     /// Compares pocl with Wavemill.
-    pub(super) fn new(outcome: Outcome, ours: &Ours) -> Theirs {
+    pub(super) fn new(outcome: Outcome, ours: &Ours, twin: bool) -> Theirs {
         let time_ns = outcome.times().map(median);
         let ratio = match (ours, time_ns) {
             (Ours::Ran { times: ours, .. }, Some(theirs)) if theirs > 0 => {
@@ -220,7 +222,7 @@ impl Theirs {
             }
             _ => None,
         };
-        Theirs { time_ns, ratio, outcome }
+        Theirs { time_ns, ratio, twin, outcome }
     }
 }
 
@@ -395,7 +397,7 @@ mod tests {
     fn rows_have_rates_and_the_ratio() {
         let ours = ran(20_000_000);
         let theirs =
-            Theirs::new(Outcome::Matches { times_ns: vec![4_000_000, 5_000_000, 90_000_000] }, &ours);
+            Theirs::new(Outcome::Matches { times_ns: vec![4_000_000, 5_000_000, 90_000_000] }, &ours, false);
         assert_eq!((theirs.time_ns, theirs.ratio), (Some(5_000_000), Some(4.0)));
         let row = Row { kernel: "k", work_items: 1000, workgroups: 4, wavemill: ours, pocl: Some(theirs) };
         let cells: Vec<String> = written(&row).split('|').map(|c| c.trim().to_owned()).collect();
@@ -409,7 +411,7 @@ mod tests {
     fn what_pocl_cannot_do_is_said_in_its_columns() {
         let log = "clBuildProgram gave -11:\nx.cl:3:5: error: no such builtin | at all\n1 error generated.";
         let outcome = Outcome::NotBuilt { message: log.to_owned() };
-        let theirs = Theirs::new(outcome, &ran(1000));
+        let theirs = Theirs::new(outcome, &ran(1000), false);
         assert_eq!((theirs.time_ns, theirs.ratio), (None, None));
         let row = Row { kernel: "k", work_items: 1, workgroups: 1, wavemill: ran(1000), pocl: Some(theirs) };
         assert!(written(&row).ends_with("|  not built | no such builtin / at all |\n"), "{}", written(&row));
@@ -420,7 +422,7 @@ mod tests {
         assert_eq!(diagnosis("it has no source"), "it has no source");
         // A wrong result has times, but they are not compared.
         let wrong = Outcome::Differs { times_ns: vec![1], message: "y[0] is 1".to_owned() };
-        assert_eq!(Theirs::new(wrong, &ran(1000)).ratio, None);
+        assert_eq!(Theirs::new(wrong, &ran(1000), true).ratio, None);
     }
 
     #[test]
@@ -480,7 +482,7 @@ mod tests {
     #[test]
     fn json_is_flat() {
         let ours = ran(10);
-        let theirs = Theirs::new(Outcome::NotRun { message: "why".to_owned() }, &ours);
+        let theirs = Theirs::new(Outcome::NotRun { message: "why".to_owned() }, &ours, false);
         let row = Row { kernel: "k", work_items: 1, workgroups: 1, wavemill: ours, pocl: Some(theirs) };
         let json = serde_json::to_value(&row).expect("JSON");
         assert_eq!(json["time_ns"], 10);

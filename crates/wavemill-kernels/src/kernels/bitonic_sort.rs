@@ -20,7 +20,7 @@ pub(crate) fn local(size: Size) -> Case {
 
 pub(crate) fn step(size: Size) -> Case {
     // The last run of 4096 is incomplete, so that some keys have no partner.
-    let n = size.pick(2 * 66 * ITEMS - 1000, 1 << 22);
+    let n = size.pick(2 * 66 * ITEMS - 1000, 1 << 24);
     Case::new("bitonic_sort_step", "bitonic_sort", step_reference)
         .cover(n.next_multiple_of(4096) / 2, ITEMS)
         .buffer("keys", &keys(n))

@@ -133,7 +133,7 @@ fn assemble(text: &str) -> Vec<u32> {
 }
 
 pub(crate) fn case(size: Size) -> Case {
-    let n = size.pick(64 * 64 - 21, 1024 * 64);
+    let n = size.pick(64 * 64 - 21, 2048 * 64);
     let (mut code, mut starts) = (Vec::new(), Vec::new());
     for program in &PROGRAMS {
         starts.push(code.len() as u32);

@@ -8,7 +8,7 @@ use crate::random::Random;
 const GROUP: u32 = 128;
 
 pub(crate) fn case(size: Size) -> Case {
-    let (n, items) = size.pick((70 * GROUP * 2 + 11, 70 * GROUP - 37), (1 << 21, 1 << 18));
+    let (n, items) = size.pick((70 * GROUP * 2 + 11, 70 * GROUP - 37), (1 << 23, 1 << 19));
     let mut random = Random::new(20);
     // One in eight has arbitrary bits: infinities, NaNs, numbers that overflow. One in eight is
     // small enough for denormal products and sums.

@@ -64,12 +64,12 @@ fn make(name: &'static str, size: Size, reference: fn(&Case) -> Vec<Expect>) -> 
     // their neighbours; numbers of only 32 bits, for which the compiler has a special path that
     // runs only if a whole wave takes it.
     let long = |r: &mut Random| r.u64() >> r.below(64);
-    pairs.extend(random.many(size.pick(5000, 1 << 19), |r| (long(r), long(r))));
-    pairs.extend(random.many(size.pick(5000, 1 << 19), |r| {
+    pairs.extend(random.many(size.pick(5000, 1 << 20), |r| (long(r), long(r))));
+    pairs.extend(random.many(size.pick(5000, 1 << 20), |r| {
         let b = long(r) >> 16;
         (b.wrapping_mul(long(r) >> 16).wrapping_add(u64::from(r.below(3))).wrapping_sub(1), b)
     }));
-    pairs.extend(random.many(size.pick(1001, 1 << 19), |r| (u64::from(r.u32()), long(r) >> 32)));
+    pairs.extend(random.many(size.pick(1001, 1 << 20), |r| (u64::from(r.u32()), long(r) >> 32)));
     // Division by 0 and of the smallest number by -1 is undefined.
     let pairs =
         pairs.into_iter().map(|(a, b)| if b == 0 || a == 1 << 63 && b == u64::MAX { (a, 3) } else { (a, b) });
@@ -104,7 +104,7 @@ fn reference(case: &Case, divide: fn(u64, u64) -> [u64; 2]) -> Vec<Expect> {
 }
 
 pub(crate) fn constant(size: Size) -> Case {
-    let n = size.pick(64 * 64 - 3, 1 << 20);
+    let n = size.pick(64 * 64 - 3, 1 << 21);
     let mut a = EDGES.to_vec();
     a.extend(Random::new(52).many(n - a.len(), |r| r.u64() >> r.below(64)));
     Case::new("divide_constant", "divide64", constant_reference)

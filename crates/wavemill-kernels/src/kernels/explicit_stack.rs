@@ -5,7 +5,7 @@ use crate::check::Expect;
 use crate::random::Random;
 
 pub(crate) fn quicksort(size: Size) -> Case {
-    let (runs, longest) = size.pick((64 * 64 - 7, 12), (256 * 64, 64));
+    let (runs, longest) = size.pick((64 * 64 - 7, 12), (512 * 64, 64));
     let mut random = Random::new(46);
     let (mut start, mut y) = (vec![0], Vec::new());
     for run in 0..runs {

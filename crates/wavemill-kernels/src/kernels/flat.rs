@@ -19,7 +19,7 @@ pub(crate) fn flat(size: Size) -> Case {
 }
 
 pub(crate) fn flat_atomic(size: Size) -> Case {
-    let n = size.pick(70, 1024) * GROUP;
+    let n = size.pick(70, 32_768) * GROUP;
     Case::new("flat_atomic", "flat", atomic_reference)
         .cover(n as u32, GROUP as u32)
         .buffer("amount", &Random::new(14).many(n, Random::u32))

@@ -7,7 +7,7 @@ use crate::r600;
 use crate::random::Random;
 
 pub(crate) fn case(size: Size) -> Case {
-    let n = size.pick(64 * 64 - 5, 1 << 18);
+    let n = size.pick(64 * 64 - 5, 1 << 23);
     let mut random = Random::new(19);
     // Whether a denormal operand or quotient counts as zero depends on the steps of a division, so
     // there are none. Exponents from -60 to 59 give quotients far from denormal.

@@ -9,7 +9,7 @@ use crate::random::Random;
 const GROUP: usize = 128;
 
 pub(crate) fn case(size: Size) -> Case {
-    let (rows, columns) = size.pick((67, 300), (2048, 1024));
+    let (rows, columns) = size.pick((67, 300), (4096, 1024));
     let mut random = Random::new(29);
     let mut x = Vec::with_capacity(rows * columns);
     for row in 0..rows {

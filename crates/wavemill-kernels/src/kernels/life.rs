@@ -17,7 +17,7 @@ pub(crate) fn bytes(size: Size) -> Case {
 }
 
 pub(crate) fn bits(size: Size) -> Case {
-    let (words, height) = size.pick((37, 203), (256, 8192));
+    let (words, height) = size.pick((37, 203), (512, 16_384));
     let now = packed(&cells(32 * words, height));
     Case::new("life_bits", "life", bits_reference)
         .cover_2d([words, height], [16, 4])

@@ -5,7 +5,7 @@ use crate::check::Expect;
 use crate::random::Random;
 
 pub(crate) fn case(size: Size) -> Case {
-    let n = size.pick(64 * 64 - 3, 1 << 22);
+    let n = size.pick(64 * 64 - 3, 1 << 24);
     let mut random = Random::new(18);
     Case::new("preload", "preload", reference)
         .cover(n, 64)

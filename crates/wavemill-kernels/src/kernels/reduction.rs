@@ -29,7 +29,7 @@ pub(crate) fn single_pass(size: Size) -> Case {
 }
 
 fn numbers(size: Size) -> (u32, u32, Vec<f32>) {
-    let (n, groups) = size.pick((70 * GROUP as u32 * 3 + 37, 70), (1 << 23, 2048));
+    let (n, groups) = size.pick((70 * GROUP as u32 * 3 + 37, 70), (1 << 24, 4096));
     (n, groups, Random::new(3).many(n as usize, |r| r.f32(-1.0, 1.0)))
 }
 

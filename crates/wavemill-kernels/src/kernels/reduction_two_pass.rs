@@ -21,7 +21,7 @@ pub(crate) fn first(size: Size) -> Case {
 
 pub(crate) fn second(size: Size) -> Case {
     // The first pass divides rows into more chunks than this pass has items.
-    let (rows, columns, chunks) = size.pick((66, 8000, 70), (1 << 15, 512, 4));
+    let (rows, columns, chunks) = size.pick((66, 8000, 70), (1 << 16, 512, 4));
     let partial = partial_sums(&matrix(rows, columns), columns, chunks, IEEE);
     Case::new("norm_second_pass", "reduction_two_pass", second_reference)
         .cover((rows * NARROW) as u32, NARROW as u32)

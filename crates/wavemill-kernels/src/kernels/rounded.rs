@@ -40,9 +40,9 @@ pub(crate) fn single(size: Size) -> Case {
     let mut pairs: Vec<(f32, f32)> =
         special.iter().flat_map(|&a| special.iter().map(move |&b| (a, b))).collect();
     pairs.extend(
-        random.many(size.pick(2000, 1 << 17), |r| (f32::from_bits(r.u32()), f32::from_bits(r.u32()))),
+        random.many(size.pick(2000, 1 << 21), |r| (f32::from_bits(r.u32()), f32::from_bits(r.u32()))),
     );
-    pairs.extend(random.many(size.pick(2000, 1 << 17), |r| (r.f32(1.0, 2.0), r.f32(1.0, 2.0))));
+    pairs.extend(random.many(size.pick(2000, 1 << 21), |r| (r.f32(1.0, 2.0), r.f32(1.0, 2.0))));
     let (a, b): (Vec<f32>, Vec<f32>) = pairs.into_iter().unzip();
     let zeros = vec![0f32; a.len()];
     Case::new("rounded_f32", "rounded", single_reference)
@@ -87,11 +87,11 @@ pub(crate) fn double(size: Size) -> Case {
     let mut pairs: Vec<(f64, f64)> =
         special.iter().flat_map(|&a| special.iter().map(move |&b| (a, b))).collect();
     pairs.extend(
-        random.many(size.pick(2000, 1 << 17), |r| (f64::from_bits(r.u64()), f64::from_bits(r.u64()))),
+        random.many(size.pick(2000, 1 << 21), |r| (f64::from_bits(r.u64()), f64::from_bits(r.u64()))),
     );
     // Between 1 and 2.
     let near_one = |r: &mut Random| f64::from_bits(r.u64() >> 12 | 0x3ff << 52);
-    pairs.extend(random.many(size.pick(2000, 1 << 17), |r| (near_one(r), near_one(r))));
+    pairs.extend(random.many(size.pick(2000, 1 << 21), |r| (near_one(r), near_one(r))));
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
     let zeros = vec![0f64; a.len()];
     Case::new("rounded_f64", "rounded", double_reference)

@@ -10,7 +10,7 @@ const GROUP: u32 = 256;
 const BLOCK: usize = 1024;
 
 pub(crate) fn groups(size: Size) -> Case {
-    let x = numbers(size);
+    let x = numbers(size, 1 << 22);
     Case::new("scan_groups", "scan", groups_reference)
         .cover(blocks(&x) as u32 * GROUP, GROUP)
         .buffer("x", &x)
@@ -20,7 +20,7 @@ pub(crate) fn groups(size: Size) -> Case {
 }
 
 pub(crate) fn add(size: Size) -> Case {
-    let x = numbers(size);
+    let x = numbers(size, 1 << 26);
     let (y, mut totals) = block_sums(&x);
     accumulate(&mut totals);
     Case::new("scan_add", "scan", add_reference)
@@ -30,8 +30,8 @@ pub(crate) fn add(size: Size) -> Case {
         .u32("n", x.len() as u32)
 }
 
-fn numbers(size: Size) -> Vec<u32> {
-    Random::new(23).many(size.pick(66 * BLOCK - 301, 1 << 22), Random::u32)
+fn numbers(size: Size, of_bench: usize) -> Vec<u32> {
+    Random::new(23).many(size.pick(66 * BLOCK - 301, of_bench), Random::u32)
 }
 
 fn blocks(x: &[u32]) -> usize {
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn both_passes_together_sum_up_everything() {
         let case = add(Size::Small);
-        let mut all = numbers(Size::Small);
+        let mut all = numbers(Size::Small, 0);
         accumulate(&mut all);
         let Expect::Exactly(y) = &add_reference(&case)[0] else { panic!("exact") };
         assert_eq!(*y, crate::case::bytes_of(&all));

@@ -19,7 +19,7 @@ pub(crate) fn sort(size: Size) -> Case {
 }
 
 pub(crate) fn bytes(size: Size) -> Case {
-    let n = size.pick(64 * 64 - 7, 16 * 1024);
+    let n = size.pick(64 * 64 - 7, 32 * 1024);
     Case::new("scratch_bytes", "scratch", bytes_reference)
         .cover(n as u32, 64)
         .buffer("swaps", &Random::new(12).many(n, |r| r.u32() as u8))

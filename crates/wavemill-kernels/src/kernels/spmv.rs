@@ -16,7 +16,7 @@ struct Matrix {
 }
 
 pub(crate) fn scalar(size: Size) -> Case {
-    let rows = size.pick(64 * 64 + 5, 1 << 19);
+    let rows = size.pick(64 * 64 + 5, 1 << 20);
     // Short rows, some of them empty, and occasionally a long one that a whole wave waits for.
     let case = make("spmv_scalar", rows, rows, |r| if r.below(100) == 0 { r.below(48) } else { r.below(8) });
     case.cover(rows as u32, 64)

@@ -9,7 +9,7 @@ const TILE: u32 = 32;
 const ROWS: u32 = 8;
 
 pub(crate) fn case(size: Size) -> Case {
-    let (width, height) = size.pick((300u32, 260u32), (2048, 1024));
+    let (width, height) = size.pick((300u32, 260u32), (4096, 2048));
     let matrix: Vec<f32> = (0..width * height).map(|i| i as f32).collect();
     Case::new("transpose", "transpose", reference)
         .cover_2d([width.next_multiple_of(TILE), height.div_ceil(TILE) * ROWS], [TILE, ROWS])

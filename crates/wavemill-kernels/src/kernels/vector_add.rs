@@ -5,7 +5,7 @@ use crate::check::Expect;
 use crate::random::Random;
 
 pub(crate) fn case(size: Size) -> Case {
-    let n = size.pick(64 * 256 - 5, 1 << 20);
+    let n = size.pick(64 * 256 - 5, 1 << 24);
     let mut random = Random::new(1);
     // One in eight has arbitrary bits: infinities, NaNs, denormals.
     let mut number = |_| match random.below(8) {

@@ -1,0 +1,2 @@
+#include "opencl12.h"
+#include "histogram.cl"
