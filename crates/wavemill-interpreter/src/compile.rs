@@ -408,6 +408,9 @@ impl<'a> Compiler<'a> {
         self.step_rows = 0;
         let inst = self.with_existing_sources(inst)?;
         self.probe_operation(&inst, index, site);
+        if let Some(run) = status::handler_before(&inst) {
+            self.ops.push(self.host(run));
+        }
         self.inst(&inst)?;
         // Later operations of the guest instruction still see this result.
         self.dropped_result = self.counts.lacking_result(&inst).or(self.dropped_result);
@@ -566,7 +569,7 @@ impl<'a> Compiler<'a> {
                 self.ops.push(HostOp { own: Own { export }, ..h });
             }
             Op::LdsDirect => self.ops.push(self.plain(inst, atomic::direct_handler())),
-            Op::Fence(scope) => self.ops.push(self.plain(inst, status::fence_handler(scope))),
+            Op::Fence(scope) => self.ops.extend(status::fence_handler(scope).map(|run| self.host(run))),
             Op::ReadStatus(which) => {
                 let mut h = self.plain(inst, status::read_handler(which));
                 // Instructions of the block are charged at its end; a clock also counts the

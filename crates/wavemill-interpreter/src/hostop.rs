@@ -235,7 +235,7 @@ pub(super) struct Ctx {
     pub refused: Vec<(u8, u64)>,
     /// Accesses of all waves so far that left LDS or the range of a buffer resource.
     pub out_of_range: OutOfRange,
-    /// Whether a global or flat store or atomic may still be unordered with later loads of the wave.
+    /// Whether a later load of the wave may still overtake a global or flat store or atomic on the host.
     pub unordered_store: bool,
     /// Offset of the cells that hold the address of the wave's private memory.
     pub private_base: u32,

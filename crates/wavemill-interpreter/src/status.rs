@@ -2,19 +2,30 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use wavemill_ir::{FenceScope, Status};
+use wavemill_ir::{FenceScope, Inst, MemoryScope, Status};
 
 use super::body::write64;
 use super::hostop::{Ctx, Handler, HostOp};
 use wavemill_machine::engine::host_nanoseconds;
 use wavemill_machine::{LDS_APERTURE, SCRATCH_APERTURE};
 
-/// A wait orders the wave's earlier accesses before its later ones; compilers emit nothing else for acquire, release and
-/// sequential consistency. Guest accesses are relaxed, so the host needs a fence.
-///
-/// Only an earlier store and a later load need the expensive fence. The rest is acquire and release, which costs nothing
-/// on hosts that keep loads and stores in order as x86 does, and a barrier instruction elsewhere.
-unsafe fn fence_wave(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+/// Whether the host keeps loads in order, stores in order, and loads before later stores; and whether its atomic
+/// instructions overtake nothing, and nothing overtakes them.
+const KEEPS_ORDER: bool = cfg!(all(any(target_arch = "x86", target_arch = "x86_64"), not(miri)));
+
+/// A wait orders the wave's earlier accesses before its later ones; compilers emit nothing else for acquire and release.
+/// Guest accesses are relaxed, so the host needs a fence. Earlier stores and later loads are left to [`order_stores`].
+unsafe fn wait(_: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        fence(Ordering::AcqRel);
+        HostOp::next(op)
+    }
+}
+
+/// Orders the wave's earlier stores before a later load. Sequential consistency needs it, and there the load is coherent
+/// ([`handler_before`]), or an operation on caches is before it (AMDGPUUsage, "Memory Model").
+unsafe fn order_stores(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
         if (*ctx).unordered_store {
@@ -27,13 +38,21 @@ unsafe fn fence_wave(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     }
 }
 
-/// The handler of a fence.
-pub(super) fn fence_handler(scope: FenceScope) -> Handler {
+/// The handler of a fence, if the host needs one.
+pub(super) fn fence_handler(scope: FenceScope) -> Option<Handler> {
     match scope {
-        // Cache write-backs and invalidations order nothing beyond a wait, because host threads
-        // share memory.
-        FenceScope::Wave | FenceScope::Agent => fence_wave,
+        FenceScope::Wave => (!KEEPS_ORDER).then_some(wait),
+        // Write-backs and invalidations do nothing else, because host threads share memory.
+        FenceScope::Agent => Some(order_stores),
     }
+}
+
+/// The handler before a load that must not overtake earlier stores: one that other workgroups take part in. The waves of a
+/// workgroup run on one thread.
+pub(super) fn handler_before(inst: &Inst) -> Option<Handler> {
+    let effects = inst.op.signature().effects;
+    let is_coherent = effects.reads_memory && inst.attrs.scope > MemoryScope::Workgroup;
+    (is_coherent && !(effects.atomic && KEEPS_ORDER)).then_some(order_stores)
 }
 
 /// The value of a clock.
@@ -85,5 +104,34 @@ pub(super) fn read_handler(status: Status) -> Handler {
         Status::ScratchBase => scratch_base,
         Status::LdsEnd => lds_end,
         Status::Rows => rows,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wavemill_ir::{AtomicOp, Attrs, Inst, LaneMask, MemType, Op, Operand, Space, Width};
+
+    use super::*;
+
+    fn inst(op: Op, scope: MemoryScope) -> Inst {
+        let attrs = Attrs { scope, ..Attrs::default() };
+        let (dst, src) = ([Operand::None; 2], [Operand::None; Inst::SOURCES]);
+        Inst { op, dst, src, attrs, mask: LaneMask::Active, guest: 0 }
+    }
+
+    #[test]
+    fn loads_that_other_workgroups_take_part_in_do_not_overtake_stores() {
+        let load = Op::Load(Space::Global, MemType::Dwords(1));
+        let store = Op::Store(Space::Global, MemType::Dwords(1));
+        let atomic = Op::Atomic(AtomicOp::Add, Space::Global, Width::W32);
+        for scope in MemoryScope::ALL {
+            let is_wide = matches!(scope, MemoryScope::Agent | MemoryScope::System);
+            assert_eq!(handler_before(&inst(load, scope)).is_some(), is_wide, "{scope:?}");
+            assert_eq!(handler_before(&inst(store, scope)).is_some(), false, "{scope:?}");
+            let waits = is_wide && !KEEPS_ORDER;
+            assert_eq!(handler_before(&inst(atomic, scope)).is_some(), waits, "{scope:?}");
+        }
+        assert!(fence_handler(FenceScope::Agent).is_some());
+        assert_eq!(fence_handler(FenceScope::Wave).is_some(), !KEEPS_ORDER);
     }
 }
