@@ -31,33 +31,6 @@ fn f32_bits(x: u32) -> f32 {
     f32::from_bits(x)
 }
 
-/// f32 of the same value as an f16; NaNs keep their payload and become quiet.
-#[inline(always)]
-fn f32_from_f16(h: u32) -> u32 {
-    let sign = (h & 0x8000) << 16;
-    let magnitude = (h & 0x7fff) << 13;
-    // The exponent bias differs by 112; the multiplication also normalises denormals, exactly.
-    let scaled = (f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23)).to_bits();
-    let special = magnitude | 0x7f80_0000 | if h & 0x3ff != 0 { 0x0040_0000 } else { 0 };
-    sign | if h & 0x7c00 == 0x7c00 { special } else { scaled }
-}
-
-/// f16 nearest to an f32; the result for a NaN must be repaired.
-#[inline(always)]
-fn f16_from_f32(x: u32) -> u32 {
-    let sign = x >> 16 & 0x8000;
-    let magnitude = x & 0x7fff_ffff;
-    // Normal results: the bias changes, and the dropped bits round to nearest even; a carry may
-    // give infinity.
-    let odd = magnitude >> 13 & 1;
-    let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + odd) >> 13;
-    // Denormal results: adding a number with the same last place rounds.
-    let magic = 126u32 << 23;
-    let denormal = (f32::from_bits(magnitude) + f32::from_bits(magic)).to_bits().wrapping_sub(magic);
-    let r = if magnitude < 113 << 23 { denormal } else { normal };
-    sign | if magnitude >= 143 << 23 { 0x7c00 } else { r }
-}
-
 narrow_fns! {
     F32I32 Nothing |a| S::cvt_f32_i32(a);
     F32U32 Nothing |a| S::map1(a, |a| (a as f32).to_bits());
@@ -68,8 +41,8 @@ narrow_fns! {
     F32Ubyte1 Nothing |a| S::cvt_f32_i32(S::and(S::shr(a, S::splat(8)), S::splat(0xff)));
     F32Ubyte2 Nothing |a| S::cvt_f32_i32(S::and(S::shr(a, S::splat(16)), S::splat(0xff)));
     F32Ubyte3 Nothing |a| S::cvt_f32_i32(S::shr(a, S::splat(24)));
-    F32F16 Nothing |a| S::map1(a, f32_from_f16);
-    F16F32 Sources |a| S::map1(a, f16_from_f32);
+    F32F16 Nothing |a| S::widen_half(a);
+    F16F32 Sources |a| S::narrow_to_half(a);
 }
 
 /// Declares conversions to or from values of two cells: cells of the source and of the result.

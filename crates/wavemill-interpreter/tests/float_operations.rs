@@ -369,6 +369,58 @@ fn operations() {
     assert!(seen > 1000);
 }
 
+/// An f16 between 1 and 2, or its negation.
+fn near_one(random: &mut SplitMix64) -> u64 {
+    0x3c00 | random.next_u64() & 0x83ff
+}
+
+/// Products half way between two f16, and addends far too small for f32 beside them: a sum that is
+/// rounded to f32 first would lose them, and the tie would go to the wrong side.
+#[test]
+fn fused_halves_are_rounded_once() {
+    let mut random = SplitMix64::new(7);
+    let single = |half: u64| {
+        f32::from_bits(exact::convert_function(CvtOp::F32F16)([half, 0, 0], FpEnv::DEFAULT) as u32)
+    };
+    let narrow = |x: f32| exact::convert_function(CvtOp::F16F32)([x.to_bits().into(), 0, 0], FpEnv::DEFAULT);
+    let fma = exact::float_function(FloatOp::Fma, FloatType::F16).expect("an operation of f16");
+    let mut rounded_twice = 0;
+    for _ in 0..40 {
+        let mut inputs = Inputs::new(&mut random);
+        for lane in 0..64 {
+            // The product with 1.5 times a power of 2 of an odd number has one bit more than f16.
+            let power = random.below(13) << 10;
+            let (a, b) = (near_one(&mut random) | 1, (0x3e00 + power) | random.next_u64() & 0x8000);
+            let tiny = random.pick(&[1, 2, 0x200, 0x3ff, 0x400, 0x0bff]) | random.next_u64() & 0x8000;
+            for (row, half) in inputs.rows.iter_mut().zip([a, b, tiny]) {
+                row[lane] = half << 16 | half;
+            }
+            let twice = narrow(single(a).mul_add(single(b), single(tiny)));
+            rounded_twice += u32::from(fma([a, b, tiny], FpEnv::DEFAULT) != twice);
+        }
+        let sources = [0, 1, 2].map(|i| inputs.source(i, 0));
+        let operands = [0, 1, 2].map(|i| sources[i].0);
+        let at = |lane: usize| std::array::from_fn(|i| sources[i].1[lane] & 0xffff);
+        let case = |op: Op, attrs: Attrs, value: &dyn Fn(usize) -> u64| Case {
+            inst: inst(op, v(0), &operands, attrs),
+            expected: Expected::Lanes { values: std::array::from_fn(value), dwords: 1 },
+        };
+        let pair = Attrs { src: straight(FloatType::PkF16, Default::default()), ..Attrs::default() };
+        let lower = SrcMods { hi_sel: true, sel: SubDword::Word0, ..SrcMods::default() };
+        let mix = Attrs { src: [lower; 3], ..Attrs::default() };
+        let one = |lane| fma(at(lane), FpEnv::DEFAULT);
+        check(
+            &[
+                case(Op::Float(FloatOp::Fma, FloatType::F16), Attrs::default(), &one),
+                case(Op::Float(FloatOp::Fma, FloatType::PkF16), pair, &|lane| one(lane) << 16 | one(lane)),
+                case(Op::Float(FloatOp::FmaMix, FloatType::F16), mix, &one),
+            ],
+            &inputs,
+        );
+    }
+    assert!(rounded_twice > 100, "{rounded_twice}");
+}
+
 #[test]
 fn comparisons_and_classes() {
     const PREDS: [CmpPred; 16] = [

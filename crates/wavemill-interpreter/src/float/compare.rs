@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use wavemill_ir::{CmpPred, FloatType, FpEnv};
 
-use super::Fast;
 use super::single::{Operands, Signs};
+use super::{Fast, half};
 use crate::Tier;
 use crate::body::{Body, Shaped, Source, Splat, chunks, handler, lane_mask, shape, write64};
 use crate::hostop::{Ctx, HostOp};
@@ -53,7 +53,7 @@ pub(crate) const NOT: i32 = 1 << 8;
 
 /// All bits if the immediate has [`NOT`].
 #[inline(always)]
-unsafe fn negation(op: *mut HostOp) -> u64 {
+pub(super) unsafe fn negation(op: *mut HostOp) -> u64 {
     // SAFETY: the contract of handlers.
     if unsafe { (*op).imm } & NOT != 0 { !0 } else { 0 }
 }
@@ -144,7 +144,7 @@ fn handlers<R: Relation, const SWAP: bool>(ty: FloatType, flush: bool, tier: Tie
 macro_rules! by_relation {
     ($pred:expr, $handlers:ident($($argument:expr),*)) => {{
         use wavemill_ir::CmpPred;
-        use $crate::float::{Different, Equal, Less, LessEqual, Unordered};
+        use $crate::float::{Different, Equal, Less, LessEqual, NOT, Unordered};
         let (fast, imm) = match $pred {
             CmpPred::Lt => ($handlers::<Less, false>($($argument),*), 0),
             CmpPred::Gt => ($handlers::<Less, true>($($argument),*), 0),
@@ -172,5 +172,8 @@ pub(crate) use by_relation;
 pub(super) fn fast(pred: CmpPred, ty: FloatType, env: FpEnv, tier: Tier) -> Option<Fast> {
     // Rounding does not matter.
     let flush = !env.denorm_in;
+    if ty == FloatType::F16 && !flush {
+        return half::fast_compare(pred, tier);
+    }
     by_relation!(pred, handlers(ty, flush, tier))
 }

@@ -142,8 +142,17 @@ pub(super) fn mix_sources(info: &FloatInfo, bits: [u64; 3]) -> [MixSource; 3] {
 pub(super) unsafe fn mix(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: as above.
     unsafe {
+        mix_lanes(ctx, op, lane_mask(ctx, op));
+        HostOp::next(op)
+    }
+}
+
+/// The results of these lanes of [`FloatOp::FmaMix`](wavemill_ir::FloatOp::FmaMix).
+pub(super) unsafe fn mix_lanes(ctx: *mut Ctx, op: *mut HostOp, lanes: u64) {
+    // SAFETY: as above.
+    unsafe {
         let info = info(op);
-        for_lanes(lane_mask(ctx, op), |lane| {
+        for_lanes(lanes, |lane| {
             let s = mix_sources(info, sources(ctx, op, info, lane));
             let value = match info.result.float {
                 Some(FloatType::F16) => u64::from(exact::fma_mix_f16(s, info.attrs.fp)),
@@ -151,7 +160,6 @@ pub(super) unsafe fn mix(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
             };
             write(ctx, op, 1, lane, value);
         });
-        HostOp::next(op)
     }
 }
 

@@ -10,6 +10,7 @@ mod compare;
 mod division;
 mod double;
 pub(super) mod exceptions;
+mod half;
 mod lanes;
 mod single;
 
@@ -159,7 +160,7 @@ fn output(attrs: &Attrs, result: Outcome) -> Option<Handler> {
 pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
     let env = inst.attrs.fp;
     let (slow, fast, reference): (Handler, _, _) = match inst.op {
-        Op::Float(FloatOp::FmaMix, _) => (lanes::mix, Some(Fast::unmodified(lanes::mix)), None),
+        Op::Float(FloatOp::FmaMix, ty) => (lanes::mix, half::fast_mix(ty, &inst.attrs, tier), None),
         Op::Float(FloatOp::DivScale, ty @ (FloatType::F32 | FloatType::F64)) => {
             (lanes::div_scale, division::fast_scale(ty, env, tier), None)
         }
@@ -170,6 +171,7 @@ pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
             let fast = match ty {
                 FloatType::F32 => single::fast(op, env, tier).or_else(|| double::fast_wide(op, env, tier)),
                 FloatType::F64 => double::fast(op, env, tier),
+                FloatType::F16 | FloatType::PkF16 => half::fast(op, ty, env, tier),
                 _ => None,
             }
             .or_else(|| division::fast(op, ty, tier));
@@ -193,8 +195,7 @@ pub(super) fn plan(inst: &Inst, tier: Tier) -> Option<Plan> {
         _ => Operands::Whole,
     };
     let output = output(&inst.attrs, result);
-    let by_lane = fast.is_none() || matches!(inst.op, Op::Float(FloatOp::FmaMix, _));
-    let opaque = by_lane || output.is_some();
+    let opaque = fast.is_none() || output.is_some();
     let fast = fast.unwrap_or(Fast::unmodified(slow));
     let Fast { run, run_mods, imm } = fast;
     Some(Plan { run, run_mods, imm, operands, sources, result, reference, opaque, output })

@@ -222,7 +222,7 @@ impl<F: SingleFn, const SHAPE: u8, const MODS: bool, const FLUSH: bool> Body
 /// Lets the rule for NaN results, or the reference, compute the lanes in `bad`.
 #[cold]
 #[inline(never)]
-unsafe fn repair(ctx: *mut Ctx, op: *mut HostOp, bad: u64, rule: NanRule, flushes: bool) {
+pub(super) unsafe fn repair(ctx: *mut Ctx, op: *mut HostOp, bad: u64, rule: NanRule, flushes: bool) {
     // SAFETY: the contract of handlers.
     unsafe {
         let info = lanes::info(op);
@@ -286,7 +286,7 @@ fn flushing<F: SingleFn>(tier: Tier) -> Fast {
 /// Declares operations: name, check, operands, code on chunks.
 macro_rules! single_fns {
     ($($name:ident $check:ident $([$rule:expr])? |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
-        struct $name;
+        pub(super) struct $name;
         impl SingleFn for $name {
             const SOURCES: usize = 1 $(+ single_fns!(@one $b) $(+ single_fns!(@one $c))?)?;
             const CHECK: Check = Check::$check;

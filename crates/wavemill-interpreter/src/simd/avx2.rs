@@ -268,6 +268,27 @@ impl Simd for Avx2 {
         }
     }
     #[inline(always)]
+    unsafe fn widen_half(a: Pair) -> Pair {
+        // SAFETY: as above.
+        unsafe {
+            let low = _mm256_set1_epi32(0xffff);
+            // The halves of each register's four quarters, in order.
+            let halves = _mm256_packus_epi32(_mm256_and_si256(a[0], low), _mm256_and_si256(a[1], low));
+            let halves = _mm256_permute4x64_epi64::<0b11_01_10_00>(halves);
+            let (first, second) = (_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves));
+            [_mm256_castps_si256(_mm256_cvtph_ps(first)), _mm256_castps_si256(_mm256_cvtph_ps(second))]
+        }
+    }
+    #[inline(always)]
+    unsafe fn narrow_to_half(a: Pair) -> Pair {
+        // SAFETY: as above.
+        unsafe {
+            let first = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm256_castsi256_ps(a[0]));
+            let second = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm256_castsi256_ps(a[1]));
+            [_mm256_cvtepu16_epi32(first), _mm256_cvtepu16_epi32(second)]
+        }
+    }
+    #[inline(always)]
     unsafe fn truncate(a: Pair) -> Pair {
         // SAFETY: as above.
         unsafe { a.map(|half| _mm256_cvttps_epi32(_mm256_castsi256_ps(half))) }

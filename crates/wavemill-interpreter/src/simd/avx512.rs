@@ -198,6 +198,19 @@ impl Simd for Avx512 {
         unsafe { _mm512_castps_si512(_mm512_cvtepi32_ps(a)) }
     }
     #[inline(always)]
+    unsafe fn widen_half(a: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_castps_si512(_mm512_cvtph_ps(_mm512_cvtepi32_epi16(a))) }
+    }
+    #[inline(always)]
+    unsafe fn narrow_to_half(a: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe {
+            let halves = _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm512_castsi512_ps(a));
+            _mm512_cvtepu16_epi32(halves)
+        }
+    }
+    #[inline(always)]
     unsafe fn matrix_sum(sums: [__m512i; 2], exponents: [__m512i; 2], c: __m512i, halves: bool) -> __m512i {
         // SAFETY: as above.
         unsafe { matrix_sum(sums, exponents, c, halves) }

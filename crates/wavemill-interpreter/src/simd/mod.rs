@@ -140,6 +140,19 @@ pub(super) trait Simd: Copy + 'static {
     /// Conversion of signed integers to f32, nearest even.
     unsafe fn cvt_f32_i32(a: Self::V) -> Self::V;
 
+    /// f32 of the same value as the f16 in the lower half; NaNs keep their payload and become quiet.
+    #[inline(always)]
+    unsafe fn widen_half(a: Self::V) -> Self::V {
+        // SAFETY: as the trait says.
+        unsafe { Self::map1(a, f32_from_f16) }
+    }
+    /// The nearest f16, with zeros above; NaN lanes are unspecified.
+    #[inline(always)]
+    unsafe fn narrow_to_half(a: Self::V) -> Self::V {
+        // SAFETY: as the trait says.
+        unsafe { Self::map1(a, f16_from_f32) }
+    }
+
     /// Conversion of f32 to signed integers, towards zero. The result fits.
     unsafe fn truncate(a: Self::V) -> Self::V;
     /// The result of a group of [`MatrixSum::Truncated`](wavemill_ir::MatrixSum::Truncated) with 24
@@ -239,6 +252,33 @@ pub(super) trait Simd: Copy + 'static {
             Self::from_lanes(r)
         }
     }
+}
+
+/// f32 of the same value as the f16 in the lower half; NaNs keep their payload and become quiet.
+#[inline(always)]
+fn f32_from_f16(h: u32) -> u32 {
+    let sign = (h & 0x8000) << 16;
+    let magnitude = (h & 0x7fff) << 13;
+    // The exponent bias differs by 112; the multiplication also normalises denormals, exactly.
+    let scaled = (f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23)).to_bits();
+    let special = magnitude | 0x7f80_0000 | if h & 0x3ff != 0 { 0x0040_0000 } else { 0 };
+    sign | if h & 0x7c00 == 0x7c00 { special } else { scaled }
+}
+
+/// f16 nearest to an f32; the result for a NaN is unspecified.
+#[inline(always)]
+fn f16_from_f32(x: u32) -> u32 {
+    let sign = x >> 16 & 0x8000;
+    let magnitude = x & 0x7fff_ffff;
+    // Normal results: the bias changes, and the dropped bits round to nearest even; a carry may
+    // give infinity.
+    let odd = magnitude >> 13 & 1;
+    let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + odd) >> 13;
+    // Denormal results: adding a number with the same last place rounds.
+    let magic = 126u32 << 23;
+    let denormal = (f32::from_bits(magnitude) + f32::from_bits(magic)).to_bits().wrapping_sub(magic);
+    let r = if magnitude < 113 << 23 { denormal } else { normal };
+    sign | if magnitude >= 143 << 23 { 0x7c00 } else { r }
 }
 
 /// `x * 2^n` of an f32, rounded once: the f64 product is exact.
