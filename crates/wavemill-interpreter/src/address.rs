@@ -10,6 +10,7 @@ use super::hostop::{ABSENT, Ctx, Exit, FLAGS, HostOp, SiteCache};
 use super::simd::CHUNK;
 use wavemill_ir::LANES;
 use wavemill_machine::CHECKS_ACCESSES;
+use wavemill_machine::engine::PrivateWrites;
 use wavemill_machine::registers::ROW_BYTES;
 use wavemill_machine::{Access, FaultSpace};
 use wavemill_machine::{GDS_BYTES, LDS_APERTURE, SCRATCH_APERTURE, gds_window};
@@ -97,11 +98,57 @@ unsafe fn global_slow(ctx: *mut Ctx, op: *mut HostOp, address: u64, size: u64, a
         match a.allowed(address, access) {
             Some(range) if size <= range.end - address => {
                 let host = a.host().add((range.start - a.start) as usize);
-                (*op).own.site = SiteCache { start: range.start, size: range.end - range.start, host };
+                if access != Access::Load && (*ctx).private.is_anyones(address) {
+                    // Not in the cache, so that every such access gets here.
+                    (*ctx).private_writes = PrivateWrites { own: u64::MAX, others: true };
+                } else {
+                    (*op).own.site = SiteCache { start: range.start, size: range.end - range.start, host };
+                }
                 host.add((address - range.start) as usize)
             }
             _ => std::ptr::null_mut(),
         }
+    }
+}
+
+/// Host pointer of the first rows of private memory from a guest address on, for an access within
+/// `bytes`, or null if they are not the wave's own.
+#[inline(always)]
+pub(super) unsafe fn own_private(ctx: *mut Ctx, start: u64, bytes: u64) -> *mut u8 {
+    // SAFETY: the contract of handlers; the rows are inside the wave's private memory.
+    unsafe {
+        if !(*ctx).private.holds(start, bytes) {
+            return std::ptr::null_mut();
+        }
+        if (*ctx).private_host.is_null() {
+            find_private(ctx);
+            if (*ctx).private_host.is_null() {
+                return std::ptr::null_mut();
+            }
+        }
+        (*ctx).private_host.add((start - (*ctx).private.own.0) as usize)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn find_private(ctx: *mut Ctx) {
+    // SAFETY: the contract of handlers; the map outlives the run.
+    unsafe {
+        let (start, end) = (*ctx).private.own;
+        (*ctx).private_host = (*(*ctx).map).resolve(start, end - start).unwrap_or(std::ptr::null_mut());
+    }
+}
+
+/// Notes a write to the wave's own private memory: up to this offset in lanes whose memory begins
+/// at a guest address.
+#[inline(always)]
+pub(super) unsafe fn wrote_private(ctx: *mut Ctx, start: u64, end: u64) {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        let rows = end.div_ceil(4) * u64::from(ROW_BYTES);
+        let writes = &mut (*ctx).private_writes.own;
+        *writes = (*writes).max(start - (*ctx).private.own.0 + rows);
     }
 }
 
@@ -445,8 +492,13 @@ unsafe fn resolve_lane<const SPACE: u8>(
             if offset.checked_add(u64::from(size)).is_none_or(|end| end > limit) {
                 return Err((offset, FaultSpace::Scratch));
             }
-            let rows = limit.div_ceil(4);
-            let host = global(ctx, op, scratch_base(ctx), rows * u64::from(ROW_BYTES), access);
+            let (start, bytes) = (scratch_base(ctx), limit.div_ceil(4) * u64::from(ROW_BYTES));
+            let mut host = own_private(ctx, start, bytes);
+            if host.is_null() {
+                host = global(ctx, op, start, bytes, access);
+            } else if access != Access::Load {
+                wrote_private(ctx, start, offset + u64::from(size));
+            }
             if host.is_null() {
                 return Err((offset, FaultSpace::Scratch));
             }

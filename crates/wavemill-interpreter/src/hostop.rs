@@ -11,7 +11,7 @@ use super::matrix;
 use super::probe::Site;
 use wavemill_machine::MemoryMap;
 use wavemill_machine::OutOfRange;
-use wavemill_machine::engine::{Events, Exports, Hold, PrivateMemory};
+use wavemill_machine::engine::{Events, Exports, Hold, PrivateMemory, PrivateWrites};
 use wavemill_machine::image::DescriptorProblem;
 use wavemill_machine::registers::Registers;
 use wavemill_machine::{Access, FaultSpace};
@@ -227,6 +227,10 @@ pub(super) struct Ctx {
     pub scratch_size: u32,
     /// The same as an allocation, for buffer resources that point there.
     pub private: PrivateMemory,
+    /// Host memory of the wave's private memory; null until an access needs it.
+    pub private_host: *mut u8,
+    /// What the wave has written of private memory.
+    pub private_writes: PrivateWrites,
     /// Guest memory.
     pub map: *const MemoryMap,
     /// Why the interpreter was left.

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 use std::fmt;
 
 use wavemill_ir::Uni;
-use wavemill_machine::engine::{Events, Executor, Inside, PrivateMemory, Surroundings, Task, Wave, WaveExit};
+use wavemill_machine::CHECKS_ACCESSES;
+use wavemill_machine::engine::{
+    Events, Executor, Inside, PrivateMemory, PrivateWrites, Surroundings, Task, Wave, WaveExit,
+};
 use wavemill_machine::registers::uni_offset;
 use wavemill_machine::{BlockCount, BlockSource, FaultCause, FaultLane, OutOfRange, RaisedLane};
 
@@ -147,6 +150,12 @@ impl Executor for Runner<'_> {
             lds_allocated: around.lds.allocated(),
             scratch_size: around.scratch_size,
             private: PrivateMemory { all: around.private, own: wave.private },
+            private_host: std::ptr::null_mut(),
+            private_writes: match CHECKS_ACCESSES {
+                true => wave.writes,
+                // Accesses that are not checked are not looked at.
+                false => PrivateWrites { own: u64::MAX, others: true },
+            },
             map: around.map,
             exit: Exit::End,
             refused: Vec::new(),
@@ -280,6 +289,7 @@ impl Executor for Runner<'_> {
             wave.pc = pc;
         }
         wave.context = ctx.context;
+        wave.writes = ctx.private_writes;
         wave.retired += (budget - ctx.budget).max(0) as u64;
         self.out_of_range = ctx.out_of_range;
         exit

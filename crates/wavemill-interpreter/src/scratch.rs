@@ -6,7 +6,7 @@
 //! check covers all lanes. Accesses that this leaves out take the general path, which also reports
 //! faults.
 
-use super::address::{ALIGNED, LanePtr, global, is_absent, is_row, row, scratch_base};
+use super::address::{ALIGNED, LanePtr, is_absent, is_row, own_private, row, scratch_base, wrote_private};
 use super::body::{lane_mask, scalar32, store_chunk};
 use super::hostop::{Ctx, FLAGS, HostOp};
 use super::mem::{bytes, dwords, for_lanes, read_narrow, store_row, ty, write_narrow};
@@ -98,7 +98,10 @@ unsafe fn find<S: Simd>(
         if (differ | low as u32) & align != 0 {
             return None;
         }
-        let base = global(ctx, op, start, limit.div_ceil(4) * u64::from(ROW_BYTES), access);
+        let base = own_private(ctx, start, limit.div_ceil(4) * u64::from(ROW_BYTES));
+        if !base.is_null() && access != Access::Load {
+            wrote_private(ctx, start, high as u64 + u64::from(size));
+        }
         let rows = differ == 0 && align == 3 && mask.count_ones() > FEW;
         let at = if rows { At::Row(low as usize / 4) } else { At::Lanes(common as u32) };
         (!base.is_null()).then_some(Private { base, at })

@@ -184,6 +184,9 @@ fn check(through: Through) {
             let fields =
                 Fields { base: address, swizzle: true, index_stride: 3, add_tid: true, ..Fields::default() };
             with_resource(&mut setup, fields, 64 * base);
+        }
+        // An access of the wave's own memory, or of memory that another wave may have.
+        if through == Through::Buffer || !round.is_multiple_of(4) {
             setup.private = Some((address, 256 * DWORDS as u64));
         }
 

@@ -11,6 +11,7 @@
 //! never blocks their slots for ever: each slot that becomes free goes to the lowest workgroup that
 //! has not started.
 
+mod dirty;
 mod grid;
 mod group;
 mod policy;
@@ -31,6 +32,7 @@ use crate::export::WaveExports;
 use crate::fault::{Fault, Strict};
 use crate::observe::{Events, Findings, Interests, Observer, Reporter, SingleSteps};
 use crate::out_of_range::OutOfRange;
+use dirty::Dirty;
 use group::{Group, State, Watch};
 use policy::{Became, Goes, Next, Pace, Policy, SLICE, Standing, TURN};
 use traps::handled;
@@ -93,6 +95,7 @@ struct Run<'a> {
     deterministic: bool,
     /// Private memory of all resident waves: first address and end.
     private: (u64, u64),
+    dirty: Dirty,
     poison: Option<u32>,
     record_exports: bool,
     strict: Strict,
@@ -217,6 +220,13 @@ fn run_grid(
         attendant: options.control.as_deref().and_then(Attendant::of),
         deterministic: options.deterministic,
         private: private_memory(grid, resident),
+        dirty: Dirty::new(match grid.init.scratch(0) {
+            Some(_) => {
+                u64::from(resident.min(u32::try_from(total).unwrap_or(u32::MAX)))
+                    * u64::from(grid.waves_per_group)
+            }
+            None => 0,
+        }),
         poison: options.poison,
         record_exports: options.record_exports,
         strict: options.strict,
@@ -357,11 +367,11 @@ impl Run<'_> {
                 if !matches!(outcome, Outcome::Done) {
                     break (outcome, cost);
                 }
-                group.count_ended();
+                group.count_ended(self.grid, standing.slot(), &self.dirty);
                 if !(Pace::allows_another(claim) && standing.follow(|linear| self.is_wanted(linear))) {
                     break (outcome, cost);
                 }
-                self.start(&mut group, &standing, false);
+                self.start(&mut group, &standing);
             };
             // A look at a waiting workgroup does not show the cost of workgroups.
             if !standing.waits() {
@@ -434,8 +444,9 @@ impl Run<'_> {
     }
 
     /// Starts a workgroup in the registers and LDS of the previous one.
-    fn start(&self, group: &mut Group, standing: &Standing, fresh: bool) {
-        group.start(self.grid, standing.linear(), standing.slot(), fresh, self.poison, self.record_exports);
+    fn start(&self, group: &mut Group, standing: &Standing) {
+        let (linear, slot) = (standing.linear(), standing.slot());
+        group.start(self.grid, linear, slot, &self.dirty, self.poison, self.record_exports);
         if let Some((observer, _)) = self.observer {
             group.ask(observer);
         }
@@ -454,12 +465,12 @@ impl Run<'_> {
                 return None;
             }
             match shared.policy.next(pace, self.threads, self.releases()) {
-                Next::Start { standing, fresh } => {
+                Next::Start { standing } => {
                     self.wake_for_more(&mut shared);
                     let recycled = shared.idle.pop();
                     drop(shared);
                     let mut group = recycled.unwrap_or_else(|| Group::new(self.grid));
-                    self.start(&mut group, &standing, fresh);
+                    self.start(&mut group, &standing);
                     return Some((standing, group));
                 }
                 Next::Resume { standing, group, in_vain, others_compute } => {

@@ -27,6 +27,8 @@ pub struct Wave {
     pub retired: u64,
     /// Its private memory: first guest address and end.
     pub private: (u64, u64),
+    /// What it has written of private memory; engines keep account.
+    pub writes: PrivateWrites,
     /// Address of the branch that led to `pc`, if the wave was preempted there or the instruction
     /// there is illegal. A branch is the end of a block that continues elsewhere ([`Block::next`])
     /// by a jump, a condition or an address.
@@ -66,6 +68,7 @@ impl Wave {
             context: 0,
             retired: 0,
             private: (0, 0),
+            writes: PrivateWrites::default(),
             from: None,
             inside: None,
             hold: None,
@@ -78,6 +81,19 @@ impl Wave {
         let mask = if lanes >= 64 { !0 } else { (1u64 << lanes) - 1 };
         self.regs.set_uni64(Uni::ACTIVE, mask);
     }
+}
+
+/// What a wave has written of private memory. Before the next wave gets it, that is wiped, and no
+/// more: a stack may have a thousand times as many bytes as a kernel uses.
+///
+/// Image instructions do not count, as no image is in private memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PrivateWrites {
+    /// Bytes from the start of the wave's own private memory on that hold all that it has written
+    /// there. More than there are stand for all.
+    pub own: u64,
+    /// Whether it may have written private memory of other waves.
+    pub others: bool,
 }
 
 /// The location of private memory: first guest address and end; empty if there is none.

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use wavemill_ir::{Block, Cond, FaultKind, Op, Terminator, Uni, Width};
-use wavemill_machine::engine::{Events, Executor, Inside, PrivateMemory, Surroundings, Task, Wave, WaveExit};
+use wavemill_machine::engine::{
+    Events, Executor, Inside, PrivateMemory, PrivateWrites, Surroundings, Task, Wave, WaveExit,
+};
 use wavemill_machine::{BlockCount, FaultCause, OutOfRange, RegisterCounts, Strict};
 
 use crate::code::{Blocks, Code};
@@ -148,6 +150,8 @@ impl<'a> ReferenceExecutor<'a> {
         // The last branch and its destination.
         let mut branch = wave.from.take().map(|from| (from, wave.pc));
         let mut inside = wave.inside.take();
+        // It keeps no account.
+        wave.writes = PrivateWrites { own: u64::MAX, others: true };
         let mut state = State {
             regs: &mut wave.regs,
             around,

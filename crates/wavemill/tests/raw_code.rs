@@ -1,8 +1,10 @@
 //! Machine code without a code object, launched with the words that a driver writes to registers.
 
+use std::num::NonZeroUsize;
+
 use wavemill::device::{AddressMode, TargetChoice};
 use wavemill::module::{CodeLocation, RawCode};
-use wavemill::{Buffer, Device, Error, Launch, Module};
+use wavemill::{Buffer, Device, Error, Launch, Module, RunOptions};
 use wavemill_asm::gcn;
 use wavemill_isa::Target;
 
@@ -188,6 +190,107 @@ fn private_memory_is_that_of_the_lane() {
                  fill; give no user SGPRs"
             )
         );
+    }
+}
+
+/// Instructions that load the 16 dwords of private memory of each lane, store their bits for each
+/// work-item, and set v4 to ones, v5 to another dword of private memory for each lane. v1 is 0.
+fn report_private(load: impl Fn(u32, u32) -> String, workgroup: &str, out: &str) -> String {
+    let loads: Vec<String> = (0..16).map(|n| load(8 + n, 4 * n)).collect();
+    let ors: Vec<String> = (8..24).map(|n| format!("v_or_b32_e32 v2, v2, v{n}")).collect();
+    format!(
+        "v_mov_b32_e32 v1, 0
+         v_mov_b32_e32 v2, 0
+         {}
+         s_waitcnt vmcnt(0)
+         {}
+         s_lshl_b32 s20, {workgroup}, 6
+         v_add_u32_e32 v3, s20, v0
+         v_lshlrev_b32_e32 v3, 2, v3
+         global_store_dword v3, v2, {out}
+         v_mov_b32_e32 v4, -1
+         v_and_b32_e32 v5, 15, v0
+         v_lshlrev_b32_e32 v5, 2, v5
+         v_mov_b32_e32 v24, v5",
+        loads.join("\n"),
+        ors.join("\n")
+    )
+}
+
+/// Runs many workgroups, of which each finds zeros.
+fn all_find_zeros(device: &Device, raw: &RawCode<'_>, by_kernarg: bool, what: &str) {
+    const GROUPS: u32 = 200;
+    let out = device.buffer("out", 256 * u64::from(GROUPS)).expect("a buffer");
+    out.write(0, &[0xffu8; 256 * GROUPS as usize]).expect("inside");
+    let module = Module::from_code(device, raw).expect("a module");
+    let kernel = module.kernel(raw.name).expect("a kernel");
+    for threads in [1, 2] {
+        let launch = Launch::new(&kernel).workgroups([GROUPS, 1, 1]).workgroup_size([64, 1, 1]);
+        let options = RunOptions { threads: NonZeroUsize::new(threads), ..RunOptions::default() };
+        let launch = launch.options(options);
+        let done = match by_kernarg {
+            true => launch.kernarg(&out.address().to_le_bytes()).run(),
+            false => launch.user_data(&halves(out.address())).run(),
+        };
+        done.unwrap_or_else(|error| panic!("{what}: {error}"));
+        let found = out.to_vec::<u32>().expect("words");
+        assert_eq!(found.iter().position(|bits| *bits != 0), None, "{what} on {threads} threads");
+    }
+}
+
+#[test]
+fn waves_find_no_bytes_of_earlier_waves_in_private_memory() {
+    // Rows, lanes at different offsets, flat addresses, and addresses in global memory.
+    let scratch = [
+        "scratch_store_dword v1, v4, off offset:60",
+        "scratch_store_dwordx2 v1, v[4:5], off offset:56",
+        "scratch_store_byte v5, v4, off offset:3",
+        "s_mov_b64 exec, 5\nscratch_store_dword v1, v4, off offset:20",
+        "s_mov_b64 s[8:9], src_private_base\nv_mov_b32_e32 v25, s9\nflat_store_dword v[24:25], v4",
+        "s_mov_b64 s[8:9], src_private_base\nv_mov_b32_e32 v25, s9\nflat_atomic_add v[24:25], v4",
+        "s_mov_b64 s[8:9], flat_scratch\nglobal_store_dword v5, v4, s[8:9] offset:768",
+        "scratch_store_dword v1, v4, off\ns_mov_b64 s[8:9], flat_scratch\nglobal_store_dword v5, v4, s[8:9] offset:2048",
+    ];
+    for (target, store) in ["gfx942", "gfx950"].into_iter().flat_map(|t| scratch.map(|store| (t, store))) {
+        let device = device(target, AddressMode::Sandbox);
+        let load = |row, offset| format!("scratch_load_dword v{row}, v1, off offset:{offset}");
+        let code = code(target, &format!("{}\n{store}\ns_endpgm", report_private(load, "s2", "s[0:1]")));
+        let raw = RawCode {
+            // ENABLE_PRIVATE_SEGMENT, two user SGPRs, the workgroup in X.
+            rsrc2: 1 | 2 << 1 | 1 << 7,
+            private_size: 64,
+            ..RawCode::new("stains", CodeLocation::Bytes(&code))
+        };
+        all_find_zeros(&device, &raw, false, &format!("{target}: {store}"));
+    }
+    // s[0:3] is the buffer resource, s[4:5] the arguments, s6 the workgroup, s7 the wave's offset.
+    let buffers = [
+        "buffer_store_dword v4, off, s[0:3], s7 offset:60",
+        "buffer_store_dword v4, v5, s[0:3], s7 offen",
+        "buffer_store_short v4, v5, s[0:3], s7 offen offset:2",
+        "buffer_atomic_add v4, v5, s[0:3], s7 offen",
+        "s_and_b32 s9, s1, 0xffff\ns_add_u32 s8, s0, s7\ns_addc_u32 s9, s9, 0\ns_store_dword s20, s[8:9], 0x40",
+    ];
+    for (target, store) in ["gfx906", "gfx90a"].into_iter().flat_map(|t| buffers.map(|store| (t, store))) {
+        if target == "gfx90a" && store.contains("s_store") {
+            continue;
+        }
+        let device = device(target, AddressMode::Sandbox);
+        let load = |row, offset| format!("buffer_load_dword v{row}, off, s[0:3], s7 offset:{offset}");
+        let report = report_private(load, "s6", "s[10:11]");
+        let code = code(
+            target,
+            &format!(
+                "s_load_dwordx2 s[10:11], s[4:5], 0x0\ns_waitcnt lgkmcnt(0)\n{report}\n{store}\ns_endpgm"
+            ),
+        );
+        let raw = RawCode {
+            rsrc2: 1 | 6 << 1 | 1 << 7,
+            private_size: 64,
+            properties: 1 | 1 << 3,
+            ..RawCode::new("stains", CodeLocation::Bytes(&code))
+        };
+        all_find_zeros(&device, &raw, true, &format!("{target}: {store}"));
     }
 }
 

@@ -2,8 +2,9 @@
 
 use wavemill_ir::{LANES, Uni};
 
+use super::dirty::Dirty;
 use super::{Grid, LiveWave};
-use crate::engine::{Executor, Hold, Lds, Wave, WaveExit};
+use crate::engine::{Executor, Hold, Lds, PrivateWrites, Wave, WaveExit};
 use crate::export::{Exports, WaveExports};
 use crate::fault::{Fault, FaultCause, WaveResources, WaveSnapshot};
 use crate::observe::{Events, Interests, Observer, WaveId, Workgroup};
@@ -93,13 +94,13 @@ impl Group {
         }
     }
 
-    /// Turns it into the workgroup with that number; `fresh` if the slot is unused so far.
+    /// Turns it into the workgroup with that number.
     pub(super) fn start(
         &mut self,
         grid: &Grid<'_>,
         linear: u64,
         slot: u32,
-        fresh: bool,
+        dirty: &Dirty,
         poison: Option<u32>,
         records_exports: bool,
     ) {
@@ -133,11 +134,13 @@ impl Group {
             let slot = slot * grid.waves_per_group + n;
             let private = grid.init.scratch(slot);
             w.private = private.map_or((0, 0), |(address, size)| (address, address.saturating_add(size)));
-            // Fresh memory holds zeros.
-            if !(fresh && poison.is_none())
-                && let Some((address, size)) = private
-            {
-                grid.map.wipe(address, size, poison.unwrap_or(0));
+            w.writes = PrivateWrites::default();
+            if let Some((address, size)) = private {
+                match (dirty.take(slot, size), poison) {
+                    (_, Some(word)) => grid.map.wipe(address, size, word),
+                    (0, None) => {}
+                    (used, None) => grid.map.wipe(address, used, 0),
+                }
             }
             if let Some(word) = poison {
                 fill(&mut w.regs, grid.init.unwritten(), word);
@@ -181,10 +184,15 @@ impl Group {
         Some(watch)
     }
 
-    /// Counts it as one that has run to its end.
-    pub(super) fn count_ended(&mut self) {
+    /// Counts it as one that has run to its end in that slot.
+    pub(super) fn count_ended(&mut self, grid: &Grid<'_>, slot: u32, dirty: &Dirty) {
         self.ended.workgroups += 1;
         self.ended.waves += self.waves.len() as u64;
+        for (slot, wave) in (slot * grid.waves_per_group..).zip(&self.waves) {
+            if wave.writes != PrivateWrites::default() {
+                dirty.left(slot, wave.writes);
+            }
+        }
     }
 
     /// Its position in the order in which workgroups are reported.

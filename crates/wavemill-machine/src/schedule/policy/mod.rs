@@ -129,8 +129,6 @@ pub(super) enum Next<G> {
     Start {
         /// The workgroup.
         standing: Standing,
-        /// Whether it is the first one in its slot.
-        fresh: bool,
     },
     /// It gives the workgroup a turn.
     Resume {
@@ -202,8 +200,6 @@ pub(super) struct Policy<G> {
     /// Looks at workgroups that still waited, since one last made progress.
     vain: usize,
     slots: Vec<u32>,
-    /// Slots below this one have been used.
-    used_slots: u32,
     /// Workgroups that threads are running.
     running: usize,
     /// Those of them that [compute](Standing::computes).
@@ -233,7 +229,6 @@ impl<G> Policy<G> {
             blocked: 0,
             vain: 0,
             slots: (0..resident).rev().collect(),
-            used_slots: 0,
             running: 0,
             computing: 0,
             faulted: u64::MAX,
@@ -328,9 +323,7 @@ impl<G> Policy<G> {
         {
             self.running += 1;
             self.computing += 1;
-            let fresh = slot >= self.used_slots;
-            self.used_slots = self.used_slots.max(slot + 1);
-            return Next::Start { standing: Standing::new(linear, slot, claimed), fresh };
+            return Next::Start { standing: Standing::new(linear, slot, claimed) };
         }
         if let Some((mut standing, group)) = self.pop() {
             self.running += 1;

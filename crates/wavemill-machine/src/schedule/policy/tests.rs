@@ -44,8 +44,8 @@ fn workgroups_start_in_order_and_slots_are_used_again() {
     assert!(matches!(p.next(&pace(), 1, 0), Next::Wait));
     assert!(matches!(back(&mut p, b, Became::Done, 10), Goes::Ended(1)));
     match p.next(&pace(), 1, 0) {
-        Next::Start { standing, fresh } => {
-            assert_eq!((standing.linear(), standing.slot(), fresh), (2, 1, false));
+        Next::Start { standing } => {
+            assert_eq!((standing.linear(), standing.slot()), (2, 1));
             assert!(matches!(back(&mut p, standing, Became::Done, 10), Goes::Ended(2)));
         }
         other => panic!("{other:?}"),
