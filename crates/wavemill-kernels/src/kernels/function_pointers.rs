@@ -20,7 +20,7 @@ pub(crate) fn by_lane(size: Size) -> Case {
 }
 
 pub(crate) fn uniform(size: Size) -> Case {
-    let n = size.pick(64 * 64 - 13, 4096 * 64);
+    let n = size.pick(64 * 64 - 13, 32_768 * 64);
     Case::new("function_pointers_uniform", "function_pointers", uniform_reference)
         .cover(n as u32, 64)
         .buffer("y", &Random::new(50).many(n, Random::u32))
