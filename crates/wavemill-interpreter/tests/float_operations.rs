@@ -398,6 +398,7 @@ fn fused_halves_are_rounded_once() {
             let twice = narrow(single(a).mul_add(single(b), single(tiny)));
             rounded_twice += u32::from(fma([a, b, tiny], FpEnv::DEFAULT) != twice);
         }
+        inputs.cells[2] = (0x1280_0000 | random.next_u64() & 0x8000_0000) & 0xffff_ffff;
         let sources = [0, 1, 2].map(|i| inputs.source(i, 0));
         let operands = [0, 1, 2].map(|i| sources[i].0);
         let at = |lane: usize| std::array::from_fn(|i| sources[i].1[lane] & 0xffff);
@@ -409,11 +410,28 @@ fn fused_halves_are_rounded_once() {
         let lower = SrcMods { hi_sel: true, sel: SubDword::Word0, ..SrcMods::default() };
         let mix = Attrs { src: [lower; 3], ..Attrs::default() };
         let one = |lane| fma(at(lane), FpEnv::DEFAULT);
+        // An f32 addend that is even smaller.
+        let small = inputs.cells[2] as u32;
+        let mixed = Attrs { src: [lower, lower, SrcMods::default()], ..Attrs::default() };
+        let with_small = |lane| {
+            let [a, b, _]: [u64; 3] = at(lane);
+            let [a, b] = [a, b].map(|half| exact::MixSource::half(half as u16, true));
+            u64::from(exact::fma_mix_f16([a, b, exact::MixSource::F32(small)], FpEnv::DEFAULT))
+        };
         check(
             &[
                 case(Op::Float(FloatOp::Fma, FloatType::F16), Attrs::default(), &one),
                 case(Op::Float(FloatOp::Fma, FloatType::PkF16), pair, &|lane| one(lane) << 16 | one(lane)),
                 case(Op::Float(FloatOp::FmaMix, FloatType::F16), mix, &one),
+                Case {
+                    inst: inst(
+                        Op::Float(FloatOp::FmaMix, FloatType::F16),
+                        v(0),
+                        &[operands[0], operands[1], s(4)],
+                        mixed,
+                    ),
+                    expected: Expected::Lanes { values: std::array::from_fn(with_small), dwords: 1 },
+                },
             ],
             &inputs,
         );

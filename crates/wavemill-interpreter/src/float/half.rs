@@ -18,16 +18,24 @@ use crate::float::single::NanRule;
 use crate::hostop::{Ctx, HostOp};
 use crate::simd::{CHUNK, CHUNKS, Simd};
 
-/// The sum of an exact product and an addend, rounded so that the last bit is set if it is not exact: the nearest f16
-/// is that of the exact sum. Infinities and NaNs are as of the sum.
+/// The rounded sum, and what rounding has lost, exactly (Knuth).
 #[inline(always)]
-unsafe fn odd_sum<S: Simd>(product: S::V, addend: S::V) -> S::V {
+unsafe fn two_sum<S: Simd>(a: S::V, b: S::V) -> (S::V, S::V) {
     // SAFETY: the contract of `Simd`.
     unsafe {
-        let sum = S::fadd(product, addend);
-        // What rounding has lost, exactly (Knuth).
-        let part = S::fsub(sum, product);
-        let lost = S::fadd(S::fsub(product, S::fsub(sum, part)), S::fsub(addend, part));
+        let sum = S::fadd(a, b);
+        let part = S::fsub(sum, a);
+        (sum, S::fadd(S::fsub(a, S::fsub(sum, part)), S::fsub(b, part)))
+    }
+}
+
+/// The sum, rounded so that the last bit is set if it is not exact: the f16 nearest to it is that of the exact sum.
+/// Infinities and NaNs are as of the sum.
+#[inline(always)]
+unsafe fn odd_sum<S: Simd>(a: S::V, b: S::V) -> S::V {
+    // SAFETY: the contract of `Simd`.
+    unsafe {
+        let (sum, lost) = two_sum::<S>(a, b);
         let zero = S::splat(0);
         let inexact = S::flt(lost, zero) | S::flt(zero, lost);
         let is_even = S::eq(S::and(sum, S::splat(1)), zero);
@@ -206,10 +214,72 @@ unsafe fn mixed<S: Simd>(v: S::V, m: &SrcMods) -> S::V {
     }
 }
 
-/// Handler body of [`FloatOp::FmaMix`]; `NARROW`: all sources are halves, and so is the result.
-struct Mix<const NARROW: bool>;
+/// How the results of [`FloatOp::FmaMix`] come about.
+trait Mixture: 'static {
+    /// Whether results are f16.
+    const NARROW: bool;
+    /// A result as f32, and the lanes besides those with a NaN that the reference must compute.
+    ///
+    /// # Safety
+    /// As [`Simd`].
+    unsafe fn apply<S: Simd>(a: S::V, b: S::V, c: S::V) -> (S::V, u32);
+}
 
-impl<const NARROW: bool> Body for Mix<NARROW> {
+/// A result in f32.
+struct Single;
+
+impl Mixture for Single {
+    const NARROW: bool = false;
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(a: S::V, b: S::V, c: S::V) -> (S::V, u32) {
+        // SAFETY: the contract of `Simd`.
+        unsafe { (Fma::apply::<S>(a, b, c), 0) }
+    }
+}
+
+/// A result in f16 of sources that are all f16.
+struct OfHalves;
+
+impl Mixture for OfHalves {
+    const NARROW: bool = true;
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(a: S::V, b: S::V, c: S::V) -> (S::V, u32) {
+        // SAFETY: the contract of `Simd`.
+        unsafe { (HalfFma::apply::<S>(a, b, c), 0) }
+    }
+}
+
+/// A result in f16 of sources of which some are f32.
+struct OfAny;
+
+impl Mixture for OfAny {
+    const NARROW: bool = true;
+    /// The product and the sum in parts without errors (Boldo and Melquiond, "Emulation of FMA and
+    /// correctly rounded sums", with rounding to odd at the end).
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(a: S::V, b: S::V, c: S::V) -> (S::V, u32) {
+        // SAFETY: the contract of `Simd`.
+        unsafe {
+            let product = S::fmul(a, b);
+            let lost = S::fma(a, b, S::xor(product, S::splat(0x8000_0000)));
+            let (middle, low) = two_sum::<S>(c, lost);
+            let (high, rest) = two_sum::<S>(product, middle);
+            let r = odd_sum::<S>(high, odd_sum::<S>(low, rest));
+            // The last bits of a product below 2^-100 may be below all f32.
+            let zero = S::splat(0);
+            let is_zero = S::feq(a, zero) | S::feq(b, zero);
+            let is_small = S::flt(S::and(product, S::splat(0x7fff_ffff)), S::splat((127 - 100) << 23));
+            // A sum of zeros has the sign of the sum, not that of the parts.
+            let r = S::select(S::feq(r, zero), S::fadd(product, c), r);
+            (r, is_small & !is_zero)
+        }
+    }
+}
+
+/// Handler body of [`FloatOp::FmaMix`].
+struct Mix<M>(PhantomData<M>);
+
+impl<M: Mixture> Body for Mix<M> {
     #[inline(always)]
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`.
@@ -227,9 +297,9 @@ impl<const NARROW: bool> Body for Mix<NARROW> {
                 let x = mixed::<S>(a.get::<{ shape::ANY }>(0, 3, i), ma);
                 let y = mixed::<S>(b.get::<{ shape::ANY }>(1, 3, i), mb);
                 let z = mixed::<S>(c.get::<{ shape::ANY }>(2, 3, i), mc);
-                let r = if NARROW { HalfFma::apply::<S>(x, y, z) } else { Fma::apply::<S>(x, y, z) };
-                bad |= u64::from(S::unordered(r, r)) << (CHUNK * i);
-                *result = if NARROW { S::narrow_to_half(r) } else { r };
+                let (r, other) = M::apply::<S>(x, y, z);
+                bad |= u64::from(S::unordered(r, r) | other) << (CHUNK * i);
+                *result = if M::NARROW { S::narrow_to_half(r) } else { r };
             }
             let bad = bad & mask;
             for (i, result) in results.into_iter().enumerate() {
@@ -250,8 +320,9 @@ pub(super) fn fast_mix(ty: FloatType, attrs: &Attrs, tier: Tier) -> Option<Fast>
         return None;
     }
     let run = match ty {
-        FloatType::F16 if attrs.src.iter().all(|m| m.hi_sel) => handler::<Mix<true>>(tier),
-        FloatType::F32 => handler::<Mix<false>>(tier),
+        FloatType::F16 if attrs.src.iter().all(|m| m.hi_sel) => handler::<Mix<OfHalves>>(tier),
+        FloatType::F16 => handler::<Mix<OfAny>>(tier),
+        FloatType::F32 => handler::<Mix<Single>>(tier),
         _ => return None,
     };
     Some(Fast::unmodified(run))
