@@ -8,7 +8,8 @@ pub mod avx2 {
     /// Loads a chunk.
     ///
     /// # Safety
-    /// The host has AVX2. `p` is valid for reads of 64 bytes and stays so during the call; others may write it.
+    /// The host has AVX2. `p` is valid for reads of 64 bytes and stays so during the call; others
+    /// may write it.
     #[inline]
     #[must_use]
     #[target_feature(enable = "avx2")]
@@ -28,7 +29,8 @@ pub mod avx2 {
     /// Stores a chunk.
     ///
     /// # Safety
-    /// The host has AVX2. `p` is valid for writes of 64 bytes and stays so during the call; others may access it.
+    /// The host has AVX2. `p` is valid for writes of 64 bytes and stays so during the call; others
+    /// may access it.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub unsafe fn store_chunk(p: *mut u8, v: [__m256i; 2]) {
@@ -69,7 +71,8 @@ pub mod avx512 {
     /// Loads a chunk.
     ///
     /// # Safety
-    /// The host has AVX-512 F. `p` is valid for reads of 64 bytes and stays so during the call; others may write it.
+    /// The host has AVX-512 F. `p` is valid for reads of 64 bytes and stays so during the call;
+    /// others may write it.
     #[inline]
     #[must_use]
     #[target_feature(enable = "avx512f")]
@@ -89,7 +92,8 @@ pub mod avx512 {
     /// Stores a chunk.
     ///
     /// # Safety
-    /// The host has AVX-512 F. `p` is valid for writes of 64 bytes and stays so during the call; others may access it.
+    /// The host has AVX-512 F. `p` is valid for writes of 64 bytes and stays so during the call;
+    /// others may access it.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub unsafe fn store_chunk(p: *mut u8, v: __m512i) {
