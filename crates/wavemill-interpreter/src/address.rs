@@ -182,7 +182,7 @@ unsafe fn window(ctx: *mut Ctx, op: *mut HostOp) -> (u64, u64) {
 
 /// Whether the 64 values rise by `stride` from lane to lane without wrapping.
 #[inline(always)]
-fn rises(lanes: &[u32; LANES], stride: u32) -> bool {
+pub(super) fn rises(lanes: &[u32; LANES], stride: u32) -> bool {
     let first = lanes[0];
     if first > u32::MAX - 64 * stride {
         return false;

@@ -12,7 +12,7 @@ use wavemill_float::texel::BufferTexel;
 use wavemill_ir::{BufferAddr, MemType, TexelAccess, Width};
 
 use super::Tier;
-use super::address::{ALIGNED, LanePtr, global, is_absent, is_row, refuse, row};
+use super::address::{ALIGNED, LanePtr, global, is_absent, is_row, refuse, rises, row};
 use super::atomic::{Data, Location, Locations, misaligned};
 use super::body::{lane_mask, scalar32};
 use super::control::leave;
@@ -461,9 +461,8 @@ unsafe fn move_bytes<const OFFEN: bool, const IDXEN: bool>(
     }
 }
 
-/// Host memory of a whole row when all lanes are active and access consecutive dwords; null
-/// otherwise. A resource that is swizzled over 64 lanes takes this form with the same offset in all
-/// lanes; `spill` has the code for that of the launch.
+/// Host memory of a whole row when all lanes are active and access consecutive dwords of a buffer
+/// that is not swizzled; null otherwise.
 #[inline(always)]
 unsafe fn contiguous<const OFFEN: bool, const IDXEN: bool>(
     ctx: *mut Ctx,
@@ -472,42 +471,22 @@ unsafe fn contiguous<const OFFEN: bool, const IDXEN: bool>(
 ) -> *mut u8 {
     // SAFETY: the contract of handlers.
     unsafe {
-        if IDXEN || lane_mask(ctx, op) != !0 || (OFFEN && !is_row(op, 0)) {
+        if IDXEN || !OFFEN || lane_mask(ctx, op) != !0 || !is_row(op, 0) {
             return std::ptr::null_mut();
         }
         let r = resource::<IDXEN, false>(ctx, op);
-        let spill = r.add_lane && r.swizzle == Some(64);
-        let linear = !r.add_lane && r.swizzle.is_none();
-        if OFFEN {
-            // From lane to lane the offset stays, or grows by a dword.
-            let offsets = row(ctx, op, 0, 0);
-            let step = if spill { 0 } else { 4 };
-            let mut different = 0;
-            for (i, x) in offsets.iter().enumerate() {
-                different |= x.wrapping_sub(offsets[0]) ^ (step * i as u32);
-            }
-            // Offsets do not wrap around.
-            if different != 0 || offsets[0] > u32::MAX - 256 {
-                return std::ptr::null_mut();
-            }
-        } else if !spill {
-            return std::ptr::null_mut();
-        }
-        if !spill && !linear {
+        let offsets = row(ctx, op, 0, 0);
+        // Offsets do not wrap around.
+        if r.add_lane || r.swizzle.is_some() || !rises(offsets, 4) {
             return std::ptr::null_mut();
         }
         let (index, offset) = indices::<OFFEN, IDXEN>(ctx, op, &r, 0);
-        let size = if linear { 256 } else { 4 };
         // The additions of the instruction do not wrap either.
-        if offset & 3 != 0 || (linear && offset > u64::from(u32::MAX) - 256) {
+        if offset & 3 != 0 || offset > u64::from(u32::MAX) - 256 {
             return std::ptr::null_mut();
         }
-        match r.address(index, offset, size) {
-            Some(address) if !r.private || (*ctx).private.holds(address, 256) => {
-                global(ctx, op, address, 256, access)
-            }
-            _ => std::ptr::null_mut(),
-        }
+        r.address(index, offset, 256)
+            .map_or(std::ptr::null_mut(), |address| global(ctx, op, address, 256, access))
     }
 }
 

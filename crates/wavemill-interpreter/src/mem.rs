@@ -33,27 +33,9 @@ pub(super) mod ty {
     pub(crate) const DWORD4: u8 = 13;
 }
 
-/// The memory types by their constants.
-const TYPES: [MemType; 14] = [
-    MemType::U8,
-    MemType::I8,
-    MemType::U16,
-    MemType::I16,
-    MemType::D16U8,
-    MemType::D16HiU8,
-    MemType::D16I8,
-    MemType::D16HiI8,
-    MemType::D16B16,
-    MemType::D16HiB16,
-    MemType::Dwords(1),
-    MemType::Dwords(2),
-    MemType::Dwords(3),
-    MemType::Dwords(4),
-];
-
-/// The memory type of a constant.
+/// The memory type of a constant, which is its number in [`MemType::ALL`].
 pub(super) const fn memory_type(t: u8) -> MemType {
-    TYPES[t as usize]
+    MemType::ALL[t as usize]
 }
 
 /// Size of a memory type in bytes.

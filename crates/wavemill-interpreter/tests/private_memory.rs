@@ -15,23 +15,6 @@ const DWORDS: usize = BYTES as usize / 4;
 const LOADED: u16 = 4;
 const STORED: u16 = 8;
 
-const TYPES: [MemType; 14] = [
-    MemType::U8,
-    MemType::I8,
-    MemType::U16,
-    MemType::I16,
-    MemType::D16U8,
-    MemType::D16HiU8,
-    MemType::D16I8,
-    MemType::D16HiI8,
-    MemType::D16B16,
-    MemType::D16HiB16,
-    MemType::Dwords(1),
-    MemType::Dwords(2),
-    MemType::Dwords(3),
-    MemType::Dwords(4),
-];
-
 /// The private memory of each lane.
 type Private = Vec<[u8; BYTES as usize]>;
 
@@ -124,7 +107,7 @@ fn check(through: Through) {
         let kind = round % KINDS;
         let few = 1 << random.below(64) | 1 << random.below(64) | 1 << 63;
         let exec = [!0, !0, random.next_u64(), random.next_u64(), few, 0][random.index(6)];
-        let types = TYPES[random.index(TYPES.len())];
+        let types = MemType::ALL[random.index(MemType::ALL.len())];
         let size = types.bytes() as usize;
         let before: Private = (0..64).map(|_| std::array::from_fn(|_| random.next_u64() as u8)).collect();
         let lanes = offsets(&mut random, kind);

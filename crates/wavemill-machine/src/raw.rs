@@ -1,4 +1,4 @@
-//! All accesses to guest memory but the vector moves of the interpreter.
+//! All accesses to guest memory.
 //!
 //! Guest programs may race; a guest race must not be undefined behaviour of the host. Host memory
 //! that backs guest memory is therefore never borrowed as `&` or `&mut`. Naturally aligned accesses
@@ -6,9 +6,14 @@
 //! byte by byte. Whole rows use inline assembly, which the compiler cannot reason about.
 //!
 //! An access of several dwords moves every aligned pair of them as a whole ([`load_dwords`],
-//! [`store_dwords`]), so it never sees half of a 64-bit atomic's write. An access to a whole row is
-//! one dword per lane: there, only aligned dwords must not tear, and 16-byte moves of x86 do not
-//! tear them, wherever they are split.
+//! [`store_dwords`], [`copy_chunk`], [`avx2`], [`avx512`]), so it never sees half of a 64-bit atomic's
+//! write. Vector moves of x86 do not tear aligned pairs: they are split at most where cache lines end.
+
+#[cfg(target_arch = "x86_64")]
+mod vector;
+
+#[cfg(target_arch = "x86_64")]
+pub use vector::{avx2, avx512};
 
 use std::sync::atomic::{
     AtomicU8, AtomicU16, AtomicU32, AtomicU64,
@@ -171,7 +176,7 @@ pub unsafe fn store_u8(p: *mut u8, value: u8) {
     unsafe { AtomicU8::from_ptr(p).store(value, Relaxed) }
 }
 
-/// Copies the 256 bytes of a row between guest memory and a register row. Each aligned dword moves as a whole.
+/// Copies the 256 bytes of a row between guest memory and a register row, as [`copy_chunk`] does.
 ///
 /// # Safety
 /// `src` is valid for reads and `dst` for writes of 256 bytes; the ranges do not overlap.
@@ -183,7 +188,8 @@ pub unsafe fn copy_row(dst: *mut u8, src: *const u8) {
     }
 }
 
-/// Copies 64 bytes between guest memory and a register row. Each aligned dword moves as a whole.
+/// Copies 64 bytes between guest memory and a register row. Each aligned dword, and each aligned pair
+/// of dwords, moves as a whole.
 ///
 /// # Safety
 /// `src` is valid for reads and `dst` for writes of 64 bytes; the ranges do not overlap.
@@ -202,9 +208,23 @@ pub unsafe fn copy_chunk(dst: *mut u8, src: *const u8) {
         );
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    for i in 0..16 {
-        // SAFETY: within the 64 bytes that the caller guarantees.
-        unsafe { store_u32(dst.add(4 * i), load_u32(src.add(4 * i))) };
+    // SAFETY: the caller's promise.
+    unsafe {
+        copy_chunk_by_pairs(dst, src);
+    }
+}
+
+/// [`copy_chunk`] for hosts without vector moves here.
+///
+/// # Safety
+/// As for [`copy_chunk`].
+#[cfg(any(test, miri, not(target_arch = "x86_64")))]
+unsafe fn copy_chunk_by_pairs(dst: *mut u8, src: *const u8) {
+    let mut dwords = [0; 16];
+    // SAFETY: within the 64 bytes that the caller guarantees.
+    unsafe {
+        load_dwords(src, &mut dwords);
+        store_dwords(dst, &dwords);
     }
 }
 
@@ -425,6 +445,66 @@ mod tests {
         });
         assert_eq!(memory.0[..4], 18_000u32.to_le_bytes());
         assert_eq!(memory.0[8..16], ((6000u64 << 32) + 30_000).to_le_bytes());
+    }
+
+    /// Copies of a chunk never contain a half of what another thread stores as a whole.
+    #[test]
+    fn chunks_have_whole_pairs() {
+        type Copy = unsafe fn(*mut u8, *const u8);
+        struct Shared(*mut u8);
+        // SAFETY: the pointer is used only for atomic accesses while the memory is alive.
+        unsafe impl Sync for Shared {}
+        let whole = |chunk: &[u8]| chunk.chunks_exact(8).all(|pair| pair[..4] == pair[4..]);
+        for copy in [copy_chunk as Copy, copy_chunk_by_pairs as Copy] {
+            for start in [0, 40] {
+                let mut memory = [Aligned([0; 64]), Aligned([0; 64])];
+                // SAFETY: inside the 128 bytes.
+                let shared = Shared(unsafe { memory.as_mut_ptr().cast::<u8>().add(start) });
+                let stop = std::sync::atomic::AtomicBool::new(false);
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        let Shared(p) = &shared;
+                        let mut value = 0u64;
+                        while !stop.load(Relaxed) {
+                            value = value.wrapping_add(0x0000_0001_0000_0001);
+                            // SAFETY: inside the 128 bytes, and aligned.
+                            (0..8).for_each(|n| unsafe { store_u64(p.add(8 * n), value) });
+                        }
+                    });
+                    let (mut halves, mut changes, mut last) = (0, 0, [0; 64]);
+                    let begin = std::time::Instant::now();
+                    // Until enough has been stored meanwhile, as far as the host has time for that.
+                    let enough = if cfg!(miri) { 20 } else { 5000 };
+                    while changes == 0 || changes < enough && begin.elapsed().as_millis() < 500 {
+                        let mut chunk = [0u8; 64];
+                        // SAFETY: both have 64 bytes.
+                        unsafe { copy(chunk.as_mut_ptr(), shared.0) };
+                        halves += u32::from(!whole(&chunk));
+                        changes += u32::from(chunk != last);
+                        last = chunk;
+                    }
+                    stop.store(true, Relaxed);
+                    assert_eq!(halves, 0, "of {changes} at {start}");
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_at_every_alignment() {
+        let pattern: [u8; 64] = std::array::from_fn(|i| 3 * i as u8 + 1);
+        for start in 0..9 {
+            let mut memory = [0xee; 80];
+            let mut back = [0; 64];
+            // SAFETY: inside the 80 bytes.
+            unsafe {
+                copy_chunk_by_pairs(memory.as_mut_ptr().add(start), pattern.as_ptr());
+                copy_chunk_by_pairs(back.as_mut_ptr(), memory.as_ptr().add(start));
+            }
+            assert_eq!(back, pattern);
+            let around = memory.iter().enumerate().filter(|(i, _)| !(start..start + 64).contains(i));
+            assert!(around.into_iter().all(|(_, b)| *b == 0xee), "at {start}");
+        }
     }
 
     #[test]

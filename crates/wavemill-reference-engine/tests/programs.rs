@@ -45,22 +45,6 @@ const WIDTHS: [Width; 2] = [Width::W32, Width::W64];
 const INT_TYPES: [IntType; 6] =
     [IntType::I16, IntType::U16, IntType::I32, IntType::U32, IntType::I64, IntType::U64];
 const SPACES: [Space; 4] = [Space::Global, Space::Flat, Space::Lds, Space::Scratch];
-const MEM_TYPES: [MemType; 14] = [
-    MemType::U8,
-    MemType::I8,
-    MemType::U16,
-    MemType::I16,
-    MemType::Dwords(1),
-    MemType::Dwords(2),
-    MemType::Dwords(3),
-    MemType::Dwords(4),
-    MemType::D16U8,
-    MemType::D16HiU8,
-    MemType::D16I8,
-    MemType::D16HiI8,
-    MemType::D16B16,
-    MemType::D16HiB16,
-];
 const FORMATS: [NumberFormat; 10] = [
     NumberFormat::F16,
     NumberFormat::Bf16,
@@ -146,7 +130,7 @@ fn texels(random: &mut SplitMix64) -> TexelAccess {
 fn operation(random: &mut SplitMix64) -> Op {
     let width = random.pick(&WIDTHS);
     let addr = BufferAddr { offen: !random.one_in(3), idxen: random.one_in(3), plain: random.one_in(4) };
-    let ty = random.pick(&MEM_TYPES);
+    let ty = random.pick(&MemType::ALL);
     let space = random.pick(&SPACES);
     let cells = CellRange { first: Uni(4), end: LACKING.plus(1) };
     match random.below(38) {

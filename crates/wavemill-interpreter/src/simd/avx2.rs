@@ -3,6 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::{DWORD_BYTES, Lanes, Simd};
+use wavemill_machine::raw;
 
 /// AVX2, FMA, F16C and BMI.
 #[derive(Clone, Copy, Debug)]
@@ -71,52 +72,6 @@ unsafe fn spread(mask: u32) -> Pair {
     }
 }
 
-/// [`Simd::load_guest`]: assembly, as other threads may write the memory. The host moves aligned
-/// dwords of a vector as wholes.
-#[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn load_guest(p: *const u8) -> Pair {
-    let (low, high);
-    // SAFETY: 64 bytes are valid.
-    unsafe {
-        std::arch::asm!(
-            "vmovdqu {low}, [{p}]", "vmovdqu {high}, [{p} + 32]",
-            p = in(reg) p, low = out(ymm_reg) low, high = lateout(ymm_reg) high,
-            options(nostack, preserves_flags, readonly),
-        );
-    }
-    [low, high]
-}
-
-/// [`Simd::store_guest`], as [`load_guest`].
-#[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn store_guest(p: *mut u8, v: Pair) {
-    // SAFETY: as above.
-    unsafe {
-        std::arch::asm!(
-            "vmovdqu [{p}], {low}", "vmovdqu [{p} + 32], {high}",
-            p = in(reg) p, low = in(ymm_reg) v[0], high = in(ymm_reg) v[1],
-            options(nostack, preserves_flags),
-        );
-    }
-}
-
-/// [`Simd::store_active`]: assembly, as other threads may access the memory.
-#[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn store_active(p: *mut u8, active: Pair, v: Pair) {
-    // SAFETY: the memory of the active lanes is valid, and nothing else is accessed.
-    unsafe {
-        std::arch::asm!(
-            "vpmaskmovd [{p}], {low_mask}, {low}", "vpmaskmovd [{p} + 32], {high_mask}, {high}",
-            p = in(reg) p, low_mask = in(ymm_reg) active[0], low = in(ymm_reg) v[0],
-            high_mask = in(ymm_reg) active[1], high = in(ymm_reg) v[1],
-            options(nostack, preserves_flags),
-        );
-    }
-}
-
 /// The dwords with even numbers of 16. The shuffle works on halves, so that quarters 1 and 2 are
 /// exchanged then.
 #[inline]
@@ -166,17 +121,17 @@ impl Simd for Avx2 {
     #[inline(always)]
     unsafe fn load_guest(p: *const u8) -> Pair {
         // SAFETY: as above; valid for 64 bytes.
-        unsafe { load_guest(p) }
+        unsafe { raw::avx2::load_chunk(p) }
     }
     #[inline(always)]
     unsafe fn store_guest(p: *mut u8, v: Pair) {
         // SAFETY: as above; valid for 64 bytes.
-        unsafe { store_guest(p, v) }
+        unsafe { raw::avx2::store_chunk(p, v) }
     }
     #[inline(always)]
     unsafe fn store_active(p: *mut u8, mask: u32, v: Pair) {
         // SAFETY: as above.
-        unsafe { store_active(p, spread(mask), v) }
+        unsafe { raw::avx2::store_active(p, spread(mask), v) }
     }
     #[inline(always)]
     unsafe fn splat(x: u32) -> Pair {

@@ -3,6 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::{DWORD_BYTES, Lanes, Simd};
+use wavemill_machine::raw;
 
 /// AVX-512 F, BW, DQ, VL and CD.
 #[derive(Clone, Copy, Debug)]
@@ -45,51 +46,6 @@ macro_rules! float_compare {
     )*};
 }
 
-/// [`Simd::load_guest`]: assembly, as other threads may write the memory. The host moves aligned
-/// dwords of a vector as wholes.
-#[inline]
-#[target_feature(enable = "avx512f")]
-unsafe fn load_guest(p: *const u8) -> __m512i {
-    let v;
-    // SAFETY: 64 bytes are valid.
-    unsafe {
-        std::arch::asm!(
-            "vmovdqu32 {v}, [{p}]",
-            p = in(reg) p, v = out(zmm_reg) v,
-            options(nostack, preserves_flags, readonly),
-        );
-    }
-    v
-}
-
-/// [`Simd::store_guest`], as [`load_guest`].
-#[inline]
-#[target_feature(enable = "avx512f")]
-unsafe fn store_guest(p: *mut u8, v: __m512i) {
-    // SAFETY: as above.
-    unsafe {
-        std::arch::asm!(
-            "vmovdqu32 [{p}], {v}",
-            p = in(reg) p, v = in(zmm_reg) v,
-            options(nostack, preserves_flags),
-        );
-    }
-}
-
-/// [`Simd::store_active`]: assembly, as other threads may access the memory.
-#[inline]
-#[target_feature(enable = "avx512f")]
-unsafe fn store_active(p: *mut u8, mask: u16, v: __m512i) {
-    // SAFETY: the memory of the lanes in the mask is valid, and nothing else is accessed.
-    unsafe {
-        std::arch::asm!(
-            "vmovdqu32 [{p}]{{{mask}}}, {v}",
-            p = in(reg) p, mask = in(kreg) mask, v = in(zmm_reg) v,
-            options(nostack, preserves_flags),
-        );
-    }
-}
-
 impl Simd for Avx512 {
     type V = __m512i;
 
@@ -113,17 +69,17 @@ impl Simd for Avx512 {
     #[inline(always)]
     unsafe fn load_guest(p: *const u8) -> __m512i {
         // SAFETY: as above; valid for 64 bytes.
-        unsafe { load_guest(p) }
+        unsafe { raw::avx512::load_chunk(p) }
     }
     #[inline(always)]
     unsafe fn store_guest(p: *mut u8, v: __m512i) {
         // SAFETY: as above; valid for 64 bytes.
-        unsafe { store_guest(p, v) }
+        unsafe { raw::avx512::store_chunk(p, v) }
     }
     #[inline(always)]
     unsafe fn store_active(p: *mut u8, mask: u32, v: __m512i) {
         // SAFETY: as above.
-        unsafe { store_active(p, mask as u16, v) }
+        unsafe { raw::avx512::store_active(p, mask as u16, v) }
     }
     #[inline(always)]
     unsafe fn splat(x: u32) -> __m512i {

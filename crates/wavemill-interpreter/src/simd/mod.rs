@@ -46,7 +46,8 @@ pub(super) trait Simd: Copy + 'static {
     unsafe fn store(p: *mut u8, v: Self::V);
     /// Stores the lanes whose mask bit is set.
     unsafe fn store_masked(p: *mut u8, mask: u32, v: Self::V);
-    /// Loads a chunk of guest memory, which others may write. Each aligned dword moves as a whole.
+    /// Loads a chunk of guest memory, which others may write. Each aligned dword, and each aligned pair of them,
+    /// moves as a whole.
     #[inline(always)]
     unsafe fn load_guest(p: *const u8) -> Self::V {
         let mut lanes = [0; CHUNK];
@@ -55,7 +56,8 @@ pub(super) trait Simd: Copy + 'static {
         // SAFETY: the contract of the trait.
         unsafe { Self::from_lanes(lanes) }
     }
-    /// Stores a chunk to guest memory, which others may access. Each aligned dword moves as a whole.
+    /// Stores a chunk to guest memory, which others may access. Each aligned dword, and each aligned pair of them,
+    /// moves as a whole.
     #[inline(always)]
     unsafe fn store_guest(p: *mut u8, v: Self::V) {
         // SAFETY: the contract of the trait.

@@ -121,6 +121,24 @@ pub enum MemType {
 }
 
 impl MemType {
+    /// All of them.
+    pub const ALL: [MemType; 14] = [
+        MemType::U8,
+        MemType::I8,
+        MemType::U16,
+        MemType::I16,
+        MemType::D16U8,
+        MemType::D16HiU8,
+        MemType::D16I8,
+        MemType::D16HiI8,
+        MemType::D16B16,
+        MemType::D16HiB16,
+        MemType::Dwords(1),
+        MemType::Dwords(2),
+        MemType::Dwords(3),
+        MemType::Dwords(4),
+    ];
+
     /// Number of bytes in memory.
     #[must_use]
     pub const fn bytes(self) -> u32 {

@@ -4,16 +4,19 @@ use wavemill_isa::gcn::{Elem, Facet, Fidelity, Inst, Role};
 
 use super::{Context, MatrixRule, registers};
 
-/// The level of an instruction in a context, and the facets that matter to it there.
+/// The level of an instruction in a context, and the facets that matter to it there. `collects` is
+/// whether code reads the floating-point exceptions that TRAPSTS collects
+/// ([`reads_exceptions`](super::reads_exceptions)).
 #[must_use]
-pub fn exactness(inst: &Inst, context: &Context) -> (Fidelity, Vec<&'static Facet>) {
+pub fn exactness(inst: &Inst, context: &Context, collects: bool) -> (Fidelity, Vec<&'static Facet>) {
     let row = inst.row();
+    let matters = |facet: &&Facet| matters(facet, inst, context, collects);
     // Fast sums are not the chip's, whatever is known about those.
     if context.matrix == MatrixRule::Fast && row.has_fast_sums(context.target) {
         let facets = row.facets_with_modifier(context.target).iter().copied();
-        return (Fidelity::Modelled, facets.filter(|facet| matters(facet, inst, context)).collect());
+        return (Fidelity::Modelled, facets.filter(matters).collect());
     }
-    let facets: Vec<_> = inst.facets().filter(|facet| matters(facet, inst, context)).collect();
+    let facets: Vec<_> = inst.facets().filter(matters).collect();
     match inst.fidelity() {
         // Facets name all that is open.
         Fidelity::Modelled if facets.is_empty() => (Fidelity::Exact, facets),
@@ -22,10 +25,15 @@ pub fn exactness(inst: &Inst, context: &Context) -> (Fidelity, Vec<&'static Face
 }
 
 /// Whether a facet of the instruction can matter in the context.
-fn matters(facet: &Facet, inst: &Inst, context: &Context) -> bool {
+fn matters(facet: &Facet, inst: &Inst, context: &Context, collects: bool) -> bool {
     let [single, double] = [context.fp32(), context.fp16_64()];
     let [flushes_single, flushes_double] = [single, double].map(|env| !(env.denorm_in && env.denorm_out));
+    // Exceptions that nobody collects and that no trap delivers change nothing.
+    let raises = collects || context.mode >> registers::MODE_EXCP_EN & 0x7f != 0;
     match facet.name {
+        // It also says what becomes of tiny results that are rounded up to a normal number.
+        "exceptions" => raises || flushes_single || flushes_double,
+        "approximate_exceptions" | "division_exceptions" | "double_exceptions" => raises,
         "outside_handler" => context.mode & registers::PRIVILEGED == 0,
         "sramecc_half" => context.sramecc,
         // Denormals that MODE keeps are kept in all readings.
@@ -51,9 +59,20 @@ mod tests {
 
     /// The facets of an instruction in a MODE.
     fn facets(target: Target, words: [u32; 2], mode: u32, sramecc: bool) -> Vec<&'static str> {
+        facets_if(target, words, mode, sramecc, false)
+    }
+
+    /// The same, and whether code reads exceptions.
+    fn facets_if(
+        target: Target,
+        words: [u32; 2],
+        mode: u32,
+        sramecc: bool,
+        collects: bool,
+    ) -> Vec<&'static str> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let inst = decode(target, &bytes).expect("an instruction");
-        let (_, facets) = exactness(&inst, &Context::new(target, mode, sramecc));
+        let (_, facets) = exactness(&inst, &Context::new(target, mode, sramecc), collects);
         facets.iter().map(|facet| facet.name).collect()
     }
 
@@ -81,9 +100,25 @@ mod tests {
             ("matrix_saturation", Gfx90a, [0xd3d0_0000, 0x0402_0100], MODE, MODE | 1 << 23),
             // v_minimum3_f32 v0, v0, v0, v0
             ("minimum_clamp", Gfx950, [0xd2a8_0000, 0x0402_0100], MODE & !0x100, MODE),
+            // v_add_f32 v0, v0, v0: flushes, and enables an exception
+            ("exceptions", Gfx906, [0x0200_0100, 0], MODE, MODE & !0x20),
+            ("exceptions", Gfx906, [0x0200_0100, 0], MODE, MODE | 1 << 18),
+            // v_rcp_f32 v0, v0 and v_div_fmas_f32 v0, v0, v0, v0
+            ("approximate_exceptions", Gfx906, [0x7e00_4500, 0], MODE & !0xf0, MODE | 1 << 12),
+            ("division_exceptions", Gfx906, [0xd1e2_0000, 0x0402_0100], MODE & !0xf0, MODE | 1 << 14),
         ] {
             assert!(!facets(target, words, without, false).contains(&facet), "{facet} in {without:#x}");
             assert!(facets(target, words, with, false).contains(&facet), "{facet} in {with:#x}");
+        }
+        for (facet, words) in [
+            ("exceptions", [0x0200_0100, 0]),
+            ("approximate_exceptions", [0x7e00_4500, 0]),
+            ("division_exceptions", [0xd1e2_0000, 0x0402_0100]),
+        ] {
+            for collects in [false, true] {
+                let found = facets_if(Gfx906, words, MODE, false, collects);
+                assert_eq!(found.contains(&facet), collects, "{found:?}");
+            }
         }
         // ds_read_u16_d16 v0, v0
         for sramecc in [false, true] {

@@ -1,5 +1,7 @@
 //! All memory of the process as guest memory.
 
+#[cfg(any(test, target_os = "linux"))]
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::host_block::HostBlock;
@@ -75,7 +77,101 @@ fn mappings() -> Result<Vec<Mapping>, String> {
         .filter(|mapping| mapping.start < mapping.end)
         .collect();
     all.sort_by_key(|mapping| mapping.start);
-    Ok(all)
+    Ok(without(all, &guards()))
+}
+
+/// What is left of mappings, by address, without some ranges of addresses, which are in order.
+#[cfg(any(test, target_os = "linux"))]
+fn without(all: Vec<Mapping>, ranges: &[Range<u64>]) -> Vec<Mapping> {
+    let mut parts = Vec::with_capacity(all.len());
+    for mapping in all {
+        let (mut start, end) = (mapping.start, mapping.end);
+        let first = ranges.partition_point(|range| range.end <= start);
+        for range in ranges[first..].iter().take_while(|range| range.start < end) {
+            if start < range.start {
+                parts.push(Mapping { start, end: range.start, ..mapping.clone() });
+            }
+            start = range.end;
+        }
+        if start < end {
+            parts.push(Mapping { start, ..mapping });
+        }
+    }
+    parts
+}
+
+/// Guard regions inside of mappings, by address: pages that nobody can access, although the list of
+/// mappings does not say so. The C library may have them at the ends of the stacks of threads. None
+/// if the kernel does not list them.
+#[cfg(target_os = "linux")]
+fn guards() -> Vec<Range<u64>> {
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+    /// `struct page_region` of the kernel.
+    #[repr(C)]
+    #[derive(Clone, Copy, Default)]
+    struct Region {
+        start: u64,
+        end: u64,
+        categories: u64,
+    }
+
+    /// `struct pm_scan_arg` of the kernel.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Scan {
+        size: u64,
+        flags: u64,
+        start: u64,
+        end: u64,
+        walk_end: u64,
+        regions: u64,
+        regions_len: u64,
+        max_pages: u64,
+        inverted: u64,
+        mask: u64,
+        any_of: u64,
+        returned: u64,
+    }
+
+    /// `PAGE_IS_GUARD`.
+    const GUARD: u64 = 1 << 8;
+    /// `PAGEMAP_SCAN`: `_IOWR('f', 16, struct pm_scan_arg)`.
+    const SCAN: u64 = 3 << 30 | (size_of::<Scan>() as u64) << 16 | (b'f' as u64) << 8 | 16;
+    /// The end of the addresses of a process.
+    const END: u64 = 0x7fff_ffff_f000;
+
+    // SAFETY: the name ends with a zero.
+    let pagemap = unsafe { libc::open(c"/proc/self/pagemap".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    if pagemap < 0 {
+        return Vec::new();
+    }
+    // SAFETY: nobody else has the new descriptor.
+    let pagemap = unsafe { OwnedFd::from_raw_fd(pagemap) };
+    let mut regions = [Region::default(); 256];
+    let mut found = Vec::new();
+    let mut start = 0;
+    while start < END {
+        let mut scan = Scan {
+            size: size_of::<Scan>() as u64,
+            start,
+            end: END,
+            regions: regions.as_mut_ptr().expose_provenance() as u64,
+            regions_len: regions.len() as u64,
+            mask: GUARD,
+            returned: GUARD,
+            ..Scan::default()
+        };
+        // SAFETY: the kernel reads and writes the argument, and writes at most `regions_len` regions.
+        let count = unsafe { libc::ioctl(pagemap.as_raw_fd(), SCAN as _, &raw mut scan) };
+        let Ok(count) = usize::try_from(count) else { return found };
+        found.extend(regions.iter().take(count).map(|region| region.start..region.end));
+        if scan.walk_end <= start {
+            return found;
+        }
+        start = scan.walk_end;
+    }
+    found
 }
 
 /// Whether a mapping holds data of the kernel for its own code in the process, of which some pages
@@ -204,6 +300,42 @@ mod tests {
     }
 
     /// A mapping that is longer than its file has pages that nobody can read.
+    #[test]
+    fn ranges_are_taken_out_of_mappings() {
+        let mapping = |start, end| Mapping { start, end, writable: true, name: None };
+        let all = vec![mapping(10, 20), mapping(20, 30), mapping(40, 50), mapping(60, 70)];
+        let ranges = [0..5, 10..12, 14..15, 18..22, 30..40, 43..60, 69..70];
+        let left = without(all, &ranges);
+        let left: Vec<_> = left.iter().map(|one| (one.start, one.end)).collect();
+        assert_eq!(left, [(12, 14), (15, 18), (22, 30), (40, 43), (60, 69)]);
+    }
+
+    /// Pages of a mapping that the process has made inaccessible without a mapping of their own.
+    #[test]
+    #[cfg(target_os = "linux")]
+    #[cfg_attr(miri, ignore = "Miri does not list mappings")]
+    fn guard_regions_are_no_memory() {
+        const PAGE: usize = 4096;
+        /// `MADV_GUARD_INSTALL`, from Linux 6.13 on.
+        const GUARD_INSTALL: i32 = 102;
+        let mut map = memmap2::MmapMut::map_anon(8 * PAGE).unwrap();
+        let start = map.as_mut_ptr();
+        for page in [0, 3, 4] {
+            // SAFETY: the page is in the mapping, and nothing accesses it.
+            if unsafe { libc::madvise(start.add(PAGE * page).cast(), PAGE, GUARD_INSTALL) } != 0 {
+                eprintln!("skipped: the kernel has no guard regions");
+                return;
+            }
+        }
+        let address = start.expose_provenance() as u64;
+        if !guards().contains(&(address..address + PAGE as u64)) {
+            eprintln!("skipped: the kernel does not list guard regions");
+            return;
+        }
+        let has = [0, 1, 2, 3, 4, 5, 6, 7].map(|page| process_has(address + (PAGE * page) as u64));
+        assert_eq!(has, [false, true, true, false, false, true, true, true]);
+    }
+
     #[test]
     #[cfg(target_os = "linux")]
     #[cfg_attr(miri, ignore = "Miri does not list mappings")]

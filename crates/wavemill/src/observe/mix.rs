@@ -342,6 +342,8 @@ pub(crate) struct Executed {
     pub fidelity: FidelityCounts,
     /// Their cost, if the interpreter ran them.
     pub operations: Option<OperationCounts>,
+    /// Whether code reads floating-point exceptions.
+    collects: bool,
     inexact: HashMap<(&'static str, Fidelity, Vec<&'static Facet>), u64>,
     facets: HashMap<&'static Facet, HashMap<&'static str, u64>>,
     opaque: HashMap<&'static str, u64>,
@@ -349,9 +351,11 @@ pub(crate) struct Executed {
 }
 
 impl Executed {
-    /// Empty counts. `interpreted` is whether to count the cost in the interpreter.
-    fn new(target: Target, interpreted: bool) -> Self {
+    /// Empty counts. `interpreted` is whether to count the cost in the interpreter, `collects` whether
+    /// code reads floating-point exceptions.
+    fn new(target: Target, interpreted: bool, collects: bool) -> Self {
         Executed {
+            collects,
             rows: RowCounts::new(target, Vec::new()),
             mix: InstructionMix::default(),
             fidelity: FidelityCounts::default(),
@@ -372,7 +376,7 @@ impl Executed {
         run: &RunStats,
         stepped: bool,
     ) -> Self {
-        let mut all = Executed::new(device.target, tier.is_some());
+        let mut all = Executed::new(device.target, tier.is_some(), device.code.reads_exceptions());
         let blocks = run.block_counts.iter().map(|count| (count, stepped));
         let steps = run.stepped_counts.iter().map(|count| (count, true));
         for (count, stepped) in blocks.chain(steps) {
@@ -433,7 +437,7 @@ impl Executed {
 
     fn instruction(&mut self, context: &Context, inst: &Inst, entered: u64, lanes: u64) {
         let row = inst.row();
-        let (fidelity, facets) = exactness(inst, context);
+        let (fidelity, facets) = exactness(inst, context, self.collects);
         *self.mix.slot(row.format) += entered;
         let (name, mnemonic, format) = (row.name(), row.mnemonic(context.target), row.format.name());
         let is_vector = has_lanes(row.format);
@@ -527,7 +531,7 @@ mod tests {
         assert_ne!(block.terminator, Terminator::Fault(FaultKind::Unsupported));
         let costs = operation_costs(&block, Tier::Portable);
         assert!(costs.iter().all(|cost| !cost.unsupported));
-        let mut all = Executed::new(context.target, true);
+        let mut all = Executed::new(context.target, true, false);
         // All lanes are active, except in the last instruction.
         let last = block.guest.len() as u32 - 1;
         let lanes = vec![(0, 64 * entered), (last, 0)];
