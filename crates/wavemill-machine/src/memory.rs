@@ -9,6 +9,7 @@
 //! [`GUARD_GAP`], and a use after free is found as long as the host's memory is not reused. Freed
 //! allocations keep their addresses for a while to prevent that.
 
+mod edge;
 mod host_block;
 mod map;
 mod nearest;
@@ -27,6 +28,7 @@ pub(crate) use host_block::HostBlock;
 use map::ReadOnly;
 use quarantine::Quarantine;
 
+pub use edge::Edge;
 pub use map::{Allocation, HostMemory, MemoryMap};
 pub use nearest::Nearest;
 pub use neighbours::{Neighbour, Neighbours};
