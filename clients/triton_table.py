@@ -78,8 +78,8 @@ def short(reason):
 
 
 TUTORIALS = (
-    "All run with `--no-bench --first-config`, and 07, 08 and 10 with `--pretend-cuda`. Their files are as they are. 05 "
-    "compares with PyTorch in f32 instead of f16, and 04 with Philox in numpy. 06 runs its own test with 2 heads, 128 "
+    "All run with `--no-bench --first-config`, and 07, 08 and 10 with `--pretend-cuda`. Their files are as they are. "
+    "05 compares with PyTorch in f32 instead of f16, and 04 with Philox in numpy. 06 runs its own test with 2 heads, 128 "
     "tokens and 64 dimensions. 10 runs its own check at 256 x 256 x 512 in MXFP4. 08 needs "
     "`WAVEMILL_HOST_MEMORY=process`. The second table has what they print, or why they do not run."
 )
@@ -108,8 +108,8 @@ def tutorials(results, version):
 
 
 LANGUAGE = (
-    "`python/test/unit/language`, with `--pretend-cuda`. A hash of their names chooses the cases, one of each test before "
-    "all others. [Triton's tests](triton-tests.md) lists them, with the reasons."
+    "`python/test/unit/language`, with `--pretend-cuda`. A hash of their names chooses the cases, one of each test "
+    "before all others. [Triton's tests](triton-tests.md) lists them, with the reasons."
 )
 
 
@@ -169,9 +169,9 @@ def main():
     results, revision, file = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     version = f"{metadata.version('triton')}, sources of {revision}"
     text = (
-        f"Triton's own tests, run by [Wavemill's back end](triton.md). [Clients](clients.md) has the totals, and Triton's "
-        f"tutorials. `.ci/triton-clients` makes this page. Triton is {metadata.version('triton')}; the tests are those of "
-        f"{revision}, which are not a part of this repository."
+        f"Triton's own tests, run by [Wavemill's back end](triton.md). [Clients](clients.md) has the totals, and "
+        f"Triton's tutorials. `.ci/triton-clients` makes this page. Triton is {metadata.version('triton')}; the tests are "
+        f"those of {revision}, which are not a part of this repository."
     )
     print("# Triton's tests\n\n" + textwrap.fill(text, 100) + "\n")
     text = (
