@@ -78,6 +78,13 @@ impl Drop for Pooled {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run_code::{WM_DEFAULT_RSRC1, WM_DEFAULT_RSRC3, wm_run_code, wm_run_code_t};
+
+    /// The tests use the same devices, so they run one after another.
+    fn alone() -> std::sync::MutexGuard<'static, ()> {
+        static ALONE: Mutex<()> = Mutex::new(());
+        ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
 
     /// Number of devices that are kept for a text.
     fn kept(target: &str) -> usize {
@@ -86,6 +93,7 @@ mod tests {
 
     #[test]
     fn devices_are_kept_and_few() {
+        let _alone = alone();
         let name = "gfx90a:xnack-";
         {
             let (one, other) = (Pooled::take(name).expect("a device"), Pooled::take(name).expect("another"));
@@ -104,7 +112,34 @@ mod tests {
     }
 
     #[test]
+    fn runs_keep_their_device() {
+        let _alone = alone();
+        let name = c"gfx90a:sramecc+";
+        // s_endpgm, and a word that is no instruction.
+        for code in [0xbf81_0000u32, 0xffff_ffff] {
+            // SAFETY: zeros are a value of the structure.
+            let zeros = unsafe { std::mem::zeroed::<wm_run_code_t>() };
+            let run = wm_run_code_t {
+                struct_size: size_of::<wm_run_code_t>(),
+                target: name.as_ptr(),
+                code: (&raw const code).cast(),
+                code_size: 4,
+                rsrc1: WM_DEFAULT_RSRC1,
+                rsrc3: WM_DEFAULT_RSRC3,
+                grid: [1; 3],
+                block: [1; 3],
+                ..zeros
+            };
+            // SAFETY: the pointers lead to what they say.
+            let message = unsafe { wm_run_code(&run) };
+            assert_eq!(message.is_null(), code == 0xbf81_0000);
+            assert_eq!(kept("gfx90a:sramecc+"), 1);
+        }
+    }
+
+    #[test]
     fn a_device_in_use_is_not_kept() {
+        let _alone = alone();
         let name = "gfx908:xnack-";
         let device = Pooled::take(name).expect("a device");
         let buffer = device.get().buffer("x", 64).expect("memory");
