@@ -106,7 +106,9 @@ fn launches(c: &mut Criterion) {
     // What each run costs without devices that are kept.
     let choice = TargetChoice::parse("gfx942").expect("a target");
     c.bench_function("a device", |b| {
-        b.iter(|| Device::builder(choice.clone()).addresses(AddressMode::Identity).build().expect("a device"));
+        b.iter(|| {
+            Device::builder(choice.clone()).addresses(AddressMode::Identity).build().expect("a device")
+        });
     });
     // SAFETY: the pointers lead to what they say.
     c.bench_function("code without a code object", |b| b.iter(|| ok(unsafe { wm_run_code(&run) })));

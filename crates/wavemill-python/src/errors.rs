@@ -9,7 +9,12 @@ use wavemill_object::printable::{Echo, PrintableLines};
 use crate::json;
 
 /// The exception of a class in `wavemill.errors`, with attributes.
-pub(crate) fn exception(py: Python<'_>, class: &str, text: String, attributes: Option<&Bound<'_, PyDict>>) -> PyErr {
+pub(crate) fn exception(
+    py: Python<'_>,
+    class: &str,
+    text: String,
+    attributes: Option<&Bound<'_, PyDict>>,
+) -> PyErr {
     let text = PrintableLines(&text).bounded();
     let make = || py.import("wavemill.errors")?.getattr(class)?.call((&*text,), attributes);
     match make() {
