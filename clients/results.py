@@ -3,12 +3,13 @@
     python clients/results.py FILE...
 
 writes the sections of the clients in FILE... into docs/clients.md, and leaves the other sections as they are. Files of
-one client become one section.
+one client become one section. A file has one client, or a list of them.
 """
 
 import json
 import re
 import sys
+import textwrap
 from collections import Counter
 from pathlib import Path
 
@@ -18,10 +19,10 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "clients.md"
 
 
 class Results:
-    """The outcomes of the cases of a client, which has a version."""
+    """The outcomes of the cases of a client, which has a version; `about` is what the section says before its table."""
 
-    def __init__(self, client, version):
-        self.client, self.version, self.outcomes = client, version, []
+    def __init__(self, client, version, about=""):
+        self.client, self.version, self.about, self.outcomes = client, version, about, []
 
     def add(self, case, target, outcome, reason="", count=1):
         """Adds an outcome of a case on a target; `count` is the number of tests that it stands for."""
@@ -33,10 +34,13 @@ class Results:
         """How many tests had this outcome."""
         return sum(one["count"] for one in self.outcomes if one["outcome"] == outcome)
 
+    def data(self):
+        """What a file has of them."""
+        return {"client": self.client, "version": self.version, "about": self.about, "outcomes": self.outcomes}
+
     def write(self, path):
         """Writes them to a file."""
-        text = json.dumps({"client": self.client, "version": self.version, "outcomes": self.outcomes}, indent=1)
-        Path(path).write_text(text + "\n")
+        Path(path).write_text(json.dumps(self.data(), indent=1) + "\n")
 
 
 def section(results):
@@ -46,7 +50,8 @@ def section(results):
     counts = {}
     for one in outcomes:
         counts.setdefault(one["case"], {}).setdefault(one["target"], Counter())[one["outcome"]] += one["count"]
-    lines = [f"## {results['client']}", "", f"Version {results['version']}.", ""]
+    about = f"Version {results['version']}. {results.get('about', '')}"
+    lines = [f"## {results['client']}", "", textwrap.fill(about, 100, break_on_hyphens=False), ""]
     lines += ["| case | " + " | ".join(targets) + " |", "|---|" + "---|" * len(targets)]
     for case, of in counts.items():
         cells = []
@@ -58,7 +63,9 @@ def section(results):
             elif total == 1:
                 cells.append(next(iter(count)))
             else:
-                cells.append(", ".join(f"{count[o]} {o}" for o in (PASSED, FAILED, NOT_APPLICABLE) if count[o]))
+                others = [one for one in count if one not in (PASSED, FAILED, NOT_APPLICABLE)]
+                order = (PASSED, FAILED, *others, NOT_APPLICABLE)
+                cells.append(", ".join(f"{count[one]:,} {one}" for one in order if count[one]))
         lines.append(f"| {case} | " + " | ".join(cells) + " |")
     reasons = {}
     for one in outcomes:
@@ -89,10 +96,11 @@ def update(page, results):
 def main():
     page, clients = PAGE.read_text(), {}
     for path in sys.argv[1:]:
-        results = json.loads(Path(path).read_text())
-        known = clients.setdefault(results["client"], results)
-        if known is not results:
-            known["outcomes"] += results["outcomes"]
+        found = json.loads(Path(path).read_text())
+        for results in found if isinstance(found, list) else [found]:
+            known = clients.setdefault(results["client"], results)
+            if known is not results:
+                known["outcomes"] += results["outcomes"]
     for results in clients.values():
         page = update(page, results)
     PAGE.write_text(page)

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::ptr;
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use wavemill::device::{AddressMode, TargetChoice};
 use wavemill::{Arg, Device, Launch, Module, RunOptions};
 use wavemill_c::*;
 use wavemill_kernels::{Target, fixture};
@@ -102,6 +103,13 @@ fn launches(c: &mut Criterion) {
         threads: 1,
         ..sized()
     };
+    // What each run costs without devices that are kept.
+    let choice = TargetChoice::parse("gfx942").expect("a target");
+    c.bench_function("a device", |b| {
+        b.iter(|| {
+            Device::builder(choice.clone()).addresses(AddressMode::Identity).build().expect("a device")
+        });
+    });
     // SAFETY: the pointers lead to what they say.
     c.bench_function("code without a code object", |b| b.iter(|| ok(unsafe { wm_run_code(&run) })));
 }

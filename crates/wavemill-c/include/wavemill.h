@@ -420,6 +420,12 @@ typedef struct wm_argument_t {
 typedef void (*wm_output_fn_t)(void *data, uint32_t source, const char *text, size_t size);
 
 /**
+ * Says whether a run goes on: 0 if it does, and any other number to end it with `WM_OUTCOME_STOPPED`.
+ * `check_data` is its argument.
+ */
+typedef uint32_t (*wm_check_fn_t)(void *data);
+
+/**
  * A launch of a kernel over a grid.
  */
 typedef struct wm_launch_t {
@@ -519,6 +525,16 @@ typedef struct wm_launch_t {
      * The first argument of `output`.
      */
     void *output_data;
+    /**
+     * The calling thread calls it about 20 times a second, for programs that must answer others
+     * meanwhile, such as signals; NULL for a launch that nothing stops. It must return, and must not
+     * throw.
+     */
+    wm_check_fn_t check;
+    /**
+     * The argument of `check`.
+     */
+    void *check_data;
 } wm_launch_t;
 
 /**
@@ -720,6 +736,14 @@ typedef struct wm_run_code_t {
      * Receives how the run ended, or NULL: then every end but `WM_OUTCOME_FINISHED` is an error.
      */
     struct wm_result_t *result;
+    /**
+     * As in `wm_launch_t`.
+     */
+    wm_check_fn_t check;
+    /**
+     * The argument of `check`.
+     */
+    void *check_data;
 } wm_run_code_t;
 
 #ifdef __cplusplus
@@ -885,8 +909,8 @@ const char *wm_kernel_free(struct wm_kernel_t *kernel);
  *
  * # Safety
  * `launch` leads to a structure of the size that it says, and its pointers to as many bytes
- * as their sizes say; `output` can be called with `output_data`. `result` is NULL, or leads to a
- * structure of the size that it says.
+ * as their sizes say; `output` can be called with `output_data`, and `check` with `check_data`.
+ * `result` is NULL, or leads to a structure of the size that it says.
  */
 const char *wm_launch(const struct wm_launch_t *launch, struct wm_result_t *result);
 
@@ -940,8 +964,9 @@ const char *wm_module_free(struct wm_module_t *module);
  *
  * # Safety
  * `run` leads to a structure of the size that it says, and its pointers to as many bytes as
- * their sizes say. Until the call returns, the ranges can be read and written, the code can be read,
- * and the program accesses them by atomic operations alone.
+ * their sizes say; `check` can be called with `check_data`. Until the call returns, the ranges can
+ * be read and written, the code can be read, and the program accesses them by atomic operations
+ * alone.
  */
 const char *wm_run_code(const struct wm_run_code_t *run);
 

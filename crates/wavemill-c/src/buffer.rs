@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use wavemill::error::MemoryError;
 use wavemill::{Buffer, Error};
+use wavemill_object::printable::Echo;
 
 use crate::memory::{self, Out};
 use crate::message::{Failure, Result, call};
@@ -80,20 +81,21 @@ pub(crate) unsafe fn import(
     memory: *mut c_void,
     size: u64,
 ) -> Result<Buffer> {
+    let shown = Echo::new(name);
     if memory.is_null() {
-        return Err(Failure::new(format!("expected {size} bytes of memory for `{name}`, found NULL")));
+        return Err(Failure::new(format!("expected {size} bytes of memory for `{shown}`, found NULL")));
     }
     let end = usize::try_from(size).ok().filter(|size| *size <= isize::MAX as usize);
     if end.and_then(|size| memory.addr().checked_add(size)).is_none() {
         return Err(Failure::new(format!(
-            "{size} bytes at {memory:p} for `{name}` go beyond the end of memory"
+            "{size} bytes at {memory:p} for `{shown}` go beyond the end of memory"
         )));
     }
     // SAFETY: the caller's promise.
     match unsafe { device.import_buffer(name, memory.cast(), size) } {
         // No memory is allocated: the addresses are the problem.
         Err(Error::Memory(MemoryError::OutOfMemory { .. })) => Err(Failure::new(format!(
-            "{size} bytes at {memory:p} for `{name}` are not within the addresses that kernels can use"
+            "{size} bytes at {memory:p} for `{shown}` are not within the addresses that kernels can use"
         ))),
         imported => Ok(imported?),
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use wavemill::Device;
 use wavemill::device::{AddressMode, TargetChoice};
+use wavemill_object::printable::Echo;
 
 use crate::memory::{self, Out};
 use crate::message::{Failure, Result, c_string, call, keep_text};
@@ -79,7 +80,8 @@ memory::versioned! {
 /// The device or target that a text names.
 pub(crate) fn choice(text: &str) -> Result<TargetChoice> {
     TargetChoice::parse(text).ok_or_else(|| {
-        Failure::new(format!("expected a target like gfx942 or a product like mi300x, found `{text}`"))
+        let found = Echo::new(text);
+        Failure::new(format!("expected a target like gfx942 or a product like mi300x, found `{found}`"))
     })
 }
 

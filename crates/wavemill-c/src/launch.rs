@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wavemill::launch::{Output, Strict};
+use wavemill::launch::{Output, RunControl, Strict};
 use wavemill::stats::LaunchStats;
 use wavemill::{Arg, Buffer, Launch, Outcome, RunOptions};
 
@@ -92,6 +92,11 @@ pub enum wm_output_t {
 pub type wm_output_fn_t =
     Option<unsafe extern "C" fn(data: *mut c_void, source: u32, text: *const c_char, size: usize)>;
 
+/// Says whether a run goes on: 0 if it does, and any other number to end it with `WM_OUTCOME_STOPPED`.
+/// `check_data` is its argument.
+#[allow(non_camel_case_types)]
+pub type wm_check_fn_t = Option<unsafe extern "C" fn(data: *mut c_void) -> u32>;
+
 /// A launch of a kernel over a grid.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -147,14 +152,20 @@ pub struct wm_launch_t {
     pub output: wm_output_fn_t,
     /// The first argument of `output`.
     pub output_data: *mut c_void,
+    /// The calling thread calls it about 20 times a second, for programs that must answer others
+    /// meanwhile, such as signals; NULL for a launch that nothing stops. It must return, and must not
+    /// throw.
+    pub check: wm_check_fn_t,
+    /// The argument of `check`.
+    pub check_data: *mut c_void,
 }
 
 memory::versioned! {
     unsafe wm_launch_t {
         kernel, grid, block, grid_unit, kernarg, kernarg_size, arguments, argument_count, dynamic_lds, stack, threads,
         cooperative, find_stalls, strict, deterministic, full_report, poison_registers, poison, max_instructions,
-        time_limit_ms, output,
-    } ends with output_data: *mut c_void
+        time_limit_ms, output, output_data, check,
+    } ends with check_data: *mut c_void
 }
 
 /// How a launch ended.
@@ -233,6 +244,35 @@ pub(crate) struct Settings {
     pub poison: Option<u32>,
     pub max_instructions: u64,
     pub time_limit_ms: u64,
+    pub check: Option<Check>,
+}
+
+/// A function of the program that ends a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Check {
+    call: unsafe extern "C" fn(*mut c_void) -> u32,
+    data: *mut c_void,
+}
+
+// SAFETY: only the thread that starts a run calls the function.
+unsafe impl Send for Check {}
+// SAFETY: as above.
+unsafe impl Sync for Check {}
+
+/// Time between two calls of a check.
+const CHECKS: Duration = Duration::from_millis(50);
+
+impl Check {
+    /// # Safety
+    /// The function can be called with its data until the run is over.
+    pub(crate) unsafe fn new(call: wm_check_fn_t, data: *mut c_void) -> Option<Check> {
+        call.map(|call| Check { call, data })
+    }
+
+    fn goes_on(self) -> bool {
+        // SAFETY: the creator's promise; the run is not over.
+        unsafe { (self.call)(self.data) == 0 }
+    }
 }
 
 impl Settings {
@@ -256,6 +296,9 @@ impl Settings {
             deterministic: self.deterministic != 0,
             poison: self.poison,
             strict,
+            control: self
+                .check
+                .map(|check| Arc::new(RunControl::with_check(CHECKS, move || check.goes_on()))),
             ..RunOptions::default()
         };
         let launch = launch.options(options);
@@ -432,6 +475,8 @@ unsafe fn set_up(
         poison: (own.poison_registers != 0).then_some(own.poison),
         max_instructions: own.max_instructions,
         time_limit_ms: own.time_limit_ms,
+        // SAFETY: the caller's promise.
+        check: unsafe { Check::new(own.check, own.check_data) },
     };
     let mut launch = settings.apply(Launch::new(&entry.kernel))?;
     launch = match own.grid_unit {
@@ -492,8 +537,8 @@ unsafe fn set_up(
 ///
 /// # Safety
 /// `launch` leads to a structure of the size that it says, and its pointers to as many bytes
-/// as their sizes say; `output` can be called with `output_data`. `result` is NULL, or leads to a
-/// structure of the size that it says.
+/// as their sizes say; `output` can be called with `output_data`, and `check` with `check_data`.
+/// `result` is NULL, or leads to a structure of the size that it says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn wm_launch(launch: *const wm_launch_t, result: *mut wm_result_t) -> *const c_char {
     call(|| {

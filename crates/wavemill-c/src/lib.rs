@@ -15,6 +15,7 @@ mod launch;
 mod memory;
 mod message;
 mod module;
+mod pool;
 mod run_code;
 mod text;
 
@@ -33,8 +34,8 @@ pub use kernel::{
     wm_parameter_kind_t, wm_parameter_t,
 };
 pub use launch::{
-    wm_argument_kind_t, wm_argument_t, wm_grid_unit_t, wm_launch, wm_launch_check, wm_launch_t, wm_outcome_t,
-    wm_output_fn_t, wm_output_t, wm_result_t, wm_strict_t,
+    wm_argument_kind_t, wm_argument_t, wm_check_fn_t, wm_grid_unit_t, wm_launch, wm_launch_check,
+    wm_launch_t, wm_outcome_t, wm_output_fn_t, wm_output_t, wm_result_t, wm_strict_t,
 };
 pub use module::{wm_module_free, wm_module_kernel_count, wm_module_kernel_name, wm_module_load};
 pub use run_code::{WM_DEFAULT_RSRC1, WM_DEFAULT_RSRC3, wm_range_t, wm_run_code, wm_run_code_t};

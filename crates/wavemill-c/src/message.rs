@@ -6,6 +6,8 @@ use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
+use wavemill_object::printable::PrintableLines;
+
 /// Why a call failed, for its caller to read.
 #[derive(Debug)]
 pub(crate) struct Failure(String);
@@ -81,7 +83,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
 pub(crate) fn call(body: impl FnOnce() -> Result<()>) -> *const c_char {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => ptr::null(),
-        Ok(Err(Failure(message))) => keep_message(message),
+        Ok(Err(Failure(message))) => keep_message(PrintableLines(&message).bounded()),
         Err(panic) => {
             let message =
                 format!("internal error of Wavemill, please report it: panic: {}", panic_text(&*panic));

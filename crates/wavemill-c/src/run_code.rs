@@ -2,15 +2,14 @@
 
 use std::ffi::{c_char, c_void};
 
-use wavemill::device::AddressMode;
 use wavemill::module::{CodeLocation, RawCode};
-use wavemill::{Buffer, Device, Launch, Module};
+use wavemill::{Buffer, Launch, Module};
 
 use crate::buffer::import;
-use crate::device::choice;
-use crate::launch::{Settings, run, wm_result_t};
+use crate::launch::{Check, Settings, run, wm_check_fn_t, wm_result_t};
 use crate::memory::{self, Filled, Plain};
 use crate::message::{Failure, Result, call};
+use crate::pool::Pooled;
 
 /// A range of the program's memory. The structure never grows.
 #[repr(C)]
@@ -103,14 +102,18 @@ pub struct wm_run_code_t {
     pub time_limit_ms: u64,
     /// Receives how the run ended, or NULL: then every end but `WM_OUTCOME_FINISHED` is an error.
     pub result: *mut wm_result_t,
+    /// As in `wm_launch_t`.
+    pub check: wm_check_fn_t,
+    /// The argument of `check`.
+    pub check_data: *mut c_void,
 }
 
 memory::versioned! {
     unsafe wm_run_code_t {
         target, code, code_size, user_sgprs, user_sgpr_count, kernarg, kernarg_size, ranges, range_count, rsrc1,
         rsrc2, rsrc3, scratch_size, lds_size, kernel_code_properties, copy_code, threads, grid, block, find_stalls,
-        strict, deterministic, full_report, max_instructions, time_limit_ms,
-    } ends with result: *mut wm_result_t
+        strict, deterministic, full_report, max_instructions, time_limit_ms, result, check,
+    } ends with check_data: *mut c_void
 }
 
 /// Memory of the program that code may use: the first byte, its address, the address after the last
@@ -194,7 +197,8 @@ unsafe fn run_code(own: &wm_run_code_t) -> Result<()> {
              finds its arguments in a range",
         ));
     }
-    let device = Device::builder(choice(target)?).addresses(AddressMode::Identity).build()?;
+    let device = Pooled::take(target)?;
+    let device = device.get();
 
     let mut spans = Vec::new();
     for (index, range) in ranges.iter().enumerate().filter(|(_, range)| range.size > 0) {
@@ -217,7 +221,7 @@ unsafe fn run_code(own: &wm_run_code_t) -> Result<()> {
         let size = span.end - span.first();
         // SAFETY: the caller promises the ranges and the code for as long as the call lasts, and
         // overlapping ones are one here.
-        buffers.push(unsafe { import(&device, &span.name, span.start, size as u64)? });
+        buffers.push(unsafe { import(device, &span.name, span.start, size as u64)? });
     }
     let location = match holds_code.map(|index| &buffers[index]) {
         Some(buffer) => {
@@ -238,7 +242,7 @@ unsafe fn run_code(own: &wm_run_code_t) -> Result<()> {
         private_size: own.scratch_size,
         ..RawCode::new("code", location)
     };
-    let module = Module::from_code(&device, &raw)?;
+    let module = Module::from_code(device, &raw)?;
     let kernel = module.kernel("code")?;
     let settings = Settings {
         threads: own.threads,
@@ -248,6 +252,8 @@ unsafe fn run_code(own: &wm_run_code_t) -> Result<()> {
         poison: None,
         max_instructions: own.max_instructions,
         time_limit_ms: own.time_limit_ms,
+        // SAFETY: the caller's promise.
+        check: unsafe { Check::new(own.check, own.check_data) },
     };
     let launch = Launch::new(&kernel).workgroups(own.grid).workgroup_size(own.block);
     let launch = match properties {
@@ -262,8 +268,9 @@ unsafe fn run_code(own: &wm_run_code_t) -> Result<()> {
 ///
 /// # Safety
 /// `run` leads to a structure of the size that it says, and its pointers to as many bytes as
-/// their sizes say. Until the call returns, the ranges can be read and written, the code can be read,
-/// and the program accesses them by atomic operations alone.
+/// their sizes say; `check` can be called with `check_data`. Until the call returns, the ranges can
+/// be read and written, the code can be read, and the program accesses them by atomic operations
+/// alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn wm_run_code(run: *const wm_run_code_t) -> *const c_char {
     call(|| {

@@ -353,3 +353,97 @@ fn threads_run_code_at_the_same_time() {
         }
     });
 }
+
+/// Runs have devices that other runs had.
+#[test]
+fn a_run_leaves_nothing_for_the_next_one() {
+    // Exchanges the first dword of the global data share, and stores the old one.
+    let exchange = code(
+        c"gfx906",
+        "s_mov_b32 m0, 0xffff
+         v_mov_b32_e32 v0, 0
+         v_mov_b32_e32 v1, 7
+         ds_wrxchg_rtn_b32 v2, v0, v1 gds
+         s_waitcnt lgkmcnt(0)
+         global_store_dword v0, v2, s[0:1]
+         s_endpgm",
+    );
+    let store = code(
+        c"gfx906",
+        "v_mov_b32_e32 v0, 0
+         global_store_dword v0, v0, s[0:1]
+         s_endpgm",
+    );
+    let run = |code: &[u32], memory: &mut [u32], ranges: &[wm_range_t]| {
+        let user = halves(memory.as_mut_ptr().cast());
+        let run = wm_run_code_t {
+            user_sgprs: user.as_ptr(),
+            user_sgpr_count: 2,
+            rsrc2: 2 << 1,
+            ranges: ranges.as_ptr(),
+            range_count: ranges.len(),
+            block: [1, 1, 1],
+            ..run_of(c"gfx906", code)
+        };
+        // SAFETY: the pointers lead to what they say.
+        unsafe { wm_run_code(&run) }
+    };
+    let mut words = [9u32; 4];
+    for _ in 0..3 {
+        words[0] = 9;
+        let ranges = [range(&mut words)];
+        ok(run(&exchange, &mut words, &ranges));
+        assert_eq!(words, [0, 9, 9, 9]);
+        // The range of the run before is not there, and reports do not know it.
+        let message = error(run(&store, &mut words, &[]));
+        assert!(message.contains("illegal store") && !message.contains("range"), "{message}");
+        assert_eq!(words, [0, 9, 9, 9]);
+    }
+}
+
+/// Ends a run, and counts its calls.
+unsafe extern "C" fn end(data: *mut c_void) -> u32 {
+    // SAFETY: the test passes a counter.
+    unsafe { *data.cast::<u32>() += 1 };
+    1
+}
+
+#[test]
+fn the_program_can_end_a_run() {
+    let code = code(c"gfx942", "s_branch 65535");
+    let mut calls = 0u32;
+    let mut result = sized::<wm_result_t>();
+    let run = wm_run_code_t {
+        check: Some(end),
+        check_data: (&raw mut calls).cast(),
+        result: &mut result,
+        ..run_of(c"gfx942", &code)
+    };
+    // SAFETY: the pointers lead to what they say.
+    ok(unsafe { wm_run_code(&run) });
+    assert_eq!((result.outcome, calls), (wm_outcome_t::WM_OUTCOME_STOPPED as u32, 1));
+}
+
+#[test]
+fn messages_show_the_beginning_of_long_names() {
+    let long = "n".repeat(10 << 20);
+    let name = std::ffi::CString::new(long).expect("no NUL");
+    let code = code(c"gfx942", "s_endpgm");
+    // SAFETY: the pointers lead to what they say.
+    let message = error(unsafe { wm_run_code(&run_of(&name, &code)) });
+    assert!(message.len() < 4096 && message.contains("nnn... (10484736 bytes more)"), "{}", message.len());
+    let device = device(c"gfx942");
+    let mut buffer = ptr::null_mut();
+    // SAFETY: as above.
+    let message = error(unsafe { wm_buffer_import(device, name.as_ptr(), ptr::null_mut(), 8, &mut buffer) });
+    assert!(message.len() < 4096 && message.contains("bytes more)"), "{}", message.len());
+    // SAFETY: as above.
+    let message = error(unsafe { wm_buffer_new(device, name.as_ptr(), 1 << 62, &mut buffer) });
+    assert!(message.len() < 4096 && message.contains("bytes more)"), "{}", message.len());
+    let add = VectorAdd::new();
+    let mut kernel = ptr::null_mut();
+    // SAFETY: as above.
+    let message = error(unsafe { wm_kernel_get(add.module, name.as_ptr(), &mut kernel) });
+    assert!(message.len() < 4096 && message.contains("bytes more)"), "{}", message.len());
+    ok(wm_device_free(device));
+}

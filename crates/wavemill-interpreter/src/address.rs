@@ -4,8 +4,12 @@
 //! operation touched last, then against all of them. Refused lanes are collected for the fault
 //! report, and no lane's access takes effect if any lane is refused.
 
+use std::mem::MaybeUninit;
+
+use super::atomic::Data;
 use super::body::{lane_mask, scalar32, scalar64};
 use super::control::leave;
+use super::edge;
 use super::hostop::{ABSENT, Ctx, Exit, FLAGS, HostOp, SiteCache};
 use super::simd::CHUNK;
 use wavemill_ir::LANES;
@@ -38,23 +42,39 @@ pub(super) struct LanePtr {
 /// Value of `misaligned` for an aligned access.
 pub(super) const ALIGNED: u32 = u32::MAX;
 
-/// Bytes that out-of-range loads read and out-of-range stores write.
+/// Memory of lanes whose access does not go to guest memory.
 #[repr(C, align(16))]
-pub(super) struct Sink([u8; 16]);
+pub(super) struct Sink {
+    /// Bytes that out-of-range loads read and out-of-range stores write.
+    nowhere: [u8; 16],
+    /// The dwords of lanes at the edge of an allocation, for loads that begin an exchange.
+    loaded: MaybeUninit<[u32; LANES]>,
+}
 
 impl Sink {
     pub(super) fn new() -> Self {
-        Sink([0; 16])
+        Sink { nowhere: [0; 16], loaded: MaybeUninit::uninit() }
     }
 
     /// Whether a lane was sent here.
     #[inline(always)]
     pub(super) fn holds(&self, p: LanePtr) -> bool {
-        std::ptr::eq(p.ptr, self.0.as_ptr())
+        std::ptr::eq(p.ptr, self.nowhere.as_ptr())
     }
 
     fn lane(&mut self) -> LanePtr {
-        LanePtr { ptr: self.0.as_mut_ptr(), step: 4, misaligned: ALIGNED, own: true }
+        LanePtr { ptr: self.nowhere.as_mut_ptr(), step: 4, misaligned: ALIGNED, own: true }
+    }
+
+    /// A dword that a lane has loaded.
+    fn loaded(&mut self, lane: usize, value: u32) -> LanePtr {
+        // SAFETY: lanes are below 64, and the pointer is to memory of the sink.
+        let ptr = unsafe {
+            let cell = self.loaded.as_mut_ptr().cast::<u32>().add(lane % LANES);
+            cell.write(value.to_le());
+            cell
+        };
+        LanePtr { ptr: ptr.cast(), step: 4, misaligned: ALIGNED, own: true }
     }
 }
 
@@ -512,15 +532,19 @@ unsafe fn resolve_lane<const SPACE: u8>(
             });
         }
         let ptr = global(ctx, op, address, u64::from(size), access);
-        if ptr.is_null() {
-            Err((address, FaultSpace::Global))
-        } else {
-            Ok(LanePtr { ptr, step: 4, misaligned: ALIGNED, own: false })
+        if !ptr.is_null() {
+            return Ok(LanePtr { ptr, step: 4, misaligned: ALIGNED, own: false });
         }
+        let at_edge = match (access, size) {
+            (Access::Load, 4) => edge::loaded(ctx, op, address).map(|value| sink.loaded(lane, value)),
+            (Access::Atomic, 4) => edge::exchanged(ctx, op, Data::FLAT, lane, address).map(|_| NOWHERE),
+            _ => None,
+        };
+        at_edge.ok_or((address, FaultSpace::Global))
     }
 }
 
-/// A lane pointer that is never used.
+/// A lane pointer without memory: of a lane that is not active, or at the edge of an allocation.
 pub(super) const NOWHERE: LanePtr =
     LanePtr { ptr: std::ptr::null_mut(), step: 0, misaligned: ALIGNED, own: true };
 

@@ -14,6 +14,7 @@ use super::address::{
 };
 use super::body::{lane_mask, scalar32, scalar64, write32};
 use super::control::leave;
+use super::edge;
 use super::hostop::{Ctx, Exit, Handler, HostOp};
 use super::lds;
 use super::mem::{for_lanes, read_dword, write_dword};
@@ -22,7 +23,7 @@ use super::strict::verdict;
 use wavemill_ir::LANES;
 use wavemill_machine::raw;
 use wavemill_machine::registers::{DUMP, ROW_BYTES};
-use wavemill_machine::{Access, FaultSpace, GDS_BYTES};
+use wavemill_machine::{Access, Edge, FaultSpace, GDS_BYTES};
 
 /// Computes the value that an atomic stores, from the old value, its datum, and its second datum
 /// (comparand or addend).
@@ -206,7 +207,13 @@ unsafe fn shared<F: AtomicFn, const WIDE: bool>(p: *mut u8, data: u64, second: u
 
 /// A lane's datum in source `i`, `skip` cells after the first one.
 #[inline(always)]
-unsafe fn datum<const WIDE: bool>(ctx: *mut Ctx, op: *mut HostOp, i: usize, skip: usize, lane: usize) -> u64 {
+pub(super) unsafe fn datum<const WIDE: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    i: usize,
+    skip: usize,
+    lane: usize,
+) -> u64 {
     // SAFETY: the contract of handlers.
     unsafe {
         if is_row(op, i) {
@@ -224,29 +231,15 @@ unsafe fn datum<const WIDE: bool>(ctx: *mut Ctx, op: *mut HostOp, i: usize, skip
 
 /// The memory of a lane's atomic.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Location {
-    ptr: *mut u8,
-    kind: LocationKind,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum LocationKind {
+pub(super) enum Location {
     /// Out of the range of LDS or of a buffer: nothing happens, the old value is 0.
     Nowhere,
     /// LDS or private memory, with this many bytes between the dwords.
-    Own(u32),
+    Own(*mut u8, u32),
     /// Global memory.
-    Shared,
-}
-
-impl Location {
-    /// Nothing happens, the old value is 0.
-    pub(super) const NOWHERE: Location = Location { ptr: std::ptr::null_mut(), kind: LocationKind::Nowhere };
-
-    /// Global memory.
-    pub(super) fn shared(ptr: *mut u8) -> Location {
-        Location { ptr, kind: LocationKind::Shared }
-    }
+    Shared(*mut u8),
+    /// A dword of global memory at the edge of an allocation.
+    Edge(Edge),
 }
 
 /// The memory of the atomics of a row.
@@ -270,6 +263,11 @@ pub(super) struct Data {
     pub source: usize,
     /// Number of cells from the first one of source 3 to the second datum.
     pub follows: usize,
+}
+
+impl Data {
+    /// The data of an atomic on a space of loads and stores.
+    pub(super) const FLAT: Data = Data { source: 2, follows: 0 };
 }
 
 /// Performs an operation for the lanes in the mask, in ascending order, and writes the old values. The locations are valid
@@ -368,11 +366,11 @@ unsafe fn perform<F: AtomicFn, const WIDE: bool>(
                 lane::<F, WIDE>(ctx, op, data, n, |a, b| shared::<F, WIDE>(p, a, b, env));
             }),
             Locations::Each(locations) => for_lanes(mask, |n| {
-                let Location { ptr, kind } = locations[n];
-                lane::<F, WIDE>(ctx, op, data, n, |a, b| match kind {
-                    LocationKind::Nowhere => 0,
-                    LocationKind::Own(step) => own::<F, WIDE>(at(ptr, step), a, b, env),
-                    LocationKind::Shared => shared::<F, WIDE>(ptr, a, b, env),
+                lane::<F, WIDE>(ctx, op, data, n, |a, b| match locations[n] {
+                    Location::Nowhere => 0,
+                    Location::Own(ptr, step) => own::<F, WIDE>(at(ptr, step), a, b, env),
+                    Location::Shared(ptr) => shared::<F, WIDE>(ptr, a, b, env),
+                    Location::Edge(edge) => edge.update(|old| F::narrow(old, a as u32, b as u32, env)).into(),
                 });
             }),
         }
@@ -404,7 +402,6 @@ pub(super) unsafe fn misaligned(
 
 /// An atomic on a space of loads and stores.
 pub(super) unsafe fn run<const WIDE: bool, const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-    const DATA: Data = Data { source: 2, follows: 0 };
     // SAFETY: the contract of handlers; `resolve` vouches for host memory.
     unsafe {
         let size = if WIDE { 8 } else { 4 };
@@ -422,7 +419,7 @@ pub(super) unsafe fn run<const WIDE: bool, const SPACE: u8>(ctx: *mut Ctx, op: *
                     (*ctx).unordered_store = true;
                     Locations::Global(all.base, &all.offsets)
                 };
-                perform(ctx, op, DATA, locations, mask);
+                perform(ctx, op, Data::FLAT, locations, mask);
                 return HostOp::next(op);
             }
         }
@@ -437,16 +434,19 @@ pub(super) unsafe fn run<const WIDE: bool, const SPACE: u8>(ctx: *mut Ctx, op: *
         if SPACE != space::LDS {
             (*ctx).unordered_store = true;
         }
-        let mut locations = [Location::NOWHERE; LANES];
+        let mut locations = [Location::Nowhere; LANES];
         for_lanes(mask, |lane| {
             let p = lanes[lane];
-            if !sink.holds(p) {
+            if p.ptr.is_null() {
+                let address = lane_address::<SPACE>(ctx, op, lane);
+                let edge = edge::exchanged(ctx, op, Data::FLAT, lane, address);
+                locations[lane] = edge.map_or(Location::Nowhere, Location::Edge);
+            } else if !sink.holds(p) {
                 // The remaining addresses are aligned to the size.
-                let kind = if p.own { LocationKind::Own(p.step) } else { LocationKind::Shared };
-                locations[lane] = Location { ptr: p.ptr, kind };
+                locations[lane] = if p.own { Location::Own(p.ptr, p.step) } else { Location::Shared(p.ptr) };
             }
         });
-        perform(ctx, op, DATA, Locations::Each(&locations), mask);
+        perform(ctx, op, Data::FLAT, Locations::Each(&locations), mask);
         HostOp::next(op)
     }
 }

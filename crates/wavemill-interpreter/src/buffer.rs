@@ -873,12 +873,12 @@ unsafe fn atomic<const WIDE: bool, const OFFEN: bool, const IDXEN: bool>(
             return std::ptr::null_mut();
         }
         (*ctx).unordered_store = true;
-        let mut locations = [Location::NOWHERE; LANES];
+        let mut locations = [Location::Nowhere; LANES];
         for_lanes(mask, |lane| {
             if let [p] = lanes[lane]
                 && !p.is_null()
             {
-                locations[lane] = Location::shared(p);
+                locations[lane] = Location::Shared(p);
             }
         });
         let data = Data { source: 3, follows: if WIDE { 2 } else { 1 } };

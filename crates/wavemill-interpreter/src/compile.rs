@@ -748,7 +748,8 @@ impl<'a> Compiler<'a> {
     /// An atomic with the floating-point mode, if it needs one.
     fn atomic(&mut self, inst: &Inst, run: Handler, op: AtomicOp, width: Width) -> HostOp {
         let mut h = self.plain(inst, run);
-        h.own = Own { atomic: Atomic { site: SiteCache::EMPTY, perform: atomic::performer(op, width) } };
+        let perform = atomic::performer(op, width);
+        h.own = Own { atomic: Atomic { site: SiteCache::EMPTY, perform, op } };
         if op.is_float() {
             h.float = self.info(FloatInfo {
                 op: inst.op,

@@ -2,9 +2,10 @@
 
 use std::ptr;
 
-use wavemill_ir::{ExportOp, FaultKind, LANES, TexelAccess};
+use wavemill_ir::{AtomicOp, ExportOp, FaultKind, LANES, TexelAccess};
 
 use super::atomic::Perform;
+use super::edge::Heads;
 use super::float::FloatInfo;
 use super::image;
 use super::matrix;
@@ -125,6 +126,8 @@ pub(super) struct Atomic {
     pub site: SiteCache,
     /// The operation itself.
     pub perform: Perform,
+    /// Its name.
+    pub op: AtomicOp,
 }
 
 /// Data of an access to texels.
@@ -253,6 +256,8 @@ pub(super) struct Ctx {
     pub clock: Clock,
     /// The registers at `base`.
     pub registers: *const Registers,
+    /// Finds out which loads begin an exchange.
+    pub heads: *const Heads<'static>,
     /// For probes: where events go (null for a wave that is not watched).
     pub events: *mut Events<'static>,
 }

@@ -177,10 +177,10 @@ unsafe fn atomic(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         (*ctx).unordered_store = true;
         let ImageKind::Atomic(_, width) = image.kind else { return HostOp::next(op) };
         let size = 4 * u64::from(width.dwords());
-        let mut locations = [Location::NOWHERE; LANES];
+        let mut locations = [Location::Nowhere; LANES];
         for (location, address) in locations.iter_mut().zip(addresses) {
             if let Some(host) = address.and_then(|address| (*(*ctx).map).resolve(address, size)) {
-                *location = Location::shared(host);
+                *location = Location::Shared(host);
             }
         }
         let mask = lane_mask(ctx, op);

@@ -17,6 +17,7 @@ mod compile;
 mod control;
 mod cost;
 mod cvt;
+mod edge;
 mod float;
 mod format_cvt;
 mod graphics;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::rc::Rc;
 
 use wavemill_ir::Uni;
 use wavemill_machine::CHECKS_ACCESSES;
@@ -12,6 +13,7 @@ use wavemill_machine::registers::uni_offset;
 use wavemill_machine::{BlockCount, BlockSource, FaultCause, FaultLane, OutOfRange, RaisedLane};
 
 use crate::compile::{Code, Purpose, compile};
+use crate::edge::Heads;
 use crate::hostop::{self, Clock, Ctx, Exit};
 use crate::{Tier, control};
 
@@ -41,6 +43,8 @@ pub(crate) struct Runner<'a> {
     counted: HashMap<(u64, u32), BlockCount>,
     /// Out-of-range accesses of all waves that it ran.
     out_of_range: OutOfRange,
+    /// Which loads begin an exchange. Operations point to it.
+    heads: Rc<Heads<'a>>,
 }
 
 impl fmt::Debug for Runner<'_> {
@@ -67,6 +71,7 @@ impl<'a> Runner<'a> {
             compiled: 0,
             counted: HashMap::new(),
             out_of_range: OutOfRange::default(),
+            heads: Rc::new(Heads::new(source)),
         }
     }
 
@@ -78,6 +83,7 @@ impl<'a> Runner<'a> {
         self.last = None;
         self.ops = 0;
         self.dropped += 1;
+        self.heads.forget();
     }
 
     /// Drops all compiled code if the source's code has changed.
@@ -167,6 +173,7 @@ impl Executor for Runner<'_> {
             exports: &raw mut wave.exports,
             clock: Clock { deterministic: around.deterministic, retired_base: wave.retired as i64 + budget },
             registers: &raw const wave.regs,
+            heads: Rc::as_ptr(&self.heads).cast(),
             events: events.map_or(std::ptr::null_mut(), |events| (&raw mut *events).cast()),
         };
         self.follow_source();

@@ -4,6 +4,7 @@ use super::address::{self, global};
 use super::atomic;
 use super::body::{scalar32, scalar64, write32};
 use super::control::leave;
+use super::edge;
 use super::hostop::{ABSENT, CONST, Ctx, Exit, FLAGS, Handler, HostOp};
 use super::strict::{Checked, verdict};
 use wavemill_machine::engine::scalar_address;
@@ -66,11 +67,16 @@ unsafe fn load<const N: usize>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     unsafe {
         let address = address(ctx, op);
         let p = global(ctx, op, address, 4 * N as u64, Access::Load);
-        if p.is_null() {
-            return refuse(ctx, op, address, Access::Load, 4 * N as u32);
-        }
         let mut data = [0; N];
-        raw::load_dwords(p, &mut data);
+        if p.is_null() {
+            let edge = if N == 1 { edge::loaded(ctx, op, address) } else { None };
+            match edge {
+                Some(value) => data[0] = value,
+                None => return refuse(ctx, op, address, Access::Load, 4 * N as u32),
+            }
+        } else {
+            raw::load_dwords(p, &mut data);
+        }
         write_data(ctx, op, &data);
         HostOp::next(op)
     }

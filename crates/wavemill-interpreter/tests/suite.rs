@@ -4,6 +4,7 @@
 mod atomics;
 mod buffers;
 mod common;
+mod edges;
 mod float_operations;
 mod global_chunks;
 mod indexed_rows;

@@ -10,6 +10,7 @@ use crate::registers::RegisterCounts;
 
 pub use crate::address::scalar_address;
 pub use crate::clock::host_nanoseconds;
+pub use crate::exchange::Head;
 pub use crate::export::{Export, Exports};
 pub use crate::lds::Lds;
 pub use crate::observe::Events;

@@ -14,6 +14,7 @@ mod clock;
 mod code;
 mod control;
 pub mod engine;
+mod exchange;
 mod export;
 mod fault;
 pub mod image;
@@ -36,9 +37,9 @@ pub use fault::{
     WaveSnapshot,
 };
 pub use memory::{
-    AddressMode, Allocated, Allocation, CHECKS_ACCESSES, GUARD_GAP, GuestMemory, HostMemory, LDS_APERTURE,
-    MemoryError, MemoryMap, MemoryObserver, Nearest, Neighbour, Neighbours, SANDBOX_BASE, SCRATCH_APERTURE,
-    SPACING, process_has,
+    AddressMode, Allocated, Allocation, CHECKS_ACCESSES, Edge, GUARD_GAP, GuestMemory, HostMemory,
+    LDS_APERTURE, MemoryError, MemoryMap, MemoryObserver, Nearest, Neighbour, Neighbours, SANDBOX_BASE,
+    SCRATCH_APERTURE, SPACING, process_has,
 };
 pub use observe::{
     Barrier, CellChange, Changes, FenceEvent, Finding, Findings, Instruction, Interests, MemoryAccess,

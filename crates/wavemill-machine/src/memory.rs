@@ -9,6 +9,7 @@
 //! [`GUARD_GAP`], and a use after free is found as long as the host's memory is not reused. Freed
 //! allocations keep their addresses for a while to prevent that.
 
+mod edge;
 mod host_block;
 mod map;
 mod nearest;
@@ -27,6 +28,7 @@ pub(crate) use host_block::HostBlock;
 use map::ReadOnly;
 use quarantine::Quarantine;
 
+pub use edge::Edge;
 pub use map::{Allocation, HostMemory, MemoryMap};
 pub use nearest::Nearest;
 pub use neighbours::{Neighbour, Neighbours};
@@ -227,6 +229,22 @@ impl GuestMemory {
     #[must_use]
     pub fn with_short_pointers() -> Option<Self> {
         CHECKS_ACCESSES.then(|| GuestMemory::in_space(AddressMode::Sandbox, SHORT))
+    }
+
+    /// Forgets all allocations, freed ones and the state that waves share. The mode, the space of
+    /// addresses and the observer stay; the observer hears nothing of it.
+    pub fn renew(&mut self) {
+        let GuestMemory { quarantine, map, next, leaving, space, .. } = self;
+        let map = map.get_mut().unwrap_or_else(|e| e.into_inner());
+        let observer = map.observer.clone();
+        // Views that still exist keep theirs.
+        let mut empty = MemoryMap::default();
+        empty.observer = observer;
+        *map = Arc::new(empty);
+        *quarantine = Arc::default();
+        *next.get_mut().unwrap_or_else(|e| e.into_inner()) =
+            Next { users: space.first, internal: INTERNAL_BASE };
+        leaving.get_mut().unwrap_or_else(|e| e.into_inner()).clear();
     }
 
     fn in_space(mode: AddressMode, space: Space) -> Self {

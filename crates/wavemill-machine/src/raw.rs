@@ -90,6 +90,28 @@ pub unsafe fn update_u32(p: *mut u8, next: impl Fn(u32) -> u32) -> u32 {
     u32::from_le(old)
 }
 
+/// Like [`update_u32`], for one byte.
+///
+/// # Safety
+/// `p` is valid for reads and writes of one byte and stays so during the call; others may access it.
+pub unsafe fn update_u8(p: *mut u8, next: impl Fn(u8) -> u8) -> u8 {
+    // SAFETY: the caller's promise.
+    let cell = unsafe { AtomicU8::from_ptr(p) };
+    let (Ok(old) | Err(old)) = cell.fetch_update(SeqCst, SeqCst, |old| Some(next(old)));
+    old
+}
+
+/// Like [`update_u32`], for 2 bytes.
+///
+/// # Safety
+/// `p` is aligned to 2 bytes, valid for reads and writes of 2 bytes and stays so during the call; others may access it.
+pub unsafe fn update_u16(p: *mut u8, next: impl Fn(u16) -> u16) -> u16 {
+    // SAFETY: the caller's promise.
+    let cell = unsafe { AtomicU16::from_ptr(p.cast()) };
+    let (Ok(old) | Err(old)) = cell.fetch_update(SeqCst, SeqCst, |old| Some(next(u16::from_le(old)).to_le()));
+    u16::from_le(old)
+}
+
 /// Like [`update_u32`], for 8 bytes.
 ///
 /// # Safety

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::printable::Echo;
 use crate::write::{LinkError, Listed, WriteError};
 
 /// Result of reading GPU code.
@@ -91,7 +92,7 @@ pub enum Error {
         available: Vec<String>,
     },
     /// Several kernels fit a name equally well.
-    #[error("`{name}` matches {}; add scopes, template arguments or parameters", Names(.kernels))]
+    #[error("`{}` matches {}; add scopes, template arguments or parameters", Echo::new(name), Names(.kernels))]
     Ambiguous {
         /// The name.
         name: String,
@@ -171,8 +172,9 @@ struct Names<'a>(&'a [String]);
 impl fmt::Display for Names<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 12;
-        let readable =
-            |symbol: &String| format!("`{}`", crate::demangle(symbol).unwrap_or_else(|| symbol.clone()));
+        let readable = |symbol: &String| {
+            format!("`{}`", Echo::new(&crate::demangle(symbol).unwrap_or_else(|| symbol.clone())))
+        };
         let shown: Vec<String> = self.0.iter().take(SHOWN).map(readable).collect();
         f.write_str(&shown.join(" or "))?;
         match self.0.len() - shown.len() {

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyTuple};
 use wavemill::Arg;
 use wavemill::module::ParameterKind;
+use wavemill_object::printable::Echo;
 
 use crate::buffer::is_refusal;
 use crate::errors::{self, refuse};
@@ -40,7 +41,7 @@ pub(crate) fn signature(py: Python<'_>, text: &str) -> PyResult<Vec<Declared>> {
             let known: Vec<&str> = Type::all().map(Type::name).collect();
             let text = format!(
                 "the signature has the unknown type `{}`; expected `*` and a type for pointers, `ptr`, or one of {}",
-                one.trim(),
+                Echo::new(one.trim()),
                 known.join(", ")
             );
             refuse(py, text)
@@ -338,7 +339,14 @@ impl<'py> Binder<'_, 'py> {
 
     /// A scalar of numpy.
     fn numpy(&self, arg: &Bound<'py, PyAny>, scalar: numpy::Scalar) -> PyResult<Arg> {
-        let numpy::Scalar { bytes, of, is_text } = scalar;
+        let numpy::Scalar { bytes, of, is_text, is_native } = scalar;
+        if !is_native {
+            let problem = format!(
+                "is {} with bytes in another order than this host's: convert it, or write wavemill.value(bytes)",
+                errors::typed(arg)
+            );
+            return Err(self.refuse(&problem));
+        }
         match of {
             Some(of) => self.converted(bytes, of, &errors::shown(arg)),
             None if is_text => {

@@ -31,6 +31,15 @@ fn of_objects() -> PyErr {
     )
 }
 
+/// The error for an array whose elements have the other order of bytes.
+fn of_other_order() -> PyErr {
+    let here = if cfg!(target_endian = "little") { "big" } else { "little" };
+    PyTypeError::new_err(format!(
+        "its elements are {here}-endian, which kernels would read in the wrong order: convert it (for numpy, \
+         `.astype(array.dtype.newbyteorder(\"=\"))`), or pass its bytes (`.view(numpy.uint8)`)"
+    ))
+}
+
 /// Whether an error says that an object cannot be exported in some way.
 pub(crate) fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
     error.is_instance_of::<PyBufferError>(py)
@@ -59,10 +68,22 @@ impl<'py> Buffer<'py> {
             if has_objects.map_or(Ok(false), |has| has.is_truthy())? {
                 return Err(of_objects());
             }
+            let is_native = dtype.getattr_opt(intern!(object.py(), "isnative"))?;
+            if !is_native.map_or(Ok(true), |native| native.is_truthy())? {
+                return Err(of_other_order());
+            }
             return Self::export(object, ffi::PyBUF_STRIDES).map(Some);
         }
         let buffer = Self::export(object, ffi::PyBUF_STRIDES | ffi::PyBUF_FORMAT)?;
-        if buffer.has_objects() { Err(of_objects()) } else { Ok(Some(buffer)) }
+        if buffer.format_has(b"O") {
+            return Err(of_objects());
+        }
+        // One byte has no order.
+        let swapped: &[u8] = if cfg!(target_endian = "little") { b">!" } else { b"<" };
+        if buffer.item_size() > 1 && buffer.format_has(swapped) {
+            return Err(of_other_order());
+        }
+        Ok(Some(buffer))
     }
 
     /// The memory of an object that a view is of, whatever its elements are; `None` if it does not
@@ -85,15 +106,16 @@ impl<'py> Buffer<'py> {
         Ok(Buffer { raw, _py: object.py() })
     }
 
-    /// Whether elements, or fields of them, are references to objects: `O` in the format.
-    fn has_objects(&self) -> bool {
+    /// Whether the format of the elements, or of a field of them, has one of these characters: `O` for
+    /// references to objects, `>` for big-endian numbers.
+    fn format_has(&self, codes: &[u8]) -> bool {
         if self.raw.format.is_null() {
             return false;
         }
         // SAFETY: it is a string as long as the buffer is not released.
         let format = unsafe { CStr::from_ptr(self.raw.format) }.to_bytes();
         // Names of fields are between colons.
-        format.split(|byte| *byte == b':').step_by(2).any(|codes| codes.contains(&b'O'))
+        format.split(|byte| *byte == b':').step_by(2).any(|part| part.iter().any(|code| codes.contains(code)))
     }
 
     /// The first element.

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use pyo3::prelude::*;
 use wavemill::Device;
 use wavemill::device::{AddressMode, MatrixRule, PRODUCTS, TargetChoice};
+use wavemill_object::printable::Echo;
 
 use crate::module::LoadedModule;
 use crate::{errors, options};
@@ -57,7 +58,8 @@ pub(crate) fn choice(py: Python<'_>, name: &str) -> PyResult<TargetChoice> {
         errors::other(
             py,
             format!(
-                "`{name}` is no target or product; expected a target such as gfx942 or gfx90a:xnack-, or one of {}",
+                "`{}` is no target or product; expected a target such as gfx942 or gfx90a:xnack-, or one of {}",
+                Echo::new(name),
                 names.join(", ")
             ),
         )
@@ -108,7 +110,8 @@ impl PyDevice {
     ) -> PyResult<Self> {
         let threads = threads.and_then(NonZeroUsize::new);
         let memory = Memory::ALL.into_iter().find(|one| one.name() == host_memory).ok_or_else(|| {
-            let text = format!("host_memory is \"{host_memory}\"; expected \"arguments\" or \"process\"");
+            let found = Echo::new(host_memory);
+            let text = format!("host_memory is \"{found}\"; expected \"arguments\" or \"process\"");
             errors::refuse(py, text)
         })?;
         let defaults = Defaults { threads, memory };
@@ -173,6 +176,7 @@ fn rule(py: Python<'_>, name: &str) -> PyResult<MatrixRule> {
     let all = MatrixRule::ALL;
     all.into_iter().find(|rule| rule.name() == name).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|rule| rule.name()).collect();
-        errors::refuse(py, format!("matrix_rule is \"{name}\"; expected one of {}", names.join(", ")))
+        let (found, names) = (Echo::new(name), names.join(", "));
+        errors::refuse(py, format!("matrix_rule is \"{found}\"; expected one of {names}"))
     })
 }

@@ -4,12 +4,19 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use wavemill::Error;
 use wavemill::fault::{FaultReport, UnfinishedWave};
+use wavemill_object::printable::{Echo, PrintableLines};
 
 use crate::json;
 
 /// The exception of a class in `wavemill.errors`, with attributes.
-fn exception(py: Python<'_>, class: &str, text: String, attributes: Option<&Bound<'_, PyDict>>) -> PyErr {
-    let make = || py.import("wavemill.errors")?.getattr(class)?.call((text,), attributes);
+pub(crate) fn exception(
+    py: Python<'_>,
+    class: &str,
+    text: String,
+    attributes: Option<&Bound<'_, PyDict>>,
+) -> PyErr {
+    let text = PrintableLines(&text).bounded();
+    let make = || py.import("wavemill.errors")?.getattr(class)?.call((&*text,), attributes);
     match make() {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,
@@ -122,10 +129,11 @@ pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
 pub(crate) fn typed(value: &Bound<'_, PyAny>) -> String {
     let of = value.get_type();
     let name = of.qualname().map_or_else(|_| "object".to_owned(), |name| name.to_string());
-    match of.module().map(|module| module.to_string()) {
-        Ok(module) if module != "builtins" => format!("an object of type {module}.{name}"),
-        _ => format!("an object of type {name}"),
-    }
+    let name = match of.module().map(|module| module.to_string()) {
+        Ok(module) if module != "builtins" => format!("{module}.{name}"),
+        _ => name,
+    };
+    format!("an object of type {}", Echo::new(&name))
 }
 
 /// `1 byte`, `2 bytes`.

@@ -13,6 +13,7 @@ mod fidelity;
 mod html;
 mod json;
 mod kernel;
+mod machine_code;
 mod memory;
 mod module;
 mod numpy;
@@ -25,9 +26,6 @@ mod tools;
 mod trace;
 mod types;
 
-// Its functions are symbols of this library, for Python's `ctypes`: `wavemill/c.py` calls them.
-use wavemill_c as _;
-
 /// Native parts of the package `wavemill`.
 #[pyo3::pymodule]
 mod _wavemill {
@@ -37,6 +35,8 @@ mod _wavemill {
     use crate::fidelity::{PyFacet, PyFidelity, PyInexact};
     #[pymodule_export]
     use crate::kernel::{PyBoundKernel, PyKernel};
+    #[pymodule_export]
+    use crate::machine_code::run_code;
     #[pymodule_export]
     use crate::module::LoadedModule;
     #[pymodule_export]

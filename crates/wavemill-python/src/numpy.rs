@@ -50,13 +50,17 @@ pub(crate) struct Scalar {
     pub(crate) of: Option<Type>,
     /// Whether it is something else than numbers: a text, bytes, a time.
     pub(crate) is_text: bool,
+    /// Whether it has the order of bytes of the host: a structure can have another one.
+    pub(crate) is_native: bool,
 }
 
 /// The scalar that an object is; `None` for other objects.
 pub(crate) fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     let Some(of) = scalar_type(object)? else { return Ok(None) };
     let py = object.py();
-    let kind: char = object.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "kind"))?.extract()?;
+    let dtype = object.getattr(intern!(py, "dtype"))?;
+    let kind: char = dtype.getattr(intern!(py, "kind"))?.extract()?;
+    let is_native = dtype.getattr(intern!(py, "isnative"))?.is_truthy()?;
     let bytes = object.call_method0(intern!(py, "tobytes"))?.extract()?;
-    Ok(Some(Scalar { bytes, of, is_text: matches!(kind, 'S' | 'U' | 'T' | 'O' | 'M' | 'm') }))
+    Ok(Some(Scalar { bytes, of, is_text: matches!(kind, 'S' | 'U' | 'T' | 'O' | 'M' | 'm'), is_native }))
 }

@@ -9,6 +9,7 @@ use wavemill_asm::{
     Assembled, InstructionSet, Options, Report, SourceOptions, assemble_with, gcn, write_source,
 };
 use wavemill_isa::{Family, Target};
+use wavemill_object::printable::Echo;
 use wavemill_object::report::{FileReport, Filter};
 use wavemill_object::write::{LinkError, LinkOptions, link_with};
 use wavemill_object::{Limits, TargetId, Unlinked, unlink};
@@ -138,7 +139,7 @@ pub(crate) fn explain(py: Python<'_>, text: &str, target: Option<&str>) -> PyRes
         }
     } else {
         let Some(mnemonic) = Mnemonic::parse(text) else {
-            return Err(other(py, format!("there is no instruction `{text}`")));
+            return Err(other(py, format!("there is no instruction `{}`", Echo::new(text))));
         };
         write!(out, "{}", InstructionFacts::of_mnemonic(mnemonic, target))
     };

@@ -215,3 +215,31 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_messages_show_the_beginning_of_long_names(vector_add):
+    long = "n" * 10_000_000
+    module = wavemill.Module.load(code_object("vector_add"))
+    ones = numpy.ones(64, numpy.float32)
+
+    class Long:
+        pass
+
+    Long.__qualname__ = long
+    calls = {
+        "target": lambda: wavemill.Device(long),
+        "memory of the host": lambda: wavemill.Device("gfx942", host_memory=long),
+        "rule": lambda: wavemill.Device("gfx942", matrix_rule=long),
+        "kernel": lambda: module.kernel(long),
+        "item": lambda: module[long],
+        "signature": lambda: vector_add[1, 64](ones, ones, ones, 64, signature=f"ptr,ptr,ptr,{long}"),
+        "instruction": lambda: wavemill.explain(long),
+        "argument": lambda: vector_add[1, 64](ones, ones, long, 64),
+        "type": lambda: vector_add[1, 64](ones, ones, Long(), 64),
+        "memory": lambda: vector_add[1, 64](ones, ones, ones, 64, memory={long: 5}),
+        "fault": lambda: vector_add[1, 64](wavemill.u64(2**40), ones, ones, 64, memory={long: ones[:1].copy()}),
+    }
+    for what, call in calls.items():
+        with pytest.raises((wavemill.Error, KeyError)) as caught:
+            call()
+        assert len(str(caught.value)) < 20_000, what

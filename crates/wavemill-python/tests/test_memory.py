@@ -38,6 +38,33 @@ def test_arrays_of_objects_are_refused(vector_add, ones):
     assert named["O"].tolist() == [2.0] * 64
 
 
+def test_big_endian_arrays_are_refused(vector_add, ones):
+    class Structure(ctypes.BigEndianStructure):
+        _fields_ = [("a", ctypes.c_uint8), ("b", ctypes.c_float)]
+
+    for array in (
+        numpy.zeros(64, ">f4"),
+        numpy.zeros(64, [("a", "u1"), ("b", ">f4")]),
+        numpy.zeros((2, 64), ">i2")[1:],
+        (ctypes.c_float.__ctype_be__ * 64)(),
+        (Structure * 64)(),
+        memoryview(numpy.zeros(64, ">f8")),
+    ):
+        with pytest.raises(wavemill.ArgumentError, match=r"argument 2 \(`c`\).*big-endian"):
+            vector_add[1, 64](ones, ones, array, 64, signature=ANY)
+        with pytest.raises(wavemill.ArgumentError, match=r"memory\[0\].*big-endian"):
+            vector_add[1, 64](ones, ones, ones, 0, memory=[array])
+    # Bytes have no order, and those of big-endian numbers can be passed as such.
+    array = numpy.zeros(64, ">f4")
+    vector_add[1, 64](ones, ones, array.view(numpy.uint8), 64)
+    assert array.view("<f4").tolist() == [2.0] * 64
+    vector_add[1, 1](ones, ones, numpy.zeros(4, ">u1"), 1)
+    # Scalars of numpy have the order of the host, but those of structures do not.
+    with pytest.raises(wavemill.ArgumentError, match="another order"):
+        vector_add[1, 64](ones, ones, ones, numpy.zeros(1, [("n", ">u4")])[0])
+    vector_add[1, 64](ones, ones, ones, numpy.zeros(1, ">u4")[0])
+
+
 def test_arrays_of_every_kind(vector_add, ones):
     for array in (
         numpy.zeros(4, bool),

@@ -3,13 +3,14 @@
 Tests skip if tinygrad or a libLLVM that knows the targets is absent; with WAVEMILL_REQUIRE_ORACLES=1 they fail.
 """
 
-import ctypes
+import concurrent.futures
 import os
-import re
+import signal
 import subprocess
 import sys
+import threading
+import time
 from importlib import util
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,8 +18,6 @@ from conftest import code_object
 
 import wavemill
 from wavemill import machine_code
-
-REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def absent(what):
@@ -507,34 +506,64 @@ def test_run_code(machine):
         machine_code.run_code("nothing", memory.code.ctypes.data, memory.code.nbytes, **options)
 
 
-def test_structures_are_those_of_the_header():
-    header = (REPOSITORY / "crates" / "wavemill-c" / "include" / "wavemill.h").read_text()
-    header = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
-    kinds = {
-        "size_t": ctypes.c_size_t,
-        "uint32_t": ctypes.c_uint32,
-        "uint64_t": ctypes.c_uint64,
-        "const char *": ctypes.c_char_p,
-        "const void *": ctypes.c_void_p,
-        "void *": ctypes.c_void_p,
-        "const uint32_t *": ctypes.POINTER(ctypes.c_uint32),
-        "const struct wm_range_t *": ctypes.POINTER(machine_code.Range),
-        "struct wm_result_t *": ctypes.POINTER(machine_code.Result),
-    }
-    for name, of in [
-        ("wm_range_t", machine_code.Range),
-        ("wm_result_t", machine_code.Result),
-        ("wm_run_code_t", machine_code.RunCode),
-    ]:
-        body = re.search(rf"typedef struct {name} {{(.*?)}} {name};", header, re.DOTALL)[1]
-        fields = []
-        for kind, field, length in re.findall(r"\s*(.+?[ *])(\w+)(?:\[(\d+)\])?;", body):
-            kind = kinds[kind.strip()]
-            fields.append((field, kind * int(length) if length else kind))
-        assert fields == of._fields_, name
-    outcomes = dict(re.findall(r"WM_OUTCOME_(\w+) = (\d+)", header))
-    assert len(outcomes) == len(machine_code.OUTCOMES) + 1 and outcomes["FINISHED"] == "0"
-    assert machine_code.OUTCOMES[int(outcomes["STALLED"]) - 1] is wavemill.Stalled
-    for number in (1, 3):
-        found = re.search(rf"#define WM_DEFAULT_RSRC{number} (\w+)", header)[1]
-        assert int(found, 0) == getattr(machine_code, f"DEFAULT_RSRC{number}")
+def test_run_code_checks_numbers(machine):
+    memory = Memory(machine, np.zeros(128, np.uint32))
+    target, at, size = os.environ["WAVEMILL_TARGET"], memory.code.ctypes.data, memory.code.nbytes
+    options = {"grid": (1, 1, 1), "block": (64, 1, 1), "user_sgprs": [0, 0], "rsrc2": RSRC2}
+    options["ranges"] = memory.ranges()
+    for wrong in (
+        {"lds_size": 1 << 32},
+        {"scratch_size": -1},
+        {"user_sgprs": [1 << 32, 0]},
+        {"max_instructions": -1},
+        {"ranges": [(-8, 8)]},
+    ):
+        with pytest.raises(OverflowError):
+            machine_code.run_code(target, at, size, **{**options, **wrong})
+    for wrong in ({"grid": (1, 1)}, {"block": (64, 1, 1, 1)}):
+        with pytest.raises(ValueError):
+            machine_code.run_code(target, at, size, **{**options, **wrong})
+    assert not memory.data.any()
+
+
+def test_ctrl_c_ends_machine_code(machine):
+    # s_branch to itself.
+    code = np.array([0xBF82FFFF], np.uint32)
+    ranges = [(code.ctypes.data, code.nbytes)]
+    options = {"grid": (1, 1, 1), "block": (64, 1, 1), "ranges": ranges, "find_stalls": False}
+
+    def run():
+        machine_code.run_code(os.environ["WAVEMILL_TARGET"], code.ctypes.data, code.nbytes, **options)
+
+    def interrupt():
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    thread.join()
+
+
+def test_runs_leave_nothing_behind(machine):
+    """Runs of code have devices that other runs had: neither their memory nor their reports may show."""
+    target = os.environ["WAVEMILL_TARGET"]
+    memory = Memory(machine, np.zeros(128, np.uint32))
+    at = memory.arguments.ctypes.data
+    options = {"grid": (2, 1, 1), "block": (64, 1, 1), "user_sgprs": [at & 0xFFFFFFFF, at >> 32], "rsrc2": RSRC2}
+
+    def run(ranges):
+        machine_code.run_code(target, memory.code.ctypes.data, memory.code.nbytes, ranges=ranges, **options)
+
+    code, data, arguments = memory.ranges()
+    run([code, data, arguments])
+    expected = memory.data.copy()
+    for _ in range(3):
+        with pytest.raises(wavemill.GuestFault) as fault:
+            run([code, arguments])
+        assert "freed" not in str(fault.value)
+    np.testing.assert_array_equal(memory.data, expected)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: run([code, data, arguments]), range(40)))
+    np.testing.assert_array_equal(memory.data[:3] > expected[:3], True)

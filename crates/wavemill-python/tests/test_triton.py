@@ -3,6 +3,7 @@
 Each test runs on one target, and with WAVEMILL_TESTS=all on all of them.
 """
 
+import ctypes
 import itertools
 import mmap
 import os
@@ -170,6 +171,33 @@ def test_atomics(on_target):
     numpy.testing.assert_array_equal(bins, numpy.bincount(x, minlength=8))
     # Sums of integers are exact in f16 up to 2048.
     assert total.tolist() == [x.sum(), 0] and x.sum() < 2048 and largest[0] == x.max()
+
+
+@pytest.mark.parametrize("of", [F16, ml_dtypes.bfloat16], ids=["f16", "bf16"])
+def test_atomics_of_halves_end_at_the_array(on_target, of):
+    """The dword of the last of an odd number of halves ends 2 bytes after the array."""
+    for count in (1, 3, 5):
+        # The array ends where another one begins, which the kernel must not change.
+        both = numpy.zeros(count + 1, of)
+        both[count] = 7
+        x = numpy.frombuffer((ctypes.c_char * (2 * count)).from_buffer(both), of)
+        index = RANDOM.integers(0, count, 64).astype(numpy.int32)
+        index[:2] = count - 1
+        values = RANDOM.integers(1, 3, 64).astype(of)
+        kernels.add_halves[(1,)](array(x), array(index), array(values), 64, BLOCK=64)
+        expected = numpy.array([values[index == n].astype(F32).sum() for n in range(count)])
+        numpy.testing.assert_array_equal(x.astype(F32), expected)
+        kernels.add_one_half[(3,)](array(x), count - 1, 1.0)
+        expected[-1] += 3
+        numpy.testing.assert_array_equal(x.astype(F32), expected)
+        swapped = x.view(numpy.int16)
+        before = int(swapped[-1])
+        old = numpy.zeros(2, numpy.int16)
+        kernels.swap_half[(1,)](array(swapped), array(old), count - 1, before, 5)
+        assert (int(old[0]), int(old[1]), int(swapped[-1])) == (before, 5, 5)
+        with pytest.raises(wavemill.GuestFault):
+            kernels.add_one_half[(1,)](array(x), count, 1.0)
+        assert both[count] == 7
 
 
 def test_programs_that_wait_for_one_another(on_target):

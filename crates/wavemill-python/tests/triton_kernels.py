@@ -179,3 +179,22 @@ def store_scalars(out, i8, i64, u64, flag: tl.int1, single, half: tl.float16, br
     tl.store(out + 5, half.to(tl.float64))
     tl.store(out + 6, brain.to(tl.float64))
     tl.store(out + 7, double)
+
+
+@triton.jit
+def add_halves(x, index, values, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.atomic_add(x + tl.load(index + at, at < n, 0), tl.load(values + at, at < n), at < n)
+
+
+@triton.jit
+def add_one_half(x, at, value):
+    tl.atomic_add(x + at, value.to(x.dtype.element_ty))
+
+
+@triton.jit
+def swap_half(x, old, at, expected, new):
+    first = tl.atomic_cas(x + at, expected.to(tl.int16), new.to(tl.int16))
+    second = tl.atomic_cas(x + at, (new + 1).to(tl.int16), expected.to(tl.int16))
+    tl.store(old, first)
+    tl.store(old + 1, second)

@@ -85,6 +85,11 @@ pub(crate) struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
+    /// The source of the blocks.
+    pub(crate) fn source(&self) -> &'a dyn BlockSource {
+        self.source
+    }
+
     pub(crate) fn new(source: &'a dyn BlockSource, counts: RegisterCounts, counting: bool) -> Self {
         Blocks {
             source,

@@ -162,6 +162,8 @@ impl<'a> ReferenceExecutor<'a> {
             strict: self.strict,
             out_of_range: OutOfRange::default(),
             exports: &mut wave.exports,
+            source: self.blocks.source(),
+            here: wave.pc,
             hold: &mut wave.hold,
             lost: None,
         };
@@ -266,6 +268,7 @@ impl<'a> ReferenceExecutor<'a> {
                 meter.retired += number as u64 + 1;
                 return Then::Cannot(block.position(number), FaultKind::Unsupported);
             }
+            state.here = block.position(number);
             let fault = |cause| Then::Stops(WaveExit::fault(block.position(number), cause));
             for n in operations.clone().filter(|n| *n >= first) {
                 if !meter.take() {

@@ -7,7 +7,7 @@ use wavemill_ir::Width;
 use wavemill_machine::engine::Surroundings;
 use wavemill_machine::raw;
 use wavemill_machine::registers::ROW_BYTES;
-use wavemill_machine::{Access, GDS_BYTES, MemoryMap};
+use wavemill_machine::{Access, Edge, GDS_BYTES, MemoryMap};
 
 /// Host memory of one access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +25,8 @@ enum Kind {
     Nowhere,
     /// One piece. `own` means LDS: no other host thread accesses it meanwhile.
     Whole { ptr: *mut u8, own: bool },
+    /// A dword at the edge of an allocation.
+    Edge(Edge),
     /// Private memory of a lane: the host pointer of its first dword, and an offset. Consecutive
     /// dwords of a lane are one row apart.
     Private { first: *mut u8, offset: u64 },
@@ -56,6 +58,11 @@ impl<'m> Location<'m> {
     ) -> Option<Location<'m>> {
         let ptr = host(map, address, size.into(), access)?;
         Some(Location { kind: Kind::Whole { ptr, own: false }, size, owner: PhantomData })
+    }
+
+    /// A dword at the edge of an allocation that allows the access.
+    pub(crate) fn edge(edge: Edge) -> Location<'m> {
+        Location { kind: Kind::Edge(edge), size: 4, owner: PhantomData }
     }
 
     /// Bytes of LDS, if they are allocated.
@@ -143,6 +150,7 @@ impl<'m> Location<'m> {
                     2 => value[0] = raw::load_u16(ptr).into(),
                     _ => raw::load_dwords(ptr, &mut value[..size as usize / 4]),
                 },
+                Kind::Edge(edge) => value[0] = edge.load(),
                 Kind::Private { first, offset } => {
                     for (n, step) in Self::pieces(offset, size) {
                         let ptr = Self::private_byte(first, offset, n);
@@ -182,6 +190,7 @@ impl<'m> Location<'m> {
                     2 => raw::store_u16(ptr, value[0] as u16),
                     _ => raw::store_dwords(ptr, &value[..size as usize / 4]),
                 },
+                Kind::Edge(_) => unreachable!("nothing is stored at the edge of an allocation"),
                 Kind::Private { first, offset } => {
                     for (n, step) in Self::pieces(offset, size) {
                         let ptr = Self::private_byte(first, offset, n);
@@ -213,6 +222,8 @@ impl<'m> Location<'m> {
                     }
                 }
             }
+            // SAFETY: as in `load`; the edge allows atomics.
+            Kind::Edge(edge) => unsafe { edge.update(|old| next(old.into()) as u32).into() },
             _ => {
                 let [low, high, ..] = self.load(size);
                 let old = u64::from(low) | u64::from(high) << 32;

@@ -1,7 +1,7 @@
 //! Loads and stores of the flat, global, private and LDS spaces.
 
-use wavemill_ir::{Inst, LANES, MemType, Space};
-use wavemill_machine::engine::Surroundings;
+use wavemill_ir::{Inst, LANES, MemType, Op, Space};
+use wavemill_machine::engine::{Head, Surroundings};
 use wavemill_machine::{
     Access, FaultCause, FaultLane, FaultSpace, GDS_BYTES, LDS_APERTURE, SCRATCH_APERTURE, gds_window,
 };
@@ -132,10 +132,29 @@ impl<'w> State<'w> {
                 Location::private(self.around, base, lane, (address, size), access)
                     .ok_or((address, FaultSpace::Scratch))
             }
-            Space::Global | Space::Flat => {
-                Location::global(self.around.map, address, size, access).ok_or((address, FaultSpace::Global))
-            }
+            Space::Global | Space::Flat => Location::global(self.around.map, address, size, access)
+                .or_else(|| match (access, size) {
+                    (Access::Load, 4) => self.loaded_at_edge(address),
+                    (Access::Atomic, 4) => self.exchanged_at_edge(inst, lane, address),
+                    _ => None,
+                })
+                .ok_or((address, FaultSpace::Global)),
         }
+    }
+
+    /// A dword at the edge of an allocation, for a load that begins an exchange.
+    pub(crate) fn loaded_at_edge(&self, address: u64) -> Option<Location<'w>> {
+        let edge = self.around.map.edge(address, Access::Load)?;
+        let head = Head::find(self.source, self.here, self.context & self.source.context_key())?;
+        head.applies(self.regs).then(|| Location::edge(edge))
+    }
+
+    /// A dword at the edge of an allocation, for an atomic of a lane that changes nothing beyond.
+    fn exchanged_at_edge(&self, inst: &Inst, lane: usize, address: u64) -> Option<Location<'w>> {
+        let edge = self.around.map.edge(address, Access::Atomic)?;
+        let Op::Atomic(op, ..) = inst.op else { return None };
+        let [data, second] = [2, 3].map(|n| self.row(inst.src[n], 0)[lane]);
+        edge.allows(op, data, second).then(|| Location::edge(edge))
     }
 
     /// Memory of all active lanes' accesses.

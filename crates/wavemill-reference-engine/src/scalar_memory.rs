@@ -44,7 +44,10 @@ impl State<'_> {
         let size = 4 * u32::from(count);
         match Location::global(self.around.map, address, size, Access::Load) {
             Some(location) => Ok(location.load_dwords(count)),
-            None => Err(self.refused(address, Access::Load, size)),
+            None => match self.loaded_at_edge(address) {
+                Some(location) if count == 1 => Ok(vec![location.load(4)[0]]),
+                _ => Err(self.refused(address, Access::Load, size)),
+            },
         }
     }
 

@@ -2,13 +2,12 @@
 
 use wavemill_ir::{Inst, LANES, LaneMask, Operand, Uni};
 use wavemill_machine::engine::{Exports, Hold, PrivateMemory, Surroundings};
-use wavemill_machine::{OutOfRange, Registers, Strict};
+use wavemill_machine::{BlockSource, OutOfRange, Registers, Strict};
 
 /// A 32-bit value of each lane.
 pub(crate) type Row = [u32; LANES];
 
 /// A wave while it runs.
-#[derive(Debug)]
 pub(crate) struct State<'w> {
     pub(crate) regs: &'w mut Registers,
     pub(crate) around: Surroundings<'w>,
@@ -23,6 +22,9 @@ pub(crate) struct State<'w> {
     pub(crate) out_of_range: OutOfRange,
     /// The exports of the wave.
     pub(crate) exports: &'w mut Exports,
+    /// The source of code, and the address of the guest instruction that runs.
+    pub(crate) source: &'w dyn BlockSource,
+    pub(crate) here: u64,
     /// The wait that the wave has begun.
     pub(crate) hold: &'w mut Option<Hold>,
     /// The last result of the guest instruction, if any, that went to cells which the wave lacks.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use wavemill_machine::{MemoryError, Nearest};
+use wavemill_object::printable::Echo;
 
 use crate::Result;
 use crate::guest::DeviceInner;
@@ -59,6 +60,12 @@ macro_rules! plain {
 
 plain!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 
+/// The name of memory for messages: the beginning of a long one. Programs may have names of any
+/// length, and memory is named in each report.
+pub(crate) fn shown(name: &str) -> Cow<'_, str> {
+    if name.len() <= Echo::LONGEST { Cow::Borrowed(name) } else { Cow::Owned(Echo::new(name).to_string()) }
+}
+
 /// A buffer of guest memory. Dropping the last clone frees it; a kernel that is running then can
 /// still finish with it.
 ///
@@ -96,7 +103,7 @@ impl Buffer {
     pub(crate) fn allocate(device: &Arc<DeviceInner>, name: &str, size: u64, align: u64) -> Result<Self> {
         // What is allocated beyond the size belongs to the buffer as far as kernels are concerned.
         let allocated = size.checked_next_multiple_of(device.abi.allocation_unit()).unwrap_or(size);
-        let address = device.memory.allocate(name, allocated, align)?;
+        let address = device.memory.allocate(&shown(name), allocated, align)?;
         Ok(Buffer(Arc::new(BufferInner { device: device.clone(), address, size })))
     }
 
@@ -111,7 +118,7 @@ impl Buffer {
         size: u64,
     ) -> Result<Self> {
         // SAFETY: the caller's promise.
-        let address = unsafe { device.memory.import(name, memory, size)? };
+        let address = unsafe { device.memory.import(&shown(name), memory, size)? };
         Ok(Buffer(Arc::new(BufferInner { device: device.clone(), address, size })))
     }
 

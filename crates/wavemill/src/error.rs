@@ -3,7 +3,7 @@
 use wavemill_isa::Target;
 pub use wavemill_machine::MemoryError;
 use wavemill_object::TargetId;
-use wavemill_object::printable::Printable;
+use wavemill_object::printable::Echo;
 
 use crate::report::FaultReport;
 use crate::stall::StallReport;
@@ -108,9 +108,9 @@ pub enum Error {
     /// There is no kernel of that name.
     #[error(
         "no kernel `{}` in the code object{}; it has {}",
-        Printable(name),
+        Echo::new(name),
         DidYouMean(near),
-        Printable(available)
+        Echo::up_to(available, LONGEST_LIST)
     )]
     NoKernel {
         /// The requested name.
@@ -121,7 +121,7 @@ pub enum Error {
         near: Vec<String>,
     },
     /// An argument does not fit its parameter.
-    #[error("kernel `{}`: {problem}", Printable(kernel))]
+    #[error("kernel `{}`: {problem}", Echo::new(kernel))]
     Argument {
         /// The kernel.
         kernel: String,
@@ -129,7 +129,7 @@ pub enum Error {
         problem: ArgumentError,
     },
     /// The launch is impossible on the device.
-    #[error("cannot launch `{}`: {problem}", Printable(kernel))]
+    #[error("cannot launch `{}`: {problem}", Echo::new(kernel))]
     Launch {
         /// The kernel.
         kernel: String,
@@ -137,7 +137,7 @@ pub enum Error {
         problem: String,
     },
     /// The code object requests resources for the kernel that no launch can provide.
-    #[error("the code object is not usable for `{}`: {problem}", Printable(kernel))]
+    #[error("the code object is not usable for `{}`: {problem}", Echo::new(kernel))]
     Unusable {
         /// The kernel.
         kernel: String,
@@ -145,7 +145,7 @@ pub enum Error {
         problem: String,
     },
     /// Machine code without a code object cannot be loaded.
-    #[error("cannot load the code `{}`: {problem}", Printable(name))]
+    #[error("cannot load the code `{}`: {problem}", Echo::new(name))]
     Code {
         /// The name of its kernel.
         name: String,
@@ -333,7 +333,7 @@ pub enum FindError {
         targets: Vec<TargetId>,
     },
     /// The name fits several kernels.
-    #[error("`{}` matches {} kernels", Printable(name), kernels.len())]
+    #[error("`{}` matches {} kernels", Echo::new(name), kernels.len())]
     AmbiguousName {
         /// The requested name.
         name: String,
@@ -353,7 +353,7 @@ pub enum FindError {
         kernels: Vec<String>,
     },
     /// The kernel exists but cannot run.
-    #[error("the kernel `{}` cannot run", Printable(name))]
+    #[error("the kernel `{}` cannot run", Echo::new(name))]
     Unusable {
         /// The requested name.
         name: String,
@@ -361,7 +361,7 @@ pub enum FindError {
         problems: Vec<String>,
     },
     /// There is no kernel of that name.
-    #[error("there is no kernel `{}`", Printable(name))]
+    #[error("there is no kernel `{}`", Echo::new(name))]
     UnknownKernel {
         /// The requested name.
         name: String,
@@ -372,6 +372,9 @@ pub enum FindError {
     },
 }
 
+/// Most bytes of a list of names.
+const LONGEST_LIST: usize = 4 << 10;
+
 /// `, did you mean NAME?`, if there are names.
 struct DidYouMean<'a>(&'a [String]);
 
@@ -379,7 +382,7 @@ impl std::fmt::Display for DidYouMean<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             [] => Ok(()),
-            names => write!(f, " (did you mean `{}`?)", Printable(&names.join("`, `"))),
+            names => write!(f, " (did you mean `{}`?)", Echo::up_to(&names.join("`, `"), LONGEST_LIST)),
         }
     }
 }
@@ -390,7 +393,7 @@ struct Named<'a>(&'a Option<String>);
 impl std::fmt::Display for Named<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
-            Some(name) => write!(f, " (`{name}`)"),
+            Some(name) => write!(f, " (`{}`)", Echo::new(name)),
             None => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! Text reports of grids that can never finish.
 
 use std::fmt;
-use wavemill_object::printable::Printable;
+use wavemill_object::printable::Echo;
 
 use crate::unfinished::{LISTED_IN_FULL, List, UnfinishedWave};
 
@@ -54,7 +54,7 @@ impl StallReport {
             (1, _) => f.write_str("a wave is in an infinite loop, and the others wait")?,
             (n, _) => write!(f, "{n} waves are in infinite loops, and the others wait")?,
         }
-        writeln!(f, "\n  kernel       {}", Printable(&wavemill_object::readable(&self.kernel)))?;
+        writeln!(f, "\n  kernel       {}", Echo::new(&wavemill_object::readable(&self.kernel)))?;
         writeln!(f, "  waves        {}{waves}", self.waves.len())?;
         if self.not_started > 0 {
             let s = if self.not_started == 1 { "" } else { "s" };

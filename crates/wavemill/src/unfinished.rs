@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
-use wavemill_object::printable::Printable;
+use wavemill_object::printable::{Echo, Printable};
 
 use wavemill_machine::{LiveWave, MemoryMap, Nearest, Spin, SyncWait};
 
@@ -93,7 +93,7 @@ impl Unfinished {
         write!(
             f,
             "`{}` was stopped after {} instructions",
-            Printable(&wavemill_object::readable(&self.kernel)),
+            Echo::new(&wavemill_object::readable(&self.kernel)),
             self.ran
         )?;
         match self.cause {
@@ -257,7 +257,7 @@ impl UnfinishedWave {
                     text += &format!(" on {address:#x}");
                 }
                 if let Some((name, byte)) = &self.looks_at {
-                    text += &format!(" (byte {byte} of `{}`)", Printable(name));
+                    text += &format!(" (byte {byte} of `{}`)", Echo::new(name));
                 }
                 text
             }
@@ -280,7 +280,7 @@ impl UnfinishedWave {
         match &self.function {
             Some((name, offset)) => {
                 let name = wavemill_object::readable(name);
-                text += &format!("{} + {offset:#x} ({:#x})", Printable(&name), self.pc);
+                text += &format!("{} + {offset:#x} ({:#x})", Echo::new(&name), self.pc);
             }
             None => text += &format!("{:#x}", self.pc),
         }

@@ -16,7 +16,7 @@ fn device(name: &str, mode: AddressMode) -> Device {
 }
 
 /// The machine code of lines of assembly.
-fn code(target: &str, lines: &str) -> Vec<u8> {
+pub(crate) fn code(target: &str, lines: &str) -> Vec<u8> {
     let target = Target::from_name(target).expect("a target");
     let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
     let words = lines.flat_map(|line| {

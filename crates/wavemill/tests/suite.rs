@@ -4,6 +4,7 @@ mod assembled;
 mod control;
 mod cooperative;
 mod counts;
+mod edges;
 mod faults;
 mod find;
 mod host_memory;

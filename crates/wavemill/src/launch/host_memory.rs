@@ -1,5 +1,6 @@
 //! Memory of the host that one launch may use.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use wavemill_machine::{AddressMode, MemoryMap};
 
 use super::builder::Launch;
 use crate::Result;
+use crate::buffer::shown;
 
 /// Memory of the host that kernels of one launch may use at its own address, without a copy
 /// ([`Launch::host_memory`]).
@@ -62,7 +64,9 @@ impl HostMemory {
     pub unsafe fn new(name: impl Into<Arc<str>>, start: *mut u8, size: u64) -> Self {
         let address = start.expose_provenance() as u64;
         let argument = address..address.saturating_add(size);
-        HostMemory { name: name.into(), start, size, argument, read_only: false }
+        let name = name.into();
+        let name = if let Cow::Owned(shown) = shown(&name) { shown.into() } else { name };
+        HostMemory { name, start, size, argument, read_only: false }
     }
 
     /// Its address, in the host and for kernels.

@@ -11,7 +11,7 @@ use super::{FaultReport, Refusal};
 use crate::code::is_misaligned;
 use crate::registers;
 use crate::traps::Exceptions;
-use wavemill_object::printable::Printable;
+use wavemill_object::printable::Echo;
 
 /// A rejected access to memory.
 struct Refused<'a> {
@@ -114,7 +114,7 @@ impl FaultReport {
             }
             (.., Some(name)) => {
                 let name = wavemill_object::readable(name);
-                let name = Printable(&name);
+                let name = Echo::new(&name);
                 let end = if self.family == Family::Cayman { "end" } else { "s_endpgm" };
                 write!(f, "illegal instruction after the end of `{name}`: `{end}` missing?")
             }
@@ -189,7 +189,7 @@ impl FaultReport {
                     write!(f, "level {} of ", extent.level)?;
                 }
                 match self.neighbours.as_ref().and_then(|near| near.holds.as_ref()) {
-                    Some(holds) => write!(f, "the image in `{}`", Printable(&holds.name))?,
+                    Some(holds) => write!(f, "the image in `{}`", Echo::new(&holds.name))?,
                     None => f.write_str("an image")?,
                 }
                 return write!(f, " ({extent}): {silence}");

@@ -6,7 +6,7 @@ use wavemill_ir::{Names, Operand, Row};
 use wavemill_isa::Family;
 use wavemill_lift::cayman;
 use wavemill_machine::{FaultCause, FaultSpace, Neighbour};
-use wavemill_object::printable::Printable;
+use wavemill_object::printable::{Echo, Printable};
 
 use super::wave::{ClauseWave, Wave};
 use super::{FaultReport, SegmentAccess, SourceLocation};
@@ -141,10 +141,10 @@ impl FaultReport {
     /// The part of every report before the code.
     fn rows(&self, f: &mut dyn fmt::Write, length: Length) -> fmt::Result {
         writeln!(f, "{}", Headline(self))?;
-        write!(f, "  kernel       {}", Printable(&wavemill_object::readable(&self.kernel)))?;
+        write!(f, "  kernel       {}", Echo::new(&wavemill_object::readable(&self.kernel)))?;
         if let Some((name, offset)) = &self.function {
             if *name != self.kernel {
-                write!(f, ", in {}", Printable(&wavemill_object::readable(name)))?;
+                write!(f, ", in {}", Echo::new(&wavemill_object::readable(name)))?;
             }
             write!(f, " + {offset:#x}")?;
         }
@@ -203,7 +203,7 @@ impl FaultReport {
         for call in self.inlined.iter().take(calls) {
             let name = wavemill_object::readable(&call.function);
             let name = if name.is_empty() { "?" } else { &name };
-            write!(f, ", in {}", Printable(name))?;
+            write!(f, ", in {}", Echo::new(name))?;
             source_text(f, text.take())?;
             write!(f, "\n    inlined at {}", Printable(&place(&call.at)))?;
         }
@@ -221,7 +221,7 @@ impl FaultReport {
         match &jump.function {
             Some((name, offset)) => {
                 let name = wavemill_object::readable(name);
-                write!(f, "{} + {offset:#x} ({:#x})", Printable(&name), jump.pc)?;
+                write!(f, "{} + {offset:#x} ({:#x})", Echo::new(&name), jump.pc)?;
             }
             None => write!(f, "{:#x}", jump.pc)?,
         }
@@ -312,7 +312,7 @@ impl FaultReport {
                 "  {title:12} {:#x}..{:#x} `{}`, {}{freed}, {}",
                 one.start,
                 one.end(),
-                Printable(&one.name),
+                Echo::new(&one.name),
                 bytes(one.size),
                 relation(one)
             )?;
@@ -327,8 +327,8 @@ impl FaultReport {
         match segment.explicit.as_deref() {
             None => f.write_str(" (the code object does not describe the arguments)")?,
             Some([]) => f.write_str(", no argument")?,
-            Some([only]) => write!(f, ", `{}` is the only argument", Printable(only))?,
-            Some([.., last]) => write!(f, ", `{}` is the last argument", Printable(last))?,
+            Some([only]) => write!(f, ", `{}` is the only argument", Echo::new(only))?,
+            Some([.., last]) => write!(f, ", `{}` is the last argument", Echo::new(last))?,
         }
         match segment.hidden {
             0 if segment.explicit.is_some() => f.write_str(", no hidden ones")?,

@@ -1,6 +1,6 @@
 """Runs Triton's tutorials on Wavemill: their files as they are, and some of them at a smaller size.
 
-    python tutorials.py SOURCES RESULTS [--targets T,T] [--only 05,06] [--seconds N]
+    python clients/triton_tutorials.py SOURCES RESULTS [--targets T,T] [--only 05,06] [--seconds N]
 
 Each tutorial runs as `python -m wavemill.triton [OPTIONS] FILE`. With `--part NAME FILE`, this
 program is that FILE: it imports a tutorial and calls its own check.

@@ -1,9 +1,9 @@
-"""Makes the page of the handbook about Triton as a client.
+"""Makes the page of the handbook about Triton's tests, and the results for its page about all clients.
 
-    python table.py RESULTS REVISION > docs/triton-clients.md
+    python clients/triton_table.py RESULTS REVISION FILE > docs/triton-tests.md
 
-RESULTS is a directory that `language.py` and `tutorials.py` filled. REVISION names the sources that
-they ran.
+RESULTS is a directory that `triton_language.py` and `triton_tutorials.py` filled. REVISION names the sources that they
+ran. FILE receives the outcomes for `results.py`.
 """
 
 import collections
@@ -11,10 +11,12 @@ import json
 import re
 import sys
 import textwrap
+from importlib import metadata
 from pathlib import Path
 
-from language import TARGETS, read
-from tutorials import ALL
+from results import NOT_APPLICABLE, Results
+from triton_language import TARGETS, read
+from triton_tutorials import ALL
 
 # Why a failure is not Wavemill's: (outcome, part of the case, pattern of the reason, what it counts as, what it means).
 KNOWN = [
@@ -46,7 +48,7 @@ KNOWN = [
     ),
 ]
 # Outcomes with a reason of their own: the test skips the case, or is older than the compiler.
-NOT_APPLICABLE = {"skipped", "outdated"}
+NO_FAILURES = {"skipped", "outdated"}
 TITLES = {
     "failed": "Failed",
     "slow": "Slow",
@@ -59,7 +61,7 @@ def judge(case, outcome, reason):
     """`passed` or one of `TITLES`, and why."""
     if outcome in ("passed", "slow"):
         return outcome, reason
-    if outcome in NOT_APPLICABLE:
+    if outcome in NO_FAILURES:
         return "not applicable", "the test skips it, without a reason" if reason == "Skipped" else reason
     for known, part, pattern, counts_as, meaning in KNOWN:
         if outcome == known and part in case and re.search(pattern, reason):
@@ -68,38 +70,52 @@ def judge(case, outcome, reason):
 
 
 def short(reason):
-    text = " ".join(reason.split()).replace("|", "\\|")
+    text = " ".join(reason.split())
     text = re.sub(r"0x[0-9a-f]{6,}", "ADDRESS", text)
     # Directories of temporary files.
     text = re.sub(r"/\S*/tmp\w{8}/", "", text)
     return text if len(text) <= 160 else text[:157] + "..."
 
 
-def tutorials(results):
-    latest = {}
+TUTORIALS = (
+    "All run with `--no-bench --first-config`, and 07, 08 and 10 with `--pretend-cuda`. Their files are as they are. "
+    "05 compares with PyTorch in f32 instead of f16, and 04 with Philox in numpy. 06 runs its own test with 2 heads, 128 "
+    "tokens and 64 dimensions. 10 runs its own check at 256 x 256 x 512 in MXFP4. 08 needs "
+    "`WAVEMILL_HOST_MEMORY=process`. The second table has what they print, or why they do not run."
+)
+
+
+def tutorials(results, version):
+    """The outcomes of the tutorials."""
+    latest, outcomes = {}, Results("Triton, its tutorials", version, TUTORIALS)
     path = results / "tutorials.jsonl"
     for line in path.read_text().splitlines() if path.exists() else ():
         entry = json.loads(line)
         latest[entry["case"], entry["target"]] = entry
-    print("| tutorial | target | result | what it says, or why not |\n|---|---|---|---|")
     for tutorial in ALL.values():
-        if tutorial.reason:
-            print(f"| `{tutorial.file}` | all | not applicable | {tutorial.reason} |")
-            continue
         for target in TARGETS:
             entry = latest.get((tutorial.file, target))
-            if target not in tutorial.targets:
+            if tutorial.reason:
+                outcome, reason = NOT_APPLICABLE, tutorial.reason
+            elif target not in tutorial.targets:
+                outcome, reason = NOT_APPLICABLE, f"it needs {', '.join(tutorial.targets)}"
+            elif entry:
+                outcome, reason = entry["outcome"], short(entry["reason"])
+            else:
                 continue
-            outcome, reason = (entry["outcome"], entry["reason"]) if entry else ("not run", "")
-            print(f"| `{tutorial.file}` | {target} | {outcome} | {short(reason)} |")
-        others = [target for target in TARGETS if target not in tutorial.targets]
-        if others:
-            print(
-                f"| `{tutorial.file}` | {', '.join(others)} | not applicable | it needs {', '.join(tutorial.targets)} |"
-            )
+            outcomes.add(f"`{tutorial.file}`", target, outcome, reason)
+    return outcomes
 
 
-def language(results):
+LANGUAGE = (
+    "`python/test/unit/language`, with `--pretend-cuda`. A hash of their names chooses the cases, one of each test "
+    "before all others. [Triton's tests](triton-tests.md) lists them, with the reasons."
+)
+
+
+def language(results, version):
+    """The outcomes of the tests of the language. Prints the tables of all tests."""
+    outcomes = Results("Triton, its tests of the language", version, LANGUAGE)
     every = {}
     for target in TARGETS:
         path = results / f"{target}.cases.json"
@@ -120,21 +136,24 @@ def language(results):
                 reasons[outcome, function, short(why)].append(target)
     print(f"| target | cases | that ran | passed | {' | '.join(TITLES)} |\n|---|{'--:|' * (3 + len(TITLES))}")
     for target, count in counts.items():
+        for outcome, number in count.items():
+            outcomes.add("tests of the language", target, outcome, count=number)
         numbers = (every[target], count.total(), *(count[outcome] for outcome in ("passed", *TITLES)))
         print(f"| {target} | {' | '.join(f'{number:,}' for number in numbers)} |")
     for outcome, title in TITLES.items():
         found = sorted(
             (function, why, targets) for (one, function, why), targets in reasons.items() if one == outcome
         )
-        print(f"\n### {title}\n")
+        print(f"\n## {title}\n")
         if not found:
             print("None.")
             continue
         print("| test | cases | reason |\n|---|---|---|")
         for function, why, targets in found:
             cases = ", ".join(f"{count} {target}" for target, count in sorted(collections.Counter(targets).items()))
-            print(f"| `{function}` | {cases} | {why} |")
-    print("\n### All tests\n\nCases that passed, of those that ran and are applicable:\n")
+            text = why.replace("|", "\\|")
+            print(f"| `{function}` | {cases} | {text} |")
+    print("\n## All tests\n\nCases that passed, of those that ran and are applicable:\n")
     print(f"| test | {' | '.join(TARGETS)} |\n|---|{'---:|' * len(TARGETS)}")
     for function in sorted({function for function, _ in functions}):
         cells = []
@@ -143,22 +162,18 @@ def language(results):
             applicable = count.total() - count["not applicable"] - count["error of the test"]
             cells.append(f"{count['passed']} of {applicable}" if count else "")
         print(f"| `{function}` | {' | '.join(cells)} |")
+    return outcomes
 
 
 def main():
-    results, revision = Path(sys.argv[1]), sys.argv[2]
+    results, revision, file = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+    version = f"{metadata.version('triton')}, sources of {revision}"
     text = (
-        f"Triton's own programs, run by [Wavemill's back end](triton.md). `.ci/triton-clients` makes this page. Sources: {revision}. "
-        "They are not a part of this repository."
+        f"Triton's own tests, run by [Wavemill's back end](triton.md). [Clients](clients.md) has the totals, and "
+        f"Triton's tutorials. `.ci/triton-clients` makes this page. Triton is {metadata.version('triton')}; the tests are "
+        f"those of {revision}, which are not a part of this repository."
     )
-    print("# Triton as a client\n\n" + textwrap.fill(text, 100) + "\n\n## Triton's tutorials\n")
-    text = (
-        "All run with `--no-bench --first-config`, and 07, 08 and 10 with `--pretend-cuda`. Their files are as they are. 05 "
-        "compares with PyTorch in f32 instead of f16, and 04 with Philox in numpy. 06 runs its own test with 2 heads, 128 tokens and 64 dimensions. 10 "
-        "runs its own check at 256 x 256 x 512 in MXFP4. 08 needs `WAVEMILL_HOST_MEMORY=process`."
-    )
-    print(textwrap.fill(text, 100) + "\n")
-    tutorials(results)
+    print("# Triton's tests\n\n" + textwrap.fill(text, 100) + "\n")
     text = (
         "`python/test/unit/language`, with `--pretend-cuda`. A hash of their names chooses the cases, one of each test before "
         "all others. A case is slow if it takes longer than a limit of processor time. It is not applicable if the test "
@@ -166,8 +181,9 @@ def main():
         "compiler. On gfx90a, the products of matrices that PyTorch makes as references read denormal numbers of 16 bits as "
         "zero, as on MI200."
     )
-    print("\n## Triton's tests of its language\n\n" + textwrap.fill(text, 100) + "\n")
-    language(results)
+    print(textwrap.fill(text, 100) + "\n")
+    every = [tutorials(results, version), language(results, version)]
+    file.write_text(json.dumps([one.data() for one in every], indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Lets PyTorch from PyPI import on a machine without the packages of CUDA, which have about 4 GB.
 
-    python torch_stubs.py SITE_PACKAGES/torch/lib
+    python clients/torch_stubs.py SITE_PACKAGES/torch/lib
 
 PyPI's build for x86-64 is linked with CUDA's libraries, and the loader wants them even if only the
 CPU computes. This makes empty libraries with the same names and symbols next to PyTorch's. Their

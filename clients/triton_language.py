@@ -1,6 +1,6 @@
 """Runs Triton's own tests of its language on Wavemill.
 
-    python language.py SOURCES RESULTS [--targets T,T] [--cases N] [--seconds N] [--minutes N] [--slow]
+    python clients/triton_language.py SOURCES RESULTS [--targets T,T] [--cases N] [--seconds N] [--minutes N] [--slow]
 
 SOURCES is a copy of Triton's sources, of the version that is installed. RESULTS is a directory.
 Cases are chosen by a hash of their name, the first of each test before all others, so that a larger
@@ -25,8 +25,8 @@ HERE = Path(__file__).resolve().parent
 TESTS = Path("python/test/unit/language")
 TARGETS = ["gfx906", "gfx90a", "gfx942", "gfx950"]
 # Plugins of pytest: those of all targets, and further ones of some.
-PLUGINS = ["bf16_scans", "cases"]
-TARGET_PLUGINS = {"gfx90a": ["mi200"]}
+PLUGINS = ["triton_bf16_scans", "triton_cases"]
+TARGET_PLUGINS = {"gfx90a": ["triton_mi200"]}
 
 
 def pytest(sources, arguments, target, **variables):
@@ -59,7 +59,7 @@ def collect(sources, results, target):
     path = results / f"{target}.cases.json"
     if not path.exists():
         command, environment = pytest(
-            sources, ["--collect-only", "-p", "cases", sources / TESTS], target, WAVEMILL_COLLECT=str(path)
+            sources, ["--collect-only", "-p", "triton_cases", sources / TESTS], target, WAVEMILL_COLLECT=str(path)
         )
         said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=sources / "python")
         found = json.loads(path.read_text()) if path.exists() else {"cases": [], "errors": {}}

@@ -1,13 +1,14 @@
 """A plugin of pytest that collects cases, or runs those of a list and records each result at once.
 
-    WAVEMILL_COLLECT=FILE pytest --collect-only -p cases ...
-    WAVEMILL_CASES=FILE WAVEMILL_RESULTS=FILE WAVEMILL_CASE_SECONDS=N WAVEMILL_DEADLINE=TIME pytest -p cases ...
+    WAVEMILL_COLLECT=FILE pytest --collect-only -p triton_cases ...
+    WAVEMILL_CASES=FILE WAVEMILL_RESULTS=FILE WAVEMILL_CASE_SECONDS=N WAVEMILL_DEADLINE=TIME \
+        pytest -p triton_cases ...
 
 The first writes a JSON object: `cases`, the names of all cases, and `errors`, the reason of each
 file that has none. The list of the second is a JSON array of names. The results have one JSON
 object per line: `case`, and `start` or `outcome` with `reason` and `seconds`. A case that started
 and has no outcome ended the process. The outcome of a case that exceeds the limit is `slow`, and
-`outdated` is explained in `bf16_scans`.
+`outdated` is explained in `triton_bf16_scans`.
 """
 
 import json
@@ -17,7 +18,7 @@ import signal
 import time
 
 import pytest
-from bf16_scans import OUTDATED
+from triton_bf16_scans import OUTDATED
 
 _collection = {"cases": [], "errors": {}}
 _results = open(os.environ.get("WAVEMILL_RESULTS", os.devnull), "a", buffering=1)
