@@ -38,13 +38,13 @@ pub enum Location {
         /// Bytes from one element to the next.
         stride: u32,
     },
-    /// A random access target, 0 to 11. The resource is a buffer.
+    /// A random access target, 0 to 11. The resource is a buffer or an image.
     Target {
         /// Its number.
         number: u16,
-        /// Bytes from one index to the next, for atomic operations and typed stores.
+        /// Bytes from one index to the next, for atomic operations and typed stores; 4 for an image.
         unit: u32,
-        /// The format of typed stores; dwords if there is none.
+        /// The format of typed stores; dwords if there is none. An image has its own.
         format: Option<ImageFormat>,
     },
     /// An attribute of vertices, 0 to 15, of a vertex shader that calls a fetch program: the launch

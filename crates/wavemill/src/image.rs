@@ -127,6 +127,11 @@ formats! {
 }
 
 impl ImageFormat {
+    /// Whether a buffer can have such texels: its descriptor has no code for the others.
+    pub(crate) fn is_of_buffers(self) -> bool {
+        DataFormat::OF_BUFFERS.contains(&self.texel.data) && self.texel.number != TexelNumber::Srgb
+    }
+
     /// Dword 3 of the resource of a buffer with such texels.
     pub(crate) fn buffer_word(self) -> u32 {
         let ImageFormat { texel: format, select, .. } = self;
@@ -306,11 +311,10 @@ impl ImageDesc {
     }
 
     fn why_no_buffer(&self) -> Option<String> {
-        let texel = self.format.texel;
         let problem =
             if self.dimensions != Dimensions::D1 || self.tiling != Tiling::Linear || self.levels != 1 {
                 "an image that is a buffer has one dimension, one level, and is linear".to_owned()
-            } else if !DataFormat::OF_BUFFERS.contains(&texel.data) || texel.number == TexelNumber::Srgb {
+            } else if !self.format.is_of_buffers() {
                 format!("buffers have no texels of the format {}", self.format.name)
             } else {
                 return None;

@@ -25,7 +25,7 @@ use crate::lines::Lines;
 use crate::printf_formats::Formats;
 use crate::{Error, Result};
 
-pub(crate) use r600::{Compares, Fetches, R600Kernel};
+pub(crate) use r600::{Compares, Fetches, R600Kernel, TargetAccess};
 pub use raw::{CodeLocation, RawCode};
 /// Bounds for files that nobody has checked ([`Module::load_within`]).
 ///

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::path::Path;
 
-use wavemill::{Device, Kernel};
+use wavemill::{Device, Kernel, TargetId};
 use wavemill_object::printable::Printable;
 
 use super::buffers::Buffers;
@@ -18,6 +18,7 @@ use super::session::{Handler, Prepared, Session, raw_offset};
 use super::spec::ArgSpec;
 use super::watch::Watch;
 use super::{bind, gds, image, init, offsets, sampler, signature};
+use crate::cayman;
 use crate::compile::Language;
 use crate::failure::Failure;
 use crate::input::Shown as _;
@@ -75,7 +76,7 @@ pub(super) fn prepare(
         let planned = buffers.plan(&parameters, &places).map_err(named)?;
         check_raw_arguments(kernel, &planned, watch.is_some()).map_err(named)?;
         if watch.is_some() {
-            note_samplers(kernel, &parameters, &planned);
+            note_samplers(kernel, device.target(), &parameters, &planned);
         }
         let handler = trap_handler(entry, launch, &mut buffers).map_err(named)?;
         let gds = launch.options.launch.gds();
@@ -128,14 +129,15 @@ fn warn_of_clang_args(job: &Job) {
 
 /// Notes samplers that OpenCL leaves undefined, and samplers that compare nothing. Kernels in
 /// assembly may use them, or make their own, so they are no error.
-fn note_samplers(kernel: &Kernel, parameters: &[Known], planned: &[Planned]) {
+fn note_samplers(kernel: &Kernel, target: &TargetId, parameters: &[Known], planned: &[Planned]) {
     let samplers = || {
         parameters.iter().zip(planned).filter_map(|(parameter, argument)| match argument {
             Planned::Sampler(desc) => Some((parameter, desc)),
             _ => None,
         })
     };
-    for (parameter, desc) in samplers() {
+    // Instructions of Cayman say themselves which coordinates are normalised.
+    for (parameter, desc) in samplers().filter(|_| !cayman::is_cayman(target)) {
         if let Some(mode) = sampler::undefined_mode(desc) {
             let note = format!(
                 "sampler `{}` has `{mode}` without `normalized`, which OpenCL leaves undefined",

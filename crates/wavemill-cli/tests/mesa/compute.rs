@@ -139,6 +139,59 @@ fn doubles_are_near() {
     }
 }
 
+/// Images are random access targets: loads come back through the return buffer in the format of the
+/// image. Pixels (x, y) of a workgroup are lanes 8 y + x, and each operation is done for all of them.
+#[test]
+fn images_are_targets() {
+    let source: Vec<u8> = numbers(21, 8 * 7).iter().flat_map(|n| n.to_le_bytes()).collect();
+    let mut run = Run::new("images");
+    run.folder.file("source.bin", &source);
+    // The last row of lanes is outside of the source, and the last column of the target.
+    run.add("source:image2d[rgba8,8x7]=@source.bin").bind("source", &["rat0", "tex168"]);
+    run.add("target:image2d[rgba32f,7x8]").bind("target", &["rat1"]).out("target");
+    run.add("counts:image2d[r32ui,2x2]=[5,6,7,8]").bind("counts", &["rat2"]).out("counts");
+    run.add("list:image1d_buffer[r32i,8]=[1,0,1,9,1,1,0,2]").bind("list", &["rat3"]).out("list");
+    run.dwords("old", &[0; 1 << 16], &["returns", "buf160", "buf162", "buf163"]);
+    run.add("--grid 1 --block 8x8");
+    let lanes = || (0..64).map(|lane| (lane % 8, lane / 8));
+    let (mut counts, mut list) = ([5u32, 6, 7, 8], [1i32, 0, 1, 9, 1, 1, 0, 2]);
+    let (mut before, mut old) = ([0u32; 64], [0i32; 64]);
+    for n in 0..64 {
+        before[n] += counts[0];
+        counts[0] += 1;
+    }
+    for (n, (x, y)) in lanes().enumerate() {
+        let cell = &mut counts[2 * (y / 4) + x / 4];
+        before[n] += *cell;
+        *cell = (*cell).max(x as u32);
+    }
+    for (n, (x, y)) in lanes().enumerate() {
+        old[n] += list[x];
+        list[x] = y as i32;
+    }
+    for (n, (_, y)) in lanes().enumerate() {
+        old[n] += list[y];
+        if list[y] == 1 {
+            list[y] = 2;
+        }
+    }
+    let texel = |x: usize, y: usize, channel: usize| match (x, y) {
+        (0..8, 0..7) => f32::from(source[4 * (8 * y + x) + channel]) / 255.0,
+        _ => 0.0,
+    };
+    let mut target = Vec::new();
+    for (n, (x, y)) in lanes().enumerate().filter(|(_, (x, _))| *x < 7) {
+        for (channel, more) in [old[n] as f32, 8.0, 7.0, 0.0].into_iter().enumerate() {
+            let colour = texel(x, y, channel) + texel(x + 1, y, channel);
+            target.push(f64::from(colour) * f64::from(before[n]) + f64::from(more));
+        }
+    }
+    let found = run.run();
+    near("target", &found[0], &target, 1e-6);
+    same("counts", &found[1], &counts);
+    same("list", &found[2], &list.map(|n| n as u32));
+}
+
 #[test]
 fn integers_are_exact() {
     let a = numbers(5, 4 * 128);

@@ -1,10 +1,9 @@
 //! Shaders that Mesa's own compiler made (`kernels/cayman/mesa`) run from its dumps, and give what
 //! their sources say: expected values are computed here from the GLSL.
 //!
-//! Eight programs are not run. Mesa compiles `arrays` and `wide_loads` wrongly (docs/cayman.md names
-//! both defects). `texels` reads fragments of a texture with samples, and `images` has images as
-//! random access targets: both are unsupported. `cube`, `gradients`, `interpolation` and `packing`
-//! have no reference here. One vertex shader runs; the launch makes the fetch program that it calls.
+//! Seven programs are not run. Mesa compiles `arrays` and `wide_loads` wrongly (docs/cayman.md names
+//! both defects). `texels` reads fragments of a texture with samples, which is unsupported. `cube`,
+//! `gradients`, `interpolation` and `packing` have no reference here. One vertex shader runs; the launch makes the fetch program that it calls.
 
 mod compute;
 mod pixels;

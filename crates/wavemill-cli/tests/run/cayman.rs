@@ -355,6 +355,16 @@ c:  x: mov r5.x, 0x7 ;;
         // A clause temporary, and no register at all.
         (&["--bind", "semantic3=126"], "semantic3=126: r126 is none of its 6 registers"),
         (&["--bind", "semantic3=128"], "semantic3=128: r128 is none of its 6 registers"),
+        // Descriptors of buffers have no code for these.
+        (
+            &["r:u32[4]", "--bind", "rat1=r[format:srgba8]"],
+            "rat1 has the format srgba8, and buffers have no texels of it",
+        ),
+        (&["r:u32[4]", "--bind", "rat1=r[format:rgb565]"], "rat1 has the format rgb565, and buffers have"),
+        (
+            &["r:image2d[r32f,2x2]", "--bind", "rat1=r[format:r32f]"],
+            "rat1 is an image, which has a format; leave out `format` and `unit`",
+        ),
     ] {
         let text = refused("cayman_run_refused", program, &[&line[..], more].concat());
         assert!(text.contains(wanted), "{text}");
@@ -601,8 +611,80 @@ fn launches_make_fetch_programs() {
     assert!(text.contains("attrib3 goes to r4, which is none of its 4 registers"), "{text}");
     let text = refuse("none", &program.replace("call_fs", "nop"), &["--bind", "attrib0=o"]);
     assert!(text.contains("attrib0 is an attribute, and the program calls no fetch program"), "{text}");
+    let text = refuse("packed", program, &["--bind", "attrib1=o[format:rgb555]"]);
+    assert!(text.contains("attrib1 has the format rgb555, and buffers have no texels of it"), "{text}");
     let text = refuse("twice", program, &["--bind", "attrib1=o", "--bind", "buf161=o"]);
     assert!(text.contains("attribute n is number 160 + n"), "{text}");
     let text = refuse("many", program, &["--bind", "attrib16=o"]);
     assert!(text.contains("there is no location attrib16; the largest number is 15"), "{text}");
+}
+
+/// Images as random access targets: typed stores and atomic operations of texels, by coordinates.
+#[test]
+fn images_are_random_access_targets() {
+    // (x, y, z) is (lane % 4, lane / 4 % 4, lane / 16). An array of 2 slices with 3 x 3 texels each.
+    let program = "    .program p
+    .gprs 6
+    alu c
+    mem_rat store_typed rat2, r3.xyzw, [r2.x] type:write_ind
+    mem_rat add_rtn rat5, r4.xyzw, [r2.x] type:write_ind_ack mark
+    wait_ack 0
+    end
+c:  x: and_int r2.x, r0.x, 0x3
+    y: bfe_uint r2.y, r0.x, 0x2, 0x2
+    z: lshr_int r2.z, r0.x, 0x4
+    w: add_int r5.w, r0.x, 0x40 ;;
+    x: uint_to_flt r3.x, pv.w
+    y: mov r3.y, 1.0
+    z: mov r3.z, 0
+    w: mov r3.w, 0.5 ;;
+    x: mul_ieee r3.x, r3.x, 0.0078125
+    y: mov r4.y, r0.x ;;
+    x: mov r4.x, r0.x ;;
+";
+    let line = ["--grid", "1", "--block", "32"];
+    let arguments = ["a:image2d_array[rg16s,3x3x2]", "b:image2d_array[r32ui,3x3x2]=100", "old:u32[64]=7"];
+    let bind = ["--bind", "rat2=a", "--bind", "rat5=b", "--bind", "returns=old"];
+    let run = |name: &str, what: &str| numbers(name, program, &[&line[..], &arguments, &bind].concat(), what);
+    let inside = |lane: u32| lane % 4 < 3 && lane / 4 % 4 < 3;
+    let lanes = || (0..32u32).filter(|lane| inside(*lane));
+    assert_eq!(run("cayman_run_targets_added", "b"), lanes().map(|lane| 100 + lane).collect::<Vec<u32>>());
+    // Lanes outside get 0.
+    let mut old: Vec<u32> = (0..32).map(|lane| if inside(lane) { 100 } else { 0 }).collect();
+    old.extend([7; 32]);
+    assert_eq!(run("cayman_run_targets_old", "old"), old);
+    // (64 + lane) / 128 of 32767, to the nearest even; and 1.0.
+    let first = |lane: u32| (f64::from(64 + lane) / 128.0 * 32767.0).round_ties_even() as u32;
+    let texels: Vec<u32> = lanes().map(|lane| first(lane) | 32767 << 16).collect();
+    assert_eq!(run("cayman_run_targets_stored", "a"), texels);
+    let raw = program.replace("store_typed rat2, r3.xyzw", "store_dword rat2, r3.x");
+    let text = refused("cayman_run_targets_raw", &raw, &[&line[..], &arguments, &bind].concat());
+    assert!(
+        text.contains("rat2 is an image, and `mem_rat store_dword` accesses rat2: only typed stores"),
+        "{text}"
+    );
+    let indexed = program.replace("rat2, r3", "rat1+idx0, r3");
+    let text = refused("cayman_run_targets_indexed", &indexed, &[&line[..], &arguments, &bind].concat());
+    assert!(text.contains("rat2 is an image, and `mem_rat store_typed` accesses rat1:"), "{text}");
+}
+
+/// An instruction says which coordinates are normalised, so no word of the sampler is missing.
+#[test]
+fn samplers_that_repeat_need_no_normalized() {
+    let program = "    .program p
+    .gprs 6
+    tc f
+    export_done param0, r5.xyzw
+    end
+f:  sample_lz r5.xyzw, r2.x000, res:0 smp:0 ct:nnnn
+";
+    let folder = Folder::new("cayman_run_repeat");
+    folder.file("program.s", program);
+    let line =
+        ["run", "program.s", "--target", "cayman", "--grid", "1", "--block", "1", "--bind", "r2.x=1.75"];
+    let more = ["i:image1d[r32f,2]=[5,6]", "s:sampler[repeat]", "o:f32[1,4]", "--print", "o"];
+    let bind = ["--bind", "tex0=i", "--bind", "smp0=s", "--bind", "param0=o"];
+    let output = expect(&folder, 0, &[&line[..], &more, &bind].concat());
+    assert!(out(&output).contains("6.0"), "{}", out(&output));
+    assert!(!err(&output).contains("note"), "{}", err(&output));
 }

@@ -31,15 +31,17 @@ use wavemill_ir::{Block, Names, Uni};
 
 pub use export::export_target;
 pub use position::Position;
+pub use rat::reaches_images;
 
 use crate::family::{Fetch, Lift};
 
-/// The bits of a context: the modes of floats, and bit 8, set once `SET_LDS_SIZE` has run.
+/// The bits of a context: the modes of floats, bit 8, set once `SET_LDS_SIZE` has run, and those of
+/// [`image_target`].
 ///
 /// Bits 3:0 are the modes of single floats, bits 7:4 those of doubles, each as in a source of
 /// `SET_MODE` (HD 6900 ISA 8.2). The low two bits are the rounding, the third bit keeps denormals
 /// of sources, the fourth denormals of results.
-pub const MODE_KEY: u32 = FLOAT_MODES | BOUNDED_SHARE;
+pub const MODE_KEY: u32 = FLOAT_MODES | BOUNDED_SHARE | IMAGE_TARGETS;
 
 /// The modes of floats.
 const FLOAT_MODES: u32 = 0xff;
@@ -47,6 +49,17 @@ const FLOAT_MODES: u32 = 0xff;
 /// Bit of a context: `SET_LDS_SIZE` has set the size of LDS. Only then do accesses compare their
 /// addresses with it.
 const BOUNDED_SHARE: u32 = 1 << 8;
+
+/// Bit of a context: the launch has an image as the random access target with this number. Its
+/// resource is an [entry](registers::target_image) of the table of resources.
+#[must_use]
+pub const fn image_target(number: u16) -> u32 {
+    FIRST_IMAGE_TARGET << (number % registers::TARGETS)
+}
+
+/// The bits of images that are targets.
+const IMAGE_TARGETS: u32 = ((1 << registers::TARGETS) - 1) * FIRST_IMAGE_TARGET;
+const FIRST_IMAGE_TARGET: u32 = 1 << 9;
 
 /// Number of instructions after which a block is cut.
 const MAX_GUEST: usize = 512;

@@ -4,14 +4,23 @@
 //! of shorts and bytes where these are stored, else of units whose size is in a cell. RW_GPR has
 //! the data: X is the datum, Y the dword of the return buffer that an old value goes to, Z the
 //! comparand. Memory is accessed at once, so nothing waits for an acknowledgement.
+//!
+//! A target may also be an image: then X, Y and Z of INDEX_GPR are the coordinates of a texel, and
+//! the slice of an array is in Z, as that of a texture. A read gives the bits of the texel: Mesa
+//! fetches them from the return buffer in the format of the image.
 
-use wavemill_ir::{AtomicOp, Attrs, MemType, Op as IrOp, Operand, TexelAccess, TexelCells, Uni, Width};
+use wavemill_ir::{
+    AtomicOp, Attrs, ImageData, ImageKind, ImageOp, MemType, Op as IrOp, Operand, TexelAccess, TexelCells,
+    Uni, Width,
+};
 use wavemill_isa::cayman::{FieldId as F, Inst, Op};
 
 use super::fetch::{RAW, Resource, TYPED};
+use super::image_target;
 use super::lifter::{Lifter, Refused, UNSUPPORTED};
 use super::registers;
 use super::select::Register;
+use super::table::Table;
 use super::write::{element_size, has_index};
 
 /// What an instruction does.
@@ -88,6 +97,19 @@ fn is_combined(op: Op) -> bool {
     op.row().code == 92
 }
 
+/// Whether an instruction does what it says if its target is an image: it accesses one texel. Others
+/// access bytes of memory, several elements, or targets that an index register selects.
+#[must_use]
+pub fn reaches_images(inst: &Inst) -> bool {
+    let of_one = [F::RatIndexMode, F::BurstCount, F::ElemSize].iter().all(|field| !inst.bit(*field))
+        && !is_combined(inst.op());
+    match access(inst.op()) {
+        Some((Access::Nothing, _)) => true,
+        Some((Access::StoreTyped | Access::Atomic(_) | Access::Read, _)) => of_one,
+        _ => false,
+    }
+}
+
 impl Lifter<'_, '_> {
     /// An access to a random access target.
     pub(super) fn target_access(&mut self, inst: &Inst) -> Result<(), Refused> {
@@ -102,6 +124,9 @@ impl Lifter<'_, '_> {
             return Err(UNSUPPORTED);
         }
         let register = Register::of(inst, F::RwGpr, F::RwRel)?;
+        if self.context & image_target(number) != 0 {
+            return self.texel_access(inst, (access, returns), register);
+        }
         let size = element_size(inst)?;
         let last = inst.get(F::BurstCount);
         let is_store = matches!(access, Access::StoreTyped | Access::StoreDwords | Access::Store(_));
@@ -128,6 +153,44 @@ impl Lifter<'_, '_> {
             };
             let access = (access, returns);
             self.target_element(inst, access, register.plus(n as u16), (index, behind), (target, unit))?;
+        }
+        Ok(())
+    }
+
+    /// An access to a texel of a target that is an image.
+    fn texel_access(
+        &mut self,
+        inst: &Inst,
+        (access, returns): (Access, bool),
+        register: Register,
+    ) -> Result<(), Refused> {
+        if !reaches_images(inst) {
+            return Err(UNSUPPORTED);
+        }
+        let number = registers::target_image(inst.get(F::RatId) as u16);
+        let work = self.table_work();
+        let image = self.entry(work, Table::IMAGES, number, 0)?;
+        let at = registers::gpr(self.family.read_register(inst.get(F::IndexGpr) as u16), 0);
+        let (kind, data, channels) = match access {
+            Access::StoreTyped => {
+                let store = ImageKind::Store { data: ImageData::Converted, mip: false };
+                (store, self.data(register, 4)?, 15)
+            }
+            Access::Read => (ImageKind::Load { data: ImageData::Raw, mip: false }, Operand::None, 1),
+            Access::Atomic(op) => {
+                let datum = self.channel(register, 0)?;
+                let second = if op.has_second_datum() { self.channel(register, 2)? } else { Operand::None };
+                let (data, channels) = self.atomic_data([datum, second]);
+                (ImageKind::Atomic(op, Width::W32), data, channels)
+            }
+            _ => return Err(UNSUPPORTED),
+        };
+        let old = if returns { Operand::from(self.b.row_temp(1)) } else { Operand::None };
+        let op = ImageOp { coordinates: 3, ..ImageOp::new(kind, channels) };
+        self.push(IrOp::Image(op), old, &[at.into(), image.into(), Operand::None, data], Attrs::default());
+        if returns {
+            let to = self.channel(register, 1)?;
+            self.return_value(to, old);
         }
         Ok(())
     }
@@ -218,23 +281,27 @@ impl Lifter<'_, '_> {
         Ok(rows.into())
     }
 
-    /// An atomic operation. The second datum is in the row behind the first.
+    /// The data of an atomic operation, and a bit for each row: the second datum is in the row behind
+    /// the first.
+    fn atomic_data(&mut self, [first, second]: [Operand; 2]) -> (Operand, u8) {
+        if second == Operand::None {
+            return (first, 1);
+        }
+        let pair = self.b.row_temp(2);
+        self.copy(pair, first);
+        self.copy(pair.plus(1), second);
+        (pair.into(), 3)
+    }
+
     fn target_atomic(
         &mut self,
         op: AtomicOp,
         old: Operand,
         offset: Operand,
         target: Operand,
-        [first, second]: [Operand; 2],
+        data: [Operand; 2],
     ) {
-        let data = if second == Operand::None {
-            first
-        } else {
-            let pair = self.b.row_temp(2);
-            self.copy(pair, first);
-            self.copy(pair.plus(1), second);
-            pair.into()
-        };
+        let (data, _) = self.atomic_data(data);
         let atomic = IrOp::BufferAtomic(op, Width::W32, RAW);
         self.push(atomic, old, &[offset, target, Operand::None, data], Attrs::default());
     }

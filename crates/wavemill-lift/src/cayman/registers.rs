@@ -37,6 +37,9 @@ pub(super) const FIXED_BANKS: u16 = 14;
 pub const BUFFERS: u16 = 16;
 /// Texture resources: 160 of a stage, and 16 of its fetch program (HD 6900 ISA 9.4).
 pub const RESOURCES: u16 = 176;
+/// Entries of [`RESOURCE_TABLE`]: texture resources, and behind them the images that are random access
+/// targets.
+pub const RESOURCE_ENTRIES: u16 = RESOURCES + TARGETS;
 /// Samplers (HD 6900 ISA 9.4).
 pub const SAMPLERS: u16 = 18;
 /// Random access targets.
@@ -53,6 +56,13 @@ pub const RETURN_BUFFER: Uni = Uni(FIRST_UNIT + TARGETS);
 /// of Vega (Vega ISA 8.2.5). A fetch from a buffer above number 15 takes its buffer from the entry:
 /// dwords as the cells of [`buffer`], then the [stride].
 pub const RESOURCE_TABLE: Uni = RETURN_BUFFER.plus(4);
+/// Entry of [`RESOURCE_TABLE`] with the image that is a random access target. Where the target is a
+/// buffer, the entry is zeros; where it is an image, the cells of the target are.
+#[must_use]
+pub const fn target_image(target: u16) -> u16 {
+    RESOURCES + target % TARGETS
+}
+
 /// Guest address of the table of samplers: entries of four dwords, each a sampler of Vega (Vega ISA
 /// 8.2.6).
 pub const SAMPLER_TABLE: Uni = RESOURCE_TABLE.plus(2);

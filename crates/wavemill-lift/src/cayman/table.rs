@@ -17,6 +17,8 @@ pub(super) struct Table {
 impl Table {
     pub(super) const RESOURCES: Table =
         Table { address: RESOURCE_TABLE, entries: registers::RESOURCES, dwords: 8 };
+    /// The same with the images that are random access targets.
+    pub(super) const IMAGES: Table = Table { entries: registers::RESOURCE_ENTRIES, ..Table::RESOURCES };
     pub(super) const SAMPLERS: Table =
         Table { address: SAMPLER_TABLE, entries: registers::SAMPLERS, dwords: 4 };
     pub(super) const WRITES: Table = Table { address: WRITE_TABLE, entries: registers::WRITES, dwords: 4 };

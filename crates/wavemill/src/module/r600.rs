@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use wavemill_isa::cayman::{CLAUSE_TEMPORARIES, Content, FieldId, Format, Inst, Op, decode_program};
-use wavemill_lift::cayman::{Cayman, registers};
+use wavemill_lift::cayman::{Cayman, reaches_images, registers};
 use wavemill_object::TargetId;
 use wavemill_object::r600::{R600Config, R600Object, R600Stage};
 
@@ -45,6 +45,21 @@ pub(crate) struct ProgramNeeds {
     pub calls_fetch_program: bool,
     /// The buffers and textures that it fetches from by their own number, in the order of its code.
     pub fetches: Vec<Fetches>,
+    /// Its accesses to random access targets, in the order of its code.
+    pub target_accesses: Vec<TargetAccess>,
+}
+
+/// An access to a random access target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TargetAccess {
+    /// Its operation.
+    pub op: Op,
+    /// The number of the target.
+    pub number: u16,
+    /// Whether an index register is added to the number.
+    pub is_indexed: bool,
+    /// Whether it can access an image.
+    pub reaches_images: bool,
 }
 
 /// A fetch from a buffer or a texture.
@@ -100,6 +115,14 @@ impl ProgramNeeds {
             }
             needs.calls_fetch_program |= inst.op() == Op::CallFs;
             needs.fetches.extend(Fetches::of(inst));
+            if inst.format() == Format::Rat {
+                needs.target_accesses.push(TargetAccess {
+                    op: inst.op(),
+                    number: inst.get(FieldId::RatId) as u16,
+                    is_indexed: inst.get(FieldId::RatIndexMode) != 0,
+                    reaches_images: reaches_images(inst),
+                });
+            }
             if inst.op().compares_samples() {
                 needs.compares.push(Compares {
                     op: inst.op(),

@@ -4,7 +4,8 @@
 //! workgroup, unless the launch binds these registers.
 
 use wavemill_ir::{ExportTarget, LANES, Row, Uni};
-use wavemill_lift::cayman::registers;
+use wavemill_isa::cayman::Op;
+use wavemill_lift::cayman::{image_target, registers};
 use wavemill_machine::{Registers, WaveInit};
 
 use super::llvm::{self, DWORDS, Wave};
@@ -14,7 +15,7 @@ use crate::argument::Arg;
 use crate::binding::{Binding, Location};
 use crate::buffer::Buffer;
 use crate::image::ImageFormat;
-use crate::module::{Compares, Fetches, Kernel, Module};
+use crate::module::{Compares, Fetches, Kernel, Module, TargetAccess};
 use crate::services::ServiceAddresses;
 use crate::{Error, Result};
 
@@ -48,7 +49,7 @@ impl Memory {
             Ok::<_, Error>(table)
         };
         Ok(Memory {
-            resources: table("resources", registers::RESOURCES, RESOURCE)?,
+            resources: table("resources", registers::RESOURCE_ENTRIES, RESOURCE)?,
             samplers: table("samplers", registers::SAMPLERS, SAMPLER)?,
             writes: table("buffers to write", registers::WRITES, WRITE)?,
             semantics: table("semantics", SEMANTICS as u16, 1)?,
@@ -70,6 +71,7 @@ fn wrong(kernel: &Kernel, binding: &Binding) -> Error {
     };
     let expected = match location {
         Location::Texture(_) => "an image",
+        Location::Target { .. } => "a buffer or an image",
         Location::Sampler(_) => "a sampler",
         Location::Register { .. } => "a buffer with a dword for each work-item, or a value of 4 bytes",
         Location::Semantic(_) => "the number of a register: a value of 4 bytes",
@@ -134,7 +136,9 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
         }
         let value = |bytes: &Vec<u8>| bytes.len() == 4;
         let fits = match (&binding.location, &binding.resource) {
-            (Location::Texture(_), Arg::Image(image)) => image.belongs_to(&kernel.module.device),
+            (Location::Texture(_) | Location::Target { .. }, Arg::Image(image)) => {
+                image.belongs_to(&kernel.module.device)
+            }
             (Location::Sampler(_), Arg::Sampler(sampler)) => sampler.belongs_to(&kernel.module.device),
             (Location::Texture(_) | Location::Sampler(_), _) => false,
             (Location::Semantic(_) | Location::Register { .. }, Arg::Value(bytes)) => value(bytes),
@@ -163,6 +167,23 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
                 }
                 location => format!("{location} is none of its {gprs} registers"),
             }));
+        }
+        if let (Location::Target { unit, format, .. }, Arg::Image(_)) = (&binding.location, &binding.resource)
+            && (format.is_some() || *unit != 4)
+        {
+            return Err(refuse(format!(
+                "{} is an image, which has a format; leave out `format` and `unit`",
+                binding.location
+            )));
+        }
+        if let Location::Target { format: Some(format), .. } | Location::Attribute { format, .. } =
+            &binding.location
+            && !format.is_of_buffers()
+        {
+            return Err(refuse(format!(
+                "{} has the format {}, and buffers have no texels of it",
+                binding.location, format.name
+            )));
         }
         if let (Location::Modes, Arg::Value(bytes)) = (&binding.location, &binding.resource)
             && dword(bytes) > 0xff
@@ -198,8 +219,39 @@ pub(super) fn check(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
         }
         _ => {}
     }
+    check_targets(kernel, bindings)?;
     check_fetches(kernel, bindings)?;
     check_comparisons(kernel, bindings)
+}
+
+/// Checks that accesses to targets that are images are accesses to texels.
+fn check_targets(kernel: &Kernel, bindings: &[Binding]) -> Result<()> {
+    let images = bindings.iter().filter_map(|binding| match (&binding.location, &binding.resource) {
+        (Location::Target { number, .. }, Arg::Image(image)) if !image.desc().is_buffer => {
+            Some((*number, image.desc().format))
+        }
+        _ => None,
+    });
+    for (image, format) in images {
+        for &TargetAccess { op, number, is_indexed, reaches_images } in &object(kernel)?.needs.target_accesses
+        {
+            let is_there = if is_indexed { image >= number } else { image == number };
+            // The dwords of a texel would need as many of the return buffer.
+            let reads = matches!(op, Op::MemRatNopRtn | Op::MemRatCachelessNopRtn);
+            let is_wide = reads && format.texel.data.bytes() > 4;
+            let problem = match is_there {
+                true if !reaches_images => {
+                    "only typed stores and atomic operations of one texel, without an index register, access images"
+                }
+                true if is_wide => "only texels of up to 32 bits are returned",
+                _ => continue,
+            };
+            let op = wavemill_asm::cayman::mnemonic(op);
+            let problem = format!("rat{image} is an image, and `{op}` accesses rat{number}: {problem}");
+            return Err(Error::Launch { kernel: kernel.name().to_owned(), problem });
+        }
+    }
+    Ok(())
 }
 
 /// Checks that fetches from buffers find buffers, and those from textures find textures.
@@ -320,6 +372,7 @@ impl LaunchMemory for Memory {
         ] {
             init.set_pair(cell, table.address());
         }
+        let mut context = llvm::modes(&plan.bindings);
         if let Some(module) = &fetch_program {
             init.set_pair(registers::FETCH_PROGRAM, fetch::address(module)?);
             // A binding of r0.x comes later.
@@ -341,6 +394,17 @@ impl LaunchMemory for Memory {
                     let format = format.map_or(DWORDS, ImageFormat::buffer_word);
                     init.set_all(registers::random_access_target(*number), cells(buffer, format));
                     init.cells.push((registers::target_unit(*number), *unit));
+                }
+                (Location::Target { number, .. }, Arg::Image(image)) if image.desc().is_buffer => {
+                    let format = image.desc().format;
+                    let texels = cells(image.memory(), format.buffer_word());
+                    init.set_all(registers::random_access_target(*number), texels);
+                    init.cells.push((registers::target_unit(*number), format.texel.data.bytes()));
+                }
+                (Location::Target { number, .. }, Arg::Image(image)) => {
+                    let entry = registers::target_image(*number);
+                    write(&resources, usize::from(entry) * RESOURCE, &image.words()?)?;
+                    context |= image_target(*number);
                 }
                 (Location::Returns, Arg::Buffer(buffer)) => {
                     init.set_all(registers::RETURN_BUFFER, cells(buffer, DWORDS));
@@ -423,7 +487,7 @@ impl LaunchMemory for Memory {
         Ok(Start {
             init: Box::new(init),
             entry: kernel.entry(),
-            context: llvm::modes(&plan.bindings),
+            context,
             arguments: None,
             absent_grid_sync: None,
             _memory: vec![resources, samplers, writes, semantics, scratch],
