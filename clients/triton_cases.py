@@ -7,8 +7,8 @@
 The first writes a JSON object: `cases`, the names of all cases, and `errors`, the reason of each
 file that has none. The list of the second is a JSON array of names. The results have one JSON
 object per line: `case`, and `start` or `outcome` with `reason` and `seconds`. A case that started
-and has no outcome ended the process. The outcome of a case that exceeds the limit is `slow`, and
-`outdated` is explained in `triton_bf16_scans`.
+and has no outcome ended the process. The outcome of a case that exceeds the limit is `slow`;
+`triton_bf16_scans` explains `outdated`, and `triton_f16_products` explains `imprecise`.
 """
 
 import json
@@ -19,6 +19,7 @@ import time
 
 import pytest
 from triton_bf16_scans import OUTDATED
+from triton_f16_products import IMPRECISE
 
 _collection = {"cases": [], "errors": {}}
 _results = open(os.environ.get("WAVEMILL_RESULTS", os.devnull), "a", buffering=1)
@@ -111,6 +112,8 @@ def _reason(report):
         return f"no result after {_seconds} s of processor time"
     if report.outcome == "outdated":
         return OUTDATED
+    if report.outcome == "imprecise":
+        return IMPRECISE
     if hasattr(report, "wasxfail"):
         return f"expected to fail: {report.wasxfail}"
     if isinstance(report.longrepr, tuple):

@@ -25,12 +25,14 @@ HERE = Path(__file__).resolve().parent
 TESTS = Path("python/test/unit/language")
 TARGETS = ["gfx906", "gfx90a", "gfx942", "gfx950"]
 # Plugins of pytest: those of all targets, and further ones of some.
-PLUGINS = ["triton_bf16_scans", "triton_cases"]
+PLUGINS = ["triton_bf16_scans", "triton_f16_products", "triton_cases"]
 TARGET_PLUGINS = {"gfx90a": ["triton_mi200"]}
 
 
 def pytest(sources, arguments, target, **variables):
-    """The command and environment of a run of pytest."""
+    """The command and environment of a run of pytest, from `TESTS`: a run from the folder `python`
+    would import Triton from there, where it is not compiled.
+    """
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(HERE), str(sources / TESTS), os.environ.get("PYTHONPATH", "")]),
@@ -61,7 +63,7 @@ def collect(sources, results, target):
         command, environment = pytest(
             sources, ["--collect-only", "-p", "triton_cases", sources / TESTS], target, WAVEMILL_COLLECT=str(path)
         )
-        said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=sources / "python")
+        said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=sources / TESTS)
         found = json.loads(path.read_text()) if path.exists() else {"cases": [], "errors": {}}
         if not found["cases"] or found["errors"]:
             path.unlink(missing_ok=True)
@@ -120,7 +122,7 @@ def run(sources, results, target, cases, seconds, slow, deadline):
                 WAVEMILL_DEADLINE=str(deadline),
                 TRITON_CACHE_DIR=cache,
             )
-            said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=sources / "python")
+            said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=sources / TESTS)
         ran = read(path, before)
         for case in (case for case, result in ran.items() if result is None):
             lines = said.stderr.strip().splitlines() or said.stdout.strip().splitlines() or ["no output"]

@@ -37,7 +37,11 @@ KNOWN = [
             "not applicable",
             "the test compares the text of Triton's own IR with that of an older Triton, and runs no kernel",
         )
-        for test in ("test_named_expr_without_prior_annotation_decays", "test_line_and_column_numbers")
+        for test in (
+            "test_named_expr_without_prior_annotation_decays",
+            "test_line_and_column_numbers",
+            "test_use_name_loc_as_prefix",
+        )
     ),
     (
         "failed",
@@ -47,8 +51,8 @@ KNOWN = [
         "the test stores at `X + 3`, but `X` has one element",
     ),
 ]
-# Outcomes with a reason of their own: the test skips the case, or is older than the compiler.
-NO_FAILURES = {"skipped", "outdated"}
+# Outcomes with a reason of their own: the test skips the case, is older than the compiler, or expects what the target lacks.
+NO_FAILURES = {"skipped", "outdated", "imprecise"}
 TITLES = {
     "failed": "Failed",
     "slow": "Slow",
@@ -177,8 +181,8 @@ def main():
     text = (
         "`python/test/unit/language`, with `--pretend-cuda`. A hash of their names chooses the cases, one of each test before "
         "all others. A case is slow if it takes longer than a limit of processor time. It is not applicable if the test "
-        "itself skips it on this target, if Triton cannot compile it for the target, or if the test is older than the "
-        "compiler. On gfx90a, the products of matrices that PyTorch makes as references read denormal numbers of 16 bits as "
+        "itself skips it on this target, if Triton cannot compile it for the target, if the test is older than the "
+        "compiler, or if it expects matrix instructions of a target that has none. On gfx90a, the products of matrices that PyTorch makes as references read denormal numbers of 16 bits as "
         "zero, as on MI200."
     )
     print(textwrap.fill(text, 100) + "\n")

@@ -3,6 +3,8 @@
 import json
 import shutil
 import subprocess
+import sys
+import sysconfig
 from pathlib import Path
 
 import maturin
@@ -28,11 +30,33 @@ def _command():
     shutil.copy2(program, command)
 
 
+def _check_interpreter():
+    """The native module needs the stable ABI, which free-threaded Python does not have."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        # Without a traceback: pip shows what a back end prints.
+        sys.exit(
+            "error: wavemill does not support free-threaded Python yet: use an interpreter without the suffix t, such as "
+            "python3.14"
+        )
+
+
+def get_requires_for_build_wheel(*args, **options):
+    _check_interpreter()
+    return maturin.get_requires_for_build_wheel(*args, **options)
+
+
+def get_requires_for_build_editable(*args, **options):
+    _check_interpreter()
+    return maturin.get_requires_for_build_editable(*args, **options)
+
+
 def build_wheel(*args, **options):
+    _check_interpreter()
     _command()
     return maturin.build_wheel(*args, **options)
 
 
 def build_editable(*args, **options):
+    _check_interpreter()
     _command()
     return maturin.build_editable(*args, **options)

@@ -131,6 +131,23 @@ def test_free_threaded_python_is_refused():
     assert said.returncode == 1 and "ImportError: wavemill does not support free-threaded" in said.stderr
 
 
+@pytest.mark.parametrize("hook", ["get_requires_for_build_wheel", "get_requires_for_build_editable"])
+@pytest.mark.parametrize("disabled", [0, 1])
+def test_free_threaded_python_builds_no_wheel(tmp_path, hook, disabled):
+    """Pip finds no wheel for it, and builds the source distribution: the first question to the back end is its answer."""
+    (tmp_path / "maturin.py").write_text(f"def {hook}(): return ['asked maturin']\n")
+    code = (
+        f"import sys, sysconfig; sysconfig.get_config_vars()['Py_GIL_DISABLED'] = {disabled}; "
+        f"sys.path[:0] = sys.argv[1:]; import build_backend; print(build_backend.{hook}())"
+    )
+    crate = Path(__file__).resolve().parents[1]
+    said = subprocess.run([sys.executable, "-c", code, tmp_path, crate], capture_output=True, text=True)
+    if disabled:
+        assert said.returncode == 1 and said.stderr.startswith("error: wavemill does not support free-threaded Python")
+    else:
+        assert said.stdout == "['asked maturin']\n", said.stderr
+
+
 def test_the_stubs_are_as_the_package():
     """Classes, properties, methods and parameters of the stubs are those of the package."""
     import ast
