@@ -11,7 +11,7 @@ use super::body::{lane_mask, scalar32, scalar64};
 use super::control::leave;
 use super::edge;
 use super::hostop::{ABSENT, Ctx, Exit, FLAGS, HostOp, SiteCache};
-use super::simd::CHUNK;
+use super::simd::{CHUNK, CHUNKS, Simd};
 use wavemill_ir::LANES;
 use wavemill_machine::CHECKS_ACCESSES;
 use wavemill_machine::engine::PrivateWrites;
@@ -285,6 +285,9 @@ pub(super) struct Span {
     pub offsets: [u32; LANES],
     /// Host pointer; null if the caller must take the general path (which also reports faults).
     pub base: *mut u8,
+    /// Bytes from the lowest address of an active lane to the end of the highest one, of which `base` is the lowest; 0 if
+    /// that is not known.
+    pub hull: u64,
 }
 
 impl Span {
@@ -305,37 +308,34 @@ impl Span {
     }
 }
 
-/// The smallest and the largest of the active lanes' values.
+/// The smallest and the largest of the active lanes' values. Some lane is active.
 #[inline(always)]
-pub(super) fn extremes(lanes: &[u32; LANES], mask: u64) -> (u32, u32) {
-    let (mut low, mut high) = (u32::MAX, 0);
-    if mask == !0 {
-        for lane in lanes {
-            low = low.min(*lane);
-            high = high.max(*lane);
+pub(super) unsafe fn extremes<S: Simd>(lanes: &[u32; LANES], mask: u64) -> (u32, u32) {
+    // SAFETY: the contract of `Simd`.
+    unsafe {
+        let first = S::splat(lanes[mask.trailing_zeros() as usize]);
+        let (mut low, mut high) = (first, first);
+        for c in 0..CHUNKS {
+            let v = S::load(lanes.as_ptr().add(CHUNK * c).cast());
+            let v = if mask == !0 { v } else { S::select((mask >> (CHUNK * c)) as u32 & 0xffff, v, first) };
+            low = S::min_u(low, v);
+            high = S::max_u(high, v);
         }
-    } else {
-        let mut bits = mask;
-        while bits != 0 {
-            let lane = lanes[bits.trailing_zeros() as usize];
-            bits &= bits - 1;
-            low = low.min(lane);
-            high = high.max(lane);
-        }
+        let (low, high) = (S::to_lanes(low), S::to_lanes(high));
+        (low.into_iter().fold(u32::MAX, u32::min), high.into_iter().fold(0, u32::max))
     }
-    (low, high)
 }
 
 /// Checks all active lanes of an access of `size` bytes at once: they are in LDS, or in one
 /// allocation.
 #[inline(always)]
-pub(super) unsafe fn span<const SPACE: u8>(
+pub(super) unsafe fn span<S: Simd, const SPACE: u8>(
     ctx: *mut Ctx,
     op: *mut HostOp,
     size: u32,
     access: Access,
 ) -> Span {
-    let none = Span { base: std::ptr::null_mut(), offsets: [0; LANES] };
+    let none = Span { base: std::ptr::null_mut(), offsets: [0; LANES], hull: 0 };
     // SAFETY: the contract of handlers.
     unsafe {
         let mask = lane_mask(ctx, op);
@@ -349,34 +349,35 @@ pub(super) unsafe fn span<const SPACE: u8>(
                 *offset = offset.wrapping_add_signed(imm);
             }
             if CHECKS_ACCESSES {
-                let (_, high) = extremes(&offsets, mask);
+                let (_, high) = extremes::<S>(&offsets, mask);
                 if u64::from(high) + u64::from(size) > u64::from((*ctx).lds_size) {
                     return none;
                 }
             }
-            return Span { base: (*ctx).lds, offsets };
+            return Span { base: (*ctx).lds, offsets, hull: 0 };
         }
         let base = if is_absent(op, 1) {
             let hi = row(ctx, op, 0, 1);
             let first = hi[mask.trailing_zeros() as usize];
-            if extremes(hi, mask) != (first, first) {
+            if extremes::<S>(hi, mask) != (first, first) {
                 return none;
             }
             u64::from(first) << 32
         } else {
             scalar64(ctx, op, 1)
         };
-        let (low, high) = if CHECKS_ACCESSES { extremes(&offsets, mask) } else { (0, 0) };
+        let (low, high) = if CHECKS_ACCESSES { extremes::<S>(&offsets, mask) } else { (0, 0) };
         let start = base.wrapping_add(u64::from(low)).wrapping_add_signed(i64::from(imm));
         // Addresses in an aperture are in no allocation, so flat accesses to LDS and scratch miss here.
-        let host = global(ctx, op, start, u64::from(high - low) + u64::from(size), access);
+        let hull = u64::from(high - low) + u64::from(size);
+        let host = global(ctx, op, start, hull, access);
         if host.is_null() {
             return none;
         }
         for offset in &mut offsets {
             *offset = offset.wrapping_sub(low);
         }
-        Span { base: host, offsets }
+        Span { base: host, offsets, hull }
     }
 }
 
@@ -610,6 +611,7 @@ mod tests {
         let at = |first: u32| Span {
             base: std::ptr::null_mut(),
             offsets: std::array::from_fn(|lane| first.wrapping_add(4 * (lane as u32 % 16))),
+            hull: 0,
         };
         assert!(at(64).is_consecutive(!0, 16) && at(u32::MAX - 67).is_consecutive(!0, 48));
         assert!(!at(u32::MAX - 31).is_consecutive(!0, 0), "the upper half is at the start of the span");

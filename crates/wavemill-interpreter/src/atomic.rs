@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
+use super::simd::Portable;
 use wavemill_float as exact;
 use wavemill_ir::{AtomicOp, CmpPred, CounterOp, FloatOp, FloatType, FpEnv, Space, Width};
 
@@ -407,7 +408,7 @@ pub(super) unsafe fn run<const WIDE: bool, const SPACE: u8>(ctx: *mut Ctx, op: *
         let size = if WIDE { 8 } else { 4 };
         let mask = lane_mask(ctx, op);
         let perform = (*op).own.atomic.perform;
-        let all = span::<SPACE>(ctx, op, size, Access::Atomic);
+        let all = span::<Portable, SPACE>(ctx, op, size, Access::Atomic);
         if !all.base.is_null() {
             // Allocations and LDS are aligned on the host, so host and guest agree on what is misaligned.
             let mut low_bits = 0;

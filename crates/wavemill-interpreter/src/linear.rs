@@ -22,8 +22,8 @@ pub(super) fn fits(addr: BufferAddr) -> bool {
 
 /// Checks all active lanes of an access of `size` bytes at once.
 #[inline(always)]
-unsafe fn span(ctx: *mut Ctx, op: *mut HostOp, size: u32, access: Access) -> Span {
-    let none = Span { base: std::ptr::null_mut(), offsets: [0; LANES] };
+unsafe fn span<S: Simd>(ctx: *mut Ctx, op: *mut HostOp, size: u32, access: Access) -> Span {
+    let none = Span { base: std::ptr::null_mut(), offsets: [0; LANES], hull: 0 };
     // SAFETY: the contract of handlers.
     unsafe {
         let mask = lane_mask(ctx, op);
@@ -36,16 +36,16 @@ unsafe fn span(ctx: *mut Ctx, op: *mut HostOp, size: u32, access: Access) -> Spa
             // Offsets wrap at 32 bits: compilers add positive ones to negative bases.
             *offset = offset.wrapping_add_signed((*op).imm);
         }
-        let (low, high) = extremes(&offsets, mask);
+        let (low, high) = extremes::<S>(&offsets, mask);
         if u64::from(high) + u64::from(size) > end {
             return none;
         }
-        let bytes = u64::from(high - low) + u64::from(size);
-        let base = global(ctx, op, start.wrapping_add(u64::from(low)), bytes, access);
+        let hull = u64::from(high - low) + u64::from(size);
+        let base = global(ctx, op, start.wrapping_add(u64::from(low)), hull, access);
         for offset in &mut offsets {
             *offset = offset.wrapping_sub(low);
         }
-        Span { base, offsets }
+        Span { base, offsets, hull }
     }
 }
 
@@ -56,11 +56,11 @@ impl<const TYPE: u8> Body for Load<TYPE> {
     unsafe fn run<S: Simd>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         // SAFETY: the contract of `Body`; the span vouches for host memory.
         unsafe {
-            let all = span(ctx, op, bytes(TYPE), Access::Load);
+            let all = span::<S>(ctx, op, bytes(TYPE), Access::Load);
             if all.base.is_null() {
                 return buffer::load::<TYPE, true, false>(ctx, op);
             }
-            load_span::<S, TYPE>(&all, (*ctx).base.add((*op).dst as usize), lane_mask(ctx, op));
+            load_span::<S, TYPE>(op, &all, (*ctx).base.add((*op).dst as usize), lane_mask(ctx, op));
             HostOp::next(op)
         }
     }
@@ -74,7 +74,7 @@ impl<const TYPE: u8> Body for Store<TYPE> {
         // SAFETY: as above.
         unsafe {
             if is_row(op, 3) {
-                let all = span(ctx, op, bytes(TYPE), Access::Store);
+                let all = span::<S>(ctx, op, bytes(TYPE), Access::Store);
                 if !all.base.is_null() {
                     (*ctx).unordered_store = true;
                     store_span::<S, TYPE>(&all, (*ctx).base.add((*op).src[3] as usize), lane_mask(ctx, op));

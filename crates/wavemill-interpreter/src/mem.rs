@@ -422,18 +422,83 @@ pub(super) unsafe fn load<S: Simd, const TYPE: u8, const SPACE: u8>(
                 return HostOp::next(op);
             }
         }
-        let all = span::<SPACE>(ctx, op, bytes(TYPE), Access::Load);
+        let all = span::<S, SPACE>(ctx, op, bytes(TYPE), Access::Load);
         if !all.base.is_null() {
-            load_span::<S, TYPE>(&all, dst, lane_mask(ctx, op));
+            load_span::<S, TYPE>(op, &all, dst, lane_mask(ctx, op));
             return HostOp::next(op);
         }
         apart::<SPACE>(ctx, op, bytes(TYPE), Access::Load, load_lanes::<TYPE>)
     }
 }
 
+/// Whether [`gather`] may load: dwords, or parts of aligned dwords that the operation may read as wholes.
+#[inline(always)]
+unsafe fn gathers<const TYPE: u8>(op: *mut HostOp, all: &Span, mask: u64) -> bool {
+    if TYPE == ty::DWORD1 {
+        return true;
+    }
+    if TYPE > ty::I16 || all.hull == 0 {
+        return false;
+    }
+    // SAFETY: operations with a span have a site.
+    let site = unsafe { &(*op).own.site };
+    let (start, first) = (site.host as usize, all.base as usize);
+    let inside =
+        first & !3 >= start && (first as u64 + all.hull).next_multiple_of(4) <= start as u64 + site.size;
+    // Halves must not cross the end of a dword.
+    let mut low_bits = 0;
+    if bytes(TYPE) == 2 {
+        for (lane, offset) in all.offsets.iter().enumerate() {
+            low_bits |= if mask >> lane & 1 != 0 { first as u32 + offset } else { 0 };
+        }
+    }
+    inside && low_bits & 1 == 0
+}
+
+/// Loads what [`gathers`] permits. The result is the lanes that this leaves out.
+#[inline(always)]
+unsafe fn gather<S: Simd, const TYPE: u8>(all: &Span, dst: *mut u8, mask: u64) -> u64 {
+    let mut rest = 0;
+    // Parts are in the aligned dwords around them.
+    let within = if TYPE < ty::DWORD1 { all.base as usize & 3 } else { 0 };
+    for first in (0..LANES).step_by(CHUNK) {
+        let active = (mask >> first) as u32 & 0xffff;
+        if active == 0 {
+            continue;
+        }
+        // SAFETY: the span is good for the lanes in the mask, and `gathers` for dwords; `dst` is a row.
+        unsafe {
+            let base = all.base.sub(within);
+            let offsets = S::load(all.offsets.as_ptr().add(first).cast());
+            let offsets = S::add(offsets, S::splat(within as u32));
+            // The hardware takes these for negative.
+            let far = S::lt_i(offsets, S::splat(0)) & active;
+            let near = active & !far;
+            let value = if TYPE < ty::DWORD1 {
+                let dwords = S::gather_guest(base, S::and(offsets, S::splat(!3)), near);
+                let unused = 32 - 8 * bytes(TYPE);
+                let part = S::shl(S::and(offsets, S::splat(3)), S::splat(3));
+                let top = S::shl(S::shr(dwords, part), S::splat(unused));
+                let signed = matches!(TYPE, ty::I8 | ty::I16);
+                if signed { S::sar(top, S::splat(unused)) } else { S::shr(top, S::splat(unused)) }
+            } else {
+                S::gather_guest(base, offsets, near)
+            };
+            S::store_masked(dst.add(4 * first), near, value);
+            rest |= u64::from(far) << first;
+        }
+    }
+    rest
+}
+
 /// Loads at the offsets of a span.
 #[inline(always)]
-pub(super) unsafe fn load_span<S: Simd, const TYPE: u8>(all: &Span, dst: *mut u8, mut mask: u64) {
+pub(super) unsafe fn load_span<S: Simd, const TYPE: u8>(
+    op: *mut HostOp,
+    all: &Span,
+    dst: *mut u8,
+    mut mask: u64,
+) {
     // SAFETY: the span is good for the lanes in the mask; `dst` is a row, and others follow it.
     unsafe {
         if TYPE == ty::DWORD1 {
@@ -455,6 +520,9 @@ pub(super) unsafe fn load_span<S: Simd, const TYPE: u8>(all: &Span, dst: *mut u8
                 fetch_once::<TYPE>(dst, mask, location);
             }
             return;
+        }
+        if S::GATHERS && mask.count_ones() > scratch::FEW && gathers::<TYPE>(op, all, mask) {
+            mask = gather::<S, TYPE>(all, dst, mask);
         }
         for_lanes(mask, |lane| {
             let cell = dst.add(4 * lane);
@@ -554,7 +622,7 @@ pub(super) unsafe fn store<S: Simd, const TYPE: u8, const SPACE: u8>(
                 return HostOp::next(op);
             }
         }
-        let all = span::<SPACE>(ctx, op, bytes(TYPE), Access::Store);
+        let all = span::<S, SPACE>(ctx, op, bytes(TYPE), Access::Store);
         if !all.base.is_null() && (*op).src[2] & FLAGS == 0 {
             let src = (*ctx).base.add((*op).src[2] as usize);
             store_span::<S, TYPE>(&all, src, lane_mask(ctx, op));

@@ -20,7 +20,7 @@ use wavemill_machine::{Access, raw};
 const MOST: u64 = 1 << 26;
 
 /// Up to so many active lanes are faster one by one.
-const FEW: u32 = 8;
+pub(super) const FEW: u32 = 8;
 
 /// The wave's private memory, and where the active lanes access it. All of them are in it.
 struct Private {

@@ -3,6 +3,7 @@
 //! Each check is a separate operation before a memory operation. So runs that are not strict have
 //! no overhead, and a refused instruction has not taken any effect.
 
+use super::simd::Portable;
 use wavemill_ir::{Op, Space};
 
 use super::address::{is_row, lane_address, refuse, space, span};
@@ -68,7 +69,10 @@ unsafe fn lds<const SPACE: u8>(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     // SAFETY: the contract of handlers.
     unsafe {
         let Checked { size, access, .. } = Checked::of(op);
-        if SPACE == space::LDS && is_row(op, 0) && !span::<SPACE>(ctx, op, size, access).base.is_null() {
+        if SPACE == space::LDS
+            && is_row(op, 0)
+            && !span::<Portable, SPACE>(ctx, op, size, access).base.is_null()
+        {
             return HostOp::next(op);
         }
         let mut refused = None;

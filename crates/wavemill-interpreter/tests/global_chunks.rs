@@ -142,3 +142,51 @@ fn consecutive_groups_of_dwords_move_as_lanes_do() {
         }
     }
 }
+
+/// Loads of bytes, halves and dwords at any addresses, up to both ends of a buffer with an odd
+/// number of bytes.
+#[test]
+fn scattered_lanes_load_their_own_bytes() {
+    const BYTES: usize = 1021;
+    const TYPES: [MemType; 5] = [MemType::U8, MemType::I8, MemType::U16, MemType::I16, MemType::Dwords(1)];
+    let mut random = SplitMix64::new(9);
+    let memory = GuestMemory::default();
+    let buffer = memory.allocate("bytes", BYTES as u64, 256).expect("memory");
+    let bytes: Vec<u8> = (0..BYTES).map(|_| random.next_u64() as u8).collect();
+    memory.write(buffer, &bytes).expect("inside");
+    for round in 0..500 {
+        let kind = TYPES[round % TYPES.len()];
+        let size = kind.bytes() as usize;
+        let exec = [!0, random.next_u64(), random.next_u64() & random.next_u64()][random.index(3)];
+        // Sometimes aligned, sometimes from the first byte to the last one.
+        let align = if random.below(2) == 0 { size } else { 1 };
+        let mut offsets: [u32; 64] =
+            std::array::from_fn(|_| (random.index(BYTES - size + 1) / align * align) as u32);
+        if random.below(2) == 0 {
+            (offsets[random.index(64)], offsets[random.index(64)]) = (0, (BYTES - size) as u32);
+        }
+        let imm = [0, 3, -8][random.index(3)];
+        let mut setup = Setup::one_wave(exec);
+        setup.rows.extend([(Row(1), offsets), (Row(3), [7; 64])]);
+        let base = buffer.wrapping_sub(imm as u64);
+        setup.cells.extend([(BASE, base as u32), (BASE.plus(1), (base >> 32) as u32)]);
+        let attrs = Attrs { imm, ..Attrs::default() };
+        let load =
+            inst(Op::Load(Space::Global, kind), v(3), &[v(1), Operand::Uni(BASE), Operand::None], attrs);
+        let load = wavemill_ir::Inst { mask: LaneMask::Active, ..load };
+        let loaded: [u32; 64] = std::array::from_fn(|lane| {
+            let at = &bytes[offsets[lane] as usize..][..size];
+            let unsigned = at.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte));
+            match (exec >> lane & 1, kind) {
+                (0, _) => 7,
+                (_, MemType::I8) => unsigned as i8 as u32,
+                (_, MemType::I16) => unsigned as i16 as u32,
+                _ => unsigned,
+            }
+        });
+        for runner in runners() {
+            let registers = registers_after(&[load], &setup, &memory, runner);
+            assert_eq!(registers.rows[0][3], loaded, "round {round}, {kind:?} on {runner}: {offsets:?}");
+        }
+    }
+}

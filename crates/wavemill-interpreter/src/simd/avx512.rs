@@ -81,6 +81,12 @@ impl Simd for Avx512 {
         // SAFETY: as above.
         unsafe { raw::avx512::store_active(p, mask as u16, v) }
     }
+    const GATHERS: bool = true;
+    #[inline(always)]
+    unsafe fn gather_guest(p: *const u8, offsets: __m512i, mask: u32) -> __m512i {
+        // SAFETY: as above; the lanes in the mask are valid.
+        unsafe { raw::avx512::gather(p, offsets, mask as u16) }
+    }
     #[inline(always)]
     unsafe fn splat(x: u32) -> __m512i {
         // SAFETY: as above.

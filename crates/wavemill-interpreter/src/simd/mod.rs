@@ -75,6 +75,22 @@ pub(super) trait Simd: Copy + 'static {
             }
         }
     }
+    /// Whether [`Simd::gather_guest`] is faster than one load for each lane.
+    const GATHERS: bool = false;
+    /// The dwords of guest memory, which others may write, at `p` plus the signed byte offsets of the lanes in the mask;
+    /// 0 in the others, whose memory is not accessed. Each aligned dword moves as a whole.
+    #[inline(always)]
+    unsafe fn gather_guest(p: *const u8, offsets: Self::V, mask: u32) -> Self::V {
+        // SAFETY: the contract of the trait.
+        unsafe {
+            let mut lanes = Self::to_lanes(offsets);
+            for (i, lane) in lanes.iter_mut().enumerate() {
+                let at = p.wrapping_offset(*lane as i32 as isize);
+                *lane = if mask >> i & 1 != 0 { raw::load_u32(at.cast_mut()) } else { 0 };
+            }
+            Self::from_lanes(lanes)
+        }
+    }
     unsafe fn splat(x: u32) -> Self::V;
     unsafe fn to_lanes(v: Self::V) -> Lanes;
     unsafe fn from_lanes(v: Lanes) -> Self::V;

@@ -107,6 +107,30 @@ pub mod avx512 {
         }
     }
 
+    /// Loads the dwords at `p` plus the signed byte offsets of the lanes whose bits are set in `active`;
+    /// the others become 0, and their memory is not accessed.
+    ///
+    /// # Safety
+    /// The host has AVX-512 F. The dwords of the active lanes are valid for reads and stay so during
+    /// the call; others may write them.
+    #[inline]
+    #[must_use]
+    #[target_feature(enable = "avx512f")]
+    pub unsafe fn gather(p: *const u8, offsets: __m512i, active: u16) -> __m512i {
+        let v;
+        // SAFETY: the assembly reads the dwords of the active lanes. It clears the mask.
+        unsafe {
+            asm!(
+                "vpxord {v}, {v}, {v}",
+                "vpgatherdd {v}{{{active}}}, [{p} + {offsets}]",
+                p = in(reg) p, offsets = in(zmm_reg) offsets, active = inout(kreg) active => _,
+                v = out(zmm_reg) v,
+                options(nostack, preserves_flags, readonly),
+            );
+        }
+        v
+    }
+
     /// Stores the dwords of a chunk whose bits are set in `active`. Others are not accessed.
     ///
     /// # Safety
