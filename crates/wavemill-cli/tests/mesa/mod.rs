@@ -3,7 +3,8 @@
 //!
 //! Seven programs are not run. Mesa compiles `arrays` and `wide_loads` wrongly (docs/cayman.md names
 //! both defects). `texels` reads fragments of a texture with samples, which is unsupported. `cube`,
-//! `gradients`, `interpolation` and `packing` have no reference here. One vertex shader runs; the launch makes the fetch program that it calls.
+//! `gradients`, `interpolation` and `packing` have no reference here. One vertex shader runs; the
+//! launch makes the fetch program that it calls.
 
 mod compute;
 mod pixels;
