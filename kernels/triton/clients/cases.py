@@ -7,7 +7,7 @@ The first writes a JSON object: `cases`, the names of all cases, and `errors`, t
 file that has none. The list of the second is a JSON array of names. The results have one JSON
 object per line: `case`, and `start` or `outcome` with `reason` and `seconds`. A case that started
 and has no outcome ended the process. The outcome of a case that exceeds the limit is `slow`;
-`bf16_scans` explains `outdated`, and `f16_products` explains `imprecise`.
+`bf16_scans` explains `outdated`, `f16_products` explains `imprecise`, and `reordered` its own.
 """
 
 import json
@@ -19,6 +19,10 @@ import time
 import pytest
 from bf16_scans import OUTDATED
 from f16_products import IMPRECISE
+from reordered import REORDERED
+
+# Why the outcomes of other plugins are no failures.
+_EXPLAINED = {"outdated": OUTDATED, "imprecise": IMPRECISE, "reordered": REORDERED}
 
 _collection = {"cases": [], "errors": {}}
 _results = open(os.environ.get("WAVEMILL_RESULTS", os.devnull), "a", buffering=1)
@@ -109,10 +113,8 @@ def _reason(report):
         return ""
     if report.outcome == "slow":
         return f"no result after {_seconds} s of processor time"
-    if report.outcome == "outdated":
-        return OUTDATED
-    if report.outcome == "imprecise":
-        return IMPRECISE
+    if report.outcome in _EXPLAINED:
+        return _EXPLAINED[report.outcome]
     if hasattr(report, "wasxfail"):
         return f"expected to fail: {report.wasxfail}"
     if isinstance(report.longrepr, tuple):

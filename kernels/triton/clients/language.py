@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 TESTS = Path("python/test/unit/language")
 TARGETS = ["gfx906", "gfx90a", "gfx942", "gfx950"]
 # Plugins of pytest: those of all targets, and further ones of some.
-PLUGINS = ["bf16_scans", "f16_products", "cases"]
+PLUGINS = ["bf16_scans", "f16_products", "reordered", "cases"]
 TARGET_PLUGINS = {"gfx90a": ["mi200"]}
 
 
