@@ -156,8 +156,8 @@ fn images_are_targets() {
     let lanes = || (0..64).map(|lane| (lane % 8, lane / 8));
     let (mut counts, mut list) = ([5u32, 6, 7, 8], [1i32, 0, 1, 9, 1, 1, 0, 2]);
     let (mut before, mut old) = ([0u32; 64], [0i32; 64]);
-    for n in 0..64 {
-        before[n] += counts[0];
+    for before in &mut before {
+        *before += counts[0];
         counts[0] += 1;
     }
     for (n, (x, y)) in lanes().enumerate() {
