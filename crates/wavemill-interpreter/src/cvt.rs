@@ -42,7 +42,31 @@ narrow_fns! {
     F32Ubyte2 Nothing |a| S::cvt_f32_i32(S::and(S::shr(a, S::splat(16)), S::splat(0xff)));
     F32Ubyte3 Nothing |a| S::cvt_f32_i32(S::shr(a, S::splat(24)));
     F32F16 Nothing |a| S::widen_half(a);
-    F16F32 Sources |a| S::narrow_to_half(a);
+    F16F32 Nothing |a| S::narrow_to_half(a);
+}
+
+/// [`CvtOp::PackF16`].
+struct PackF16;
+
+impl SingleFn for PackF16 {
+    const SOURCES: usize = 2;
+    const CHECK: Check = Check::Nothing;
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(low: S::V, high: S::V, _: S::V) -> S::V {
+        // SAFETY: the contract of `Simd`.
+        unsafe { S::or(quiet_half::<S>(low), S::shl(quiet_half::<S>(high), S::splat(16))) }
+    }
+}
+
+/// The f16 in the lower half, quiet if it is a NaN.
+#[inline(always)]
+unsafe fn quiet_half<S: Simd>(a: S::V) -> S::V {
+    // SAFETY: the contract of `Simd`.
+    unsafe {
+        let half = S::and(a, S::splat(0xffff));
+        let nan = S::lt_u(S::splat(0x7c00), S::and(half, S::splat(0x7fff)));
+        S::select(nan, S::or(half, S::splat(0x200)), half)
+    }
 }
 
 /// Declares conversions to or from values of two cells: cells of the source and of the result.
@@ -97,6 +121,7 @@ pub(super) fn fast(op: CvtOp, env: FpEnv, tier: Tier) -> Option<Fast> {
         CvtOp::FlrI32F32 if keeps => fast_single::<FlrI32F32>(tier),
         CvtOp::F64F32 if keeps => fast_mixed::<F64F32>(tier),
         CvtOp::F32F16 if keeps => Fast { run_mods: None, ..fast_single::<F32F16>(tier) },
+        CvtOp::PackF16 if keeps => Fast { run_mods: None, ..fast_single::<PackF16>(tier) },
         CvtOp::F16F32 if keeps && nearest && !env.fp16_ovfl => fast_single::<F16F32>(tier),
         CvtOp::F32F64 if keeps && nearest => fast_mixed::<F32F64>(tier),
         _ => return None,

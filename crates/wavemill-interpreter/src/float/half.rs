@@ -69,10 +69,8 @@ impl SingleFn for HalfMulAdd {
     unsafe fn apply<S: Simd>(a: S::V, b: S::V, c: S::V) -> S::V {
         // SAFETY: the contract of `Simd`.
         unsafe {
-            let product = S::fmul(a, b);
-            let rounded = S::widen_half(S::narrow_to_half(product));
-            // A NaN must get to the sum.
-            S::fadd(S::select(S::unordered(product, product), product, rounded), c)
+            let product = S::widen_half(S::narrow_to_half(S::fmul(a, b)));
+            S::fadd(product, c)
         }
     }
 }

@@ -164,7 +164,7 @@ pub(super) trait Simd: Copy + 'static {
         // SAFETY: as the trait says.
         unsafe { Self::map1(a, f32_from_f16) }
     }
-    /// The nearest f16, with zeros above; NaN lanes are unspecified.
+    /// The nearest f16, with zeros above; NaNs keep the top of their payload and become quiet.
     #[inline(always)]
     unsafe fn narrow_to_half(a: Self::V) -> Self::V {
         // SAFETY: as the trait says.
@@ -283,7 +283,7 @@ fn f32_from_f16(h: u32) -> u32 {
     sign | if h & 0x7c00 == 0x7c00 { special } else { scaled }
 }
 
-/// f16 nearest to an f32; the result for a NaN is unspecified.
+/// f16 nearest to an f32; NaNs keep the top of their payload and become quiet.
 #[inline(always)]
 fn f16_from_f32(x: u32) -> u32 {
     let sign = x >> 16 & 0x8000;
@@ -296,7 +296,9 @@ fn f16_from_f32(x: u32) -> u32 {
     let magic = 126u32 << 23;
     let denormal = (f32::from_bits(magnitude) + f32::from_bits(magic)).to_bits().wrapping_sub(magic);
     let r = if magnitude < 113 << 23 { denormal } else { normal };
-    sign | if magnitude >= 143 << 23 { 0x7c00 } else { r }
+    let nan = 0x7e00 | magnitude >> 13 & 0x1ff;
+    let special = if magnitude > 0x7f80_0000 { nan } else { 0x7c00 };
+    sign | if magnitude >= 143 << 23 { special } else { r }
 }
 
 /// `x * 2^n` of an f32, rounded once: the f64 product is exact.
