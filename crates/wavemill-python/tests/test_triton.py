@@ -180,7 +180,7 @@ def test_atomics_of_halves_end_at_the_array(on_target, of):
         # The array ends where another one begins, which the kernel must not change.
         both = numpy.zeros(count + 1, of)
         both[count] = 7
-        x = numpy.frombuffer((ctypes.c_char * (2 * count)).from_buffer(both), of)
+        x = numpy.frombuffer((ctypes.c_char * (2 * count)).from_buffer(both.view(numpy.uint8)), of)
         index = RANDOM.integers(0, count, 64).astype(numpy.int32)
         index[:2] = count - 1
         values = RANDOM.integers(1, 3, 64).astype(of)
