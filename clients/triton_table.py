@@ -181,9 +181,9 @@ def main():
     text = (
         "`python/test/unit/language`, with `--pretend-cuda`. A hash of their names chooses the cases, one of each test before "
         "all others. A case is slow if it takes longer than a limit of processor time. It is not applicable if the test "
-        "itself skips it on this target, if Triton cannot compile it for the target, if the test expects "
-        "another version of the compiler, or if it expects matrix instructions of a target that has none. On gfx90a, the products of matrices that PyTorch makes as references read denormal numbers of 16 bits as "
-        "zero, as on MI200."
+        "itself skips it on this target, if Triton cannot compile it for the target, if the test expects another version of "
+        "the compiler, or if it expects matrix instructions of a target that has none. On gfx90a, the products of matrices "
+        "that PyTorch makes as references read denormal numbers of 16 bits as zero, as on MI200."
     )
     print(textwrap.fill(text, 100) + "\n")
     every = [tutorials(results, version), language(results, version)]
