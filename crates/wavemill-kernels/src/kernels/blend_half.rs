@@ -15,7 +15,7 @@ pub(crate) fn storage(size: Size) -> Case {
 
 fn make(name: &'static str, size: Size, reference: fn(&Case) -> Vec<Expect>) -> Case {
     // Pixels of four channels.
-    let n = size.pick(64 * 128 - 77, 1 << 20);
+    let n = size.pick(64 * 128 - 77, 1 << 22);
     let mut random = Random::new(28);
     let mut picture = || {
         random.many(4 * n as usize, |r| match r.below(8) {

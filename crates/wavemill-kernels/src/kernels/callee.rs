@@ -44,7 +44,7 @@ pub(crate) fn round(size: Size) -> Case {
 }
 
 fn make(name: &'static str, size: Size, results: usize, reference: fn(&Case) -> Vec<Expect>) -> Case {
-    let n = size.pick(64 * 64 - 5, 64 * 8192);
+    let n = size.pick(64 * 64 - 5, 64 * 32_768);
     let (x, y) = operands(&mut Random::new(17), n);
     Case::new(name, "callee", reference)
         .cover(n, 64)

@@ -5,7 +5,7 @@ use crate::check::Expect;
 use crate::random::Random;
 
 pub(crate) fn by_lane(size: Size) -> Case {
-    let n: usize = size.pick(64 * 64 - 13, 256 * 64);
+    let n: usize = size.pick(64 * 64 - 13, 512 * 64);
     let mut random = Random::new(49);
     // In most waves, each lane may call any function; in some, all lanes call the same one.
     let orders = random.many(n.div_ceil(64), Random::u32);

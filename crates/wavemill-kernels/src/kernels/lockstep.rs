@@ -16,7 +16,7 @@ pub(crate) fn barrier(size: Size) -> Case {
 }
 
 fn make(name: &'static str, size: Size, reference: fn(&Case) -> Vec<Expect>) -> Case {
-    let n = size.pick(80, 32_768) * LANES;
+    let n = size.pick(80, 65_536) * LANES;
     Case::new(name, "lockstep", reference)
         .cover(n as u32, LANES as u32)
         .buffer("x", &Random::new(10).many(n, Random::u32))
