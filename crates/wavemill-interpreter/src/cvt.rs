@@ -58,6 +58,19 @@ impl SingleFn for PackF16 {
     }
 }
 
+/// [`CvtOp::PkF16F32`].
+struct PkF16F32;
+
+impl SingleFn for PkF16F32 {
+    const SOURCES: usize = 2;
+    const CHECK: Check = Check::Nothing;
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(low: S::V, high: S::V, _: S::V) -> S::V {
+        // SAFETY: the contract of `Simd`.
+        unsafe { S::or(S::narrow_to_half(low), S::shl(S::narrow_to_half(high), S::splat(16))) }
+    }
+}
+
 /// The f16 in the lower half, quiet if it is a NaN.
 #[inline(always)]
 unsafe fn quiet_half<S: Simd>(a: S::V) -> S::V {
@@ -122,6 +135,7 @@ pub(super) fn fast(op: CvtOp, env: FpEnv, tier: Tier) -> Option<Fast> {
         CvtOp::F64F32 if keeps => fast_mixed::<F64F32>(tier),
         CvtOp::F32F16 if keeps => Fast { run_mods: None, ..fast_single::<F32F16>(tier) },
         CvtOp::PackF16 if keeps => Fast { run_mods: None, ..fast_single::<PackF16>(tier) },
+        CvtOp::PkF16F32 if keeps && !env.fp16_ovfl => fast_single::<PkF16F32>(tier),
         CvtOp::F16F32 if keeps && nearest && !env.fp16_ovfl => fast_single::<F16F32>(tier),
         CvtOp::F32F64 if keeps && nearest => fast_mixed::<F32F64>(tier),
         _ => return None,
