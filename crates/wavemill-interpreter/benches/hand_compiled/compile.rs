@@ -752,8 +752,7 @@ impl Translator<'_> {
             return refuse(inst);
         }
         match inst.op {
-            // Only a store before the loop could make it wait, and the code that enters the loop
-            // has fenced that.
+            // The loop has no loads of memory that could overtake a store before it.
             Op::Fence(_) => Ok(()),
             Op::Scalar(op, width) => self.scalar(op, width, inst, self.scc_is_read(index)),
             Op::ScalarCmp(pred, ty) => self.scalar_compare(pred, ty, inst),
