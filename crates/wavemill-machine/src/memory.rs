@@ -232,7 +232,7 @@ impl GuestMemory {
     }
 
     /// Forgets all allocations, freed ones and the state that waves share. The mode, the space of
-    /// addresses and the observer stay; the observer hears nothing of it.
+    /// addresses and the observer stay. The observer gets no events.
     pub fn renew(&mut self) {
         let GuestMemory { quarantine, map, next, leaving, space, .. } = self;
         let map = map.get_mut().unwrap_or_else(|e| e.into_inner());

@@ -27,7 +27,7 @@ pub struct Wave {
     pub retired: u64,
     /// Its private memory: first guest address and end.
     pub private: (u64, u64),
-    /// What it has written of private memory; engines keep account.
+    /// What it has written of private memory. Engines track that.
     pub writes: PrivateWrites,
     /// Address of the branch that led to `pc`, if the wave was preempted there or the instruction
     /// there is illegal. A branch is the end of a block that continues elsewhere ([`Block::next`])

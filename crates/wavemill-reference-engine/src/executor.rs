@@ -150,7 +150,7 @@ impl<'a> ReferenceExecutor<'a> {
         // The last branch and its destination.
         let mut branch = wave.from.take().map(|from| (from, wave.pc));
         let mut inside = wave.inside.take();
-        // It keeps no account.
+        // This engine does not track what waves write.
         wave.writes = PrivateWrites { own: u64::MAX, others: true };
         let mut state = State {
             regs: &mut wave.regs,
