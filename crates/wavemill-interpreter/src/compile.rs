@@ -24,7 +24,7 @@ use super::indexed::LaneRows;
 use super::probe::Site;
 use super::{
     Tier, atomic, buffer, compare, control, graphics, image, indexed, lane, matrix, mem, scalar, smem,
-    status, step, strict, sync,
+    status, step, strict, sync, translate,
 };
 use wavemill_machine::Interests;
 use wavemill_machine::Strict;
@@ -63,6 +63,10 @@ pub(super) struct Code {
     counters: Vec<(u32, Option<usize>)>,
     /// Whether there is no instruction where the block begins.
     pub nowhere: bool,
+    /// In code with a gate: the first host operation of each IR operation, then that of the end of the block.
+    pub starts: Vec<u32>,
+    /// In code with a gate: the number of IR operations before one that the interpreter refuses.
+    pub supported: u32,
 }
 
 impl Code {
@@ -106,6 +110,8 @@ struct Compiler<'a> {
     #[allow(clippy::vec_box, reason = "operations hold pointers to the elements")]
     exports: Vec<Box<ExportOp>>,
     counters: Vec<(u32, Option<usize>)>,
+    starts: Vec<u32>,
+    supported: u32,
 }
 
 /// Reasons why an operation cannot be compiled.
@@ -126,6 +132,8 @@ pub(super) struct Purpose<'a> {
     pub strict: Strict,
     /// Probes report these; set only for watched waves.
     pub interests: Option<&'a Interests>,
+    /// Entries of the block before it is translated, if it is to have a gate.
+    pub gate: Option<u64>,
 }
 
 /// Compiles a block, starting at an operation number; 0 compiles the whole block. Earlier
@@ -143,6 +151,9 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
         c.terminator(None);
         return Code { nowhere: true, ..c.finished() };
     }
+    if let Some(patience) = purpose.gate {
+        c.gate(patience);
+    }
     let nowhere = empty && block.terminator == Terminator::Fault(FaultKind::IllegalInstruction);
     let mut rest = &block.insts[..];
     let mut lanes_known = false;
@@ -157,6 +168,8 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
         let done = from.saturating_sub(block.insts.len() - rest.len()).min(guest.len());
         rest = behind;
         c.pc = block.position(n);
+        let start = c.ops.len() as u32;
+        c.starts.extend(guest.first().map(|_| start));
         // The engine that begins a guest instruction counts it and announces it.
         let begun = n < first || done > 0;
         if !begun && !c.counts.nullifies(guest) {
@@ -178,6 +191,9 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
             let mark = c.ops.len();
             let failed = c.checks(guest).is_err()
                 || guest.iter().enumerate().any(|(index, inst)| {
+                    if index > 0 {
+                        c.starts.push(c.ops.len() as u32);
+                    }
                     let failed = c.operation(inst, index, site).is_err();
                     if index + 1 == done {
                         c.ops.truncate(mark);
@@ -188,12 +204,25 @@ pub(super) fn compile(block: &Block, purpose: Purpose<'_>, from: usize) -> Code 
                 // At the fault, registers are as they were before the guest instruction, even if it
                 // has several operations.
                 c.refuse(mark, n);
+                let refused = block.insts.len() - rest.len() - guest.len();
+                c.starts.truncate(refused);
+                c.supported = refused as u32;
+                c.starts.resize(block.insts.len() + 1, c.ops.len() as u32 - 1);
                 return c.finished();
             }
+        } else {
+            let start = c.ops.len() as u32;
+            c.starts.extend(guest.iter().skip(1).map(|_| start));
         }
         match is_last {
-            true if block.terminator.problem().is_some() => c.refuse(c.ops.len(), n),
-            true => c.terminator(site),
+            true => {
+                c.supported = block.insts.len() as u32;
+                c.starts.push(c.ops.len() as u32);
+                match block.terminator.problem() {
+                    Some(_) => c.refuse(c.ops.len(), n),
+                    None => c.terminator(site),
+                }
+            }
             false => c.probe_after(site, None),
         }
     }
@@ -247,7 +276,7 @@ fn stays_inside(inst: &Inst) -> bool {
 /// The cost of each compiled operation of a block.
 pub(super) fn costs(block: &Block, tier: Tier, counts: RegisterCounts) -> Vec<OperationCost> {
     let strict = Strict::default();
-    let purpose = Purpose { tier, counts, counting: false, exceptions: None, strict, interests: None };
+    let purpose = Purpose { tier, counts, counting: false, exceptions: None, strict, interests: None, gate: None };
     let mut c = Compiler::new(block, purpose);
     let cost = |inst: &Inst| {
         c.ops.clear();
@@ -260,7 +289,7 @@ pub(super) fn costs(block: &Block, tier: Tier, counts: RegisterCounts) -> Vec<Op
 
 impl<'a> Compiler<'a> {
     fn new(block: &'a Block, purpose: Purpose<'a>) -> Self {
-        let Purpose { tier, counts, counting: _, exceptions, strict, interests } = purpose;
+        let Purpose { tier, counts, counting: _, exceptions, strict, interests, gate: _ } = purpose;
         Compiler {
             tier,
             counts,
@@ -280,6 +309,8 @@ impl<'a> Compiler<'a> {
             patterns: Vec::new(),
             exports: Vec::new(),
             counters: Vec::new(),
+            starts: Vec::new(),
+            supported: 0,
         }
     }
 
@@ -294,6 +325,8 @@ impl<'a> Compiler<'a> {
             exports: self.exports,
             counters: self.counters,
             nowhere: false,
+            starts: self.starts,
+            supported: self.supported,
         }
     }
 
@@ -302,6 +335,13 @@ impl<'a> Compiler<'a> {
         self.ops.truncate(mark);
         let mut op = self.host(control::unsupported);
         op.imm = n as i32 + 1;
+        self.ops.push(op);
+    }
+
+    /// The gate before the first operation.
+    fn gate(&mut self, patience: u64) {
+        let mut op = self.host(translate::count);
+        op.k[0] = patience;
         self.ops.push(op);
     }
 

@@ -10,6 +10,7 @@ use super::float::FloatInfo;
 use super::image;
 use super::matrix;
 use super::probe::Site;
+use super::translate::Linked;
 use wavemill_machine::MemoryMap;
 use wavemill_machine::OutOfRange;
 use wavemill_machine::engine::{Events, Exports, Hold, PrivateMemory, PrivateWrites};
@@ -104,6 +105,8 @@ pub(super) union Own {
     pub export: *const ExportOp,
     /// For a step that collects exceptions.
     pub collect: Collect,
+    /// For a gate: its machine code.
+    pub unit: *const Linked,
 }
 
 /// Data of a step that collects exceptions.
@@ -210,6 +213,8 @@ pub(super) enum Exit {
     Fault { pc: u64, kind: FaultKind },
     /// The watcher of the wave has ended the run.
     EndOfRun { pc: u64 },
+    /// The block of a gate was entered often enough to be translated.
+    Hot { gate: *mut HostOp },
 }
 
 /// The state that handlers work with.

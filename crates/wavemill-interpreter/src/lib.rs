@@ -43,9 +43,14 @@ mod step;
 mod strict;
 mod sync;
 mod tier;
+pub mod translate;
 mod wide;
 
+use std::sync::Arc;
+
 use wavemill_machine::engine::{Engine, Executor, Task};
+
+use translate::Translator;
 
 pub use cost::{OperationCost, operation_costs};
 pub use tier::Tier;
@@ -88,6 +93,33 @@ impl Engine for Interpreter {
     }
 
     fn executor<'a>(&self, task: Task<'a>) -> Box<dyn Executor + 'a> {
-        Box::new(runner::Runner::new(self.tier, task))
+        Box::new(runner::Runner::new(self.tier, task, None))
+    }
+}
+
+/// The interpreter with a translator for code that runs often. Executors of watched waves, of counting and strict runs, and
+/// of sources that collect exceptions do not use the translator.
+#[derive(Clone, Debug)]
+pub struct Translating {
+    interpreter: Interpreter,
+    name: &'static str,
+    translator: Arc<dyn Translator>,
+}
+
+impl Translating {
+    /// An engine of this name.
+    #[must_use]
+    pub fn new(name: &'static str, interpreter: Interpreter, translator: Arc<dyn Translator>) -> Translating {
+        Translating { interpreter, name, translator }
+    }
+}
+
+impl Engine for Translating {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn executor<'a>(&self, task: Task<'a>) -> Box<dyn Executor + 'a> {
+        Box::new(runner::Runner::new(self.interpreter.tier, task, Some(Arc::clone(&self.translator))))
     }
 }

@@ -3,18 +3,20 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use wavemill_ir::Uni;
 use wavemill_machine::CHECKS_ACCESSES;
 use wavemill_machine::engine::{
     Events, Executor, Inside, PrivateMemory, PrivateWrites, Surroundings, Task, Wave, WaveExit,
 };
-use wavemill_machine::registers::uni_offset;
-use wavemill_machine::{BlockCount, BlockSource, FaultCause, FaultLane, OutOfRange, RaisedLane};
+use wavemill_machine::registers::{RegisterCounts, uni_offset};
+use wavemill_machine::{BlockCount, BlockSource, FaultCause, FaultLane, OutOfRange, RaisedLane, Strict};
 
 use crate::compile::{Code, Purpose, compile};
 use crate::edge::Heads;
 use crate::hostop::{self, Clock, Ctx, Exit};
+use crate::translate::{self, Blocks, Link, Linked, Translator};
 use crate::{Tier, control};
 
 /// Host operations that a thread keeps (64 MiB of them); beyond it, the thread drops all blocks.
@@ -45,6 +47,11 @@ pub(crate) struct Runner<'a> {
     out_of_range: OutOfRange,
     /// Which loads begin an exchange. Operations point to it.
     heads: Rc<Heads<'a>>,
+    /// Makes machine code of blocks that are entered often.
+    translator: Option<Arc<dyn Translator>>,
+    /// The machine code that gates lead to.
+    #[allow(clippy::vec_box, reason = "gates hold pointers to the elements")]
+    units: Vec<Box<Linked>>,
 }
 
 impl fmt::Debug for Runner<'_> {
@@ -54,10 +61,14 @@ impl fmt::Debug for Runner<'_> {
 }
 
 impl<'a> Runner<'a> {
-    pub(crate) fn new(tier: Tier, task: Task<'a>) -> Self {
+    pub(crate) fn new(tier: Tier, task: Task<'a>, translator: Option<Arc<dyn Translator>>) -> Self {
         let Task { counts, source, counting, strict, interests } = task;
         let exceptions = source.exceptions().filter(|cell| cell.0 < Uni::COUNT);
-        let purpose = Purpose { tier, counts, counting, exceptions, strict, interests };
+        // Machine code counts nothing, collects no exceptions, checks no more than the chip, and reports to nobody.
+        let plain = !counting && exceptions.is_none() && strict == Strict::default() && interests.is_none();
+        let translator = translator.filter(|_| plain);
+        let gate = translator.as_ref().map(|translator| translator.patience().max(1));
+        let purpose = Purpose { tier, counts, counting, exceptions, strict, interests, gate };
         Runner {
             purpose,
             source,
@@ -72,6 +83,8 @@ impl<'a> Runner<'a> {
             counted: HashMap::new(),
             out_of_range: OutOfRange::default(),
             heads: Rc::new(Heads::new(source)),
+            translator,
+            units: Vec::new(),
         }
     }
 
@@ -81,6 +94,7 @@ impl<'a> Runner<'a> {
             self.keep_counts(key, &code);
         }
         self.last = None;
+        self.units.clear();
         self.ops = 0;
         self.dropped += 1;
         self.heads.forget();
@@ -119,10 +133,45 @@ impl<'a> Runner<'a> {
         op
     }
 
+    /// Machine code for the block of a gate, if the translator makes some. Returns the operation to continue with.
+    fn translated(&mut self, gate: *mut hostop::HostOp, context: u32) -> *mut hostop::HostOp {
+        // SAFETY: the gate is an operation of this interpreter's code, which exists until blocks are dropped.
+        let pc = unsafe { (*gate).pc };
+        let dropped = self.dropped;
+        let translator = self.translator.clone();
+        let unit = translator.and_then(|translator| {
+            translator.translate(pc, &mut CodeOf { runner: self, context })
+        });
+        let linked = unit.and_then(|unit| {
+            Linked::new(unit, |Link { block, operation }| {
+                self.entry(block, context);
+                let code = self.blocks.get_mut(&(block, context & self.context_key))?;
+                translate::operation_at(code, operation)
+            })
+        });
+        if self.dropped != dropped {
+            // Too much code for this thread: the gate and the links are gone.
+            return self.entry(pc, context);
+        }
+        // SAFETY: blocks have not been dropped, so the gate still exists.
+        unsafe {
+            match linked {
+                Some(linked) => {
+                    (*gate).own.unit = &raw const *linked;
+                    (*gate).run = translate::enter;
+                    self.units.push(linked);
+                }
+                None => (*gate).run = translate::pass,
+            }
+        }
+        gate
+    }
+
     /// The rest of a block, compiled for a single use: waves are seldom left at the same operation
     /// twice.
     fn rest(&self, inside: &Inside) -> Box<Code> {
-        Box::new(compile(&inside.block, self.purpose, inside.operation))
+        let purpose = Purpose { gate: None, ..self.purpose };
+        Box::new(compile(&inside.block, purpose, inside.operation))
     }
 
     /// Keeps the counts of code that is dropped.
@@ -131,6 +180,39 @@ impl<'a> Runner<'a> {
             let counted = block_count(key, code);
             self.counted.entry(key).and_modify(|old| old.add(&counted)).or_insert(counted);
         }
+    }
+}
+
+/// The code of a runner, for its translator.
+struct CodeOf<'r, 'a> {
+    runner: &'r mut Runner<'a>,
+    context: u32,
+}
+
+impl Blocks for CodeOf<'_, '_> {
+    fn block(&mut self, position: u64) -> Option<translate::Compiled> {
+        let runner = &mut *self.runner;
+        let dropped = runner.dropped;
+        runner.entry(position, self.context);
+        let key = (position, self.context & runner.context_key);
+        let code = runner.blocks.get(&key)?;
+        if code.nowhere || runner.dropped != dropped {
+            return None;
+        }
+        let block = runner.source.block(position, key.1);
+        Some(translate::described(block, code))
+    }
+
+    fn counts(&self) -> RegisterCounts {
+        self.runner.purpose.counts
+    }
+
+    fn tier(&self) -> Tier {
+        self.runner.purpose.tier
+    }
+
+    fn context(&self) -> u32 {
+        self.context & self.runner.context_key
     }
 }
 
@@ -219,6 +301,7 @@ impl Executor for Runner<'_> {
                         unsafe { (*patch).own.jump.target[slot] = op };
                     }
                 }
+                Exit::Hot { gate } => op = self.translated(gate, ctx.context),
                 Exit::InvalidateCode { pc } => {
                     self.source.refresh();
                     self.follow_source();
@@ -373,7 +456,7 @@ mod tests {
 
     fn runner(source: &Ring, counting: bool) -> Runner<'_> {
         let task = Task { counts: COUNTS, source, counting, strict: Strict::default(), interests: None };
-        Runner::new(Tier::Portable, task)
+        Runner::new(Tier::Portable, task, None)
     }
 
     fn steps(runner: &mut Runner<'_>, wave: &mut Wave, n: u64) {

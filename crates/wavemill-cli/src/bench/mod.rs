@@ -73,6 +73,9 @@ pub(crate) struct BenchArgs {
     /// Host threads, 1024 at most; all cores by default
     #[arg(long, value_name = "N", value_parser = amount::threads)]
     threads: Option<NonZeroUsize>,
+    /// Engine that runs the kernels: interpreter or jit
+    #[arg(long, value_name = "ENGINE", value_parser = crate::run::engine, default_value = "interpreter")]
+    engine: Engine,
     /// Vector hardware of the host to use: portable, avx2 or avx512; the best by default
     #[arg(long, value_name = "TIER")]
     tier: Option<String>,
@@ -137,6 +140,14 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         return Ok(out.flush()?);
     }
     let tier = args.tier.as_deref().map(crate::run::tier).transpose()?;
+    let engine = match args.engine {
+        Engine::Interpreter(_) => Engine::Interpreter(tier),
+        other if tier.is_none() => other,
+        other => {
+            let failure = Failure::usage(format!("--tier is for the interpreter, but the engine is `{}`", other.name()));
+            return Err(failure.help("Omit --tier."));
+        }
+    };
     let target = Target::from_name(&args.target)
         .ok_or_else(|| Failure::usage(format!("--target: there is no code for `{}`", args.target)))?;
     let host = Host::this();
@@ -178,7 +189,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         if args.kernel.is_empty() && (case.spins || is_absent) {
             continue;
         }
-        let wavemill = match time(&case, target, Engine::Interpreter(tier), &options, args) {
+        let wavemill = match time(&case, target, engine, &options, args) {
             Ok(ours) => ours,
             Err(failure) => {
                 let error = failure.message.clone();
@@ -238,6 +249,10 @@ fn time(
 ) -> Result<Ours, Failure> {
     let counting = RunOptions { count_blocks: true, ..options.clone() };
     let Measurement { mix, operations, .. } = launch(case, target, engine, &counting, args.check)?;
+    if args.check {
+        // Counted runs and others may be different code.
+        launch(case, target, engine, options, true)?;
+    }
     let alone = RunOptions { threads: Some(NonZeroUsize::MIN), ..options.clone() };
     let timed = |options: &RunOptions| -> Result<u64, Failure> {
         Ok(launch(case, target, engine, options, false)?.time.as_nanos() as u64)

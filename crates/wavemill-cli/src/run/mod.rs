@@ -48,7 +48,7 @@ pub(crate) use ended::failure_of;
 pub(crate) use find::fits;
 pub(crate) use help::{SHORT_HELP, help};
 pub(crate) use options::RunArgs;
-pub(crate) use options::engine::tier;
+pub(crate) use options::engine::{engine, tier};
 
 use crate::failure::Failure;
 use job::Job;

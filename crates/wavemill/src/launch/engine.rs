@@ -3,6 +3,7 @@
 use std::fmt;
 
 use wavemill_interpreter::{Interpreter, Tier};
+use wavemill_jit::Jit;
 use wavemill_machine::engine;
 use wavemill_reference_engine::ReferenceEngine;
 
@@ -31,6 +32,10 @@ pub enum Engine {
     /// The interpreter on the vector hardware of the host: on this tier, or on the best one of the
     /// host.
     Interpreter(Option<Tier>),
+    /// Machine code of the host for all code that it enters, on the best vector hardware of the host.
+    /// What it has no code for is run by the interpreter: single operations, watched, counted and
+    /// strict runs, and everything on hosts without AVX-512.
+    Jit,
     /// The reference engine, which runs one IR operation at a time through exact references. It is
     /// slow, and checks other engines. The interpreter runs watched waves and waves that run
     /// instruction by instruction.
@@ -46,13 +51,14 @@ impl Default for Engine {
 impl Engine {
     /// One engine of each kind: the interpreter on the best vector hardware of the host, and the
     /// others.
-    pub const ALL: [Engine; 2] = [Engine::Interpreter(None), Engine::Reference];
+    pub const ALL: [Engine; 3] = [Engine::Interpreter(None), Engine::Jit, Engine::Reference];
 
     /// Name for messages and options.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Engine::Interpreter(_) => "interpreter",
+            Engine::Jit => "jit",
             Engine::Reference => "reference",
         }
     }
@@ -63,7 +69,7 @@ impl Engine {
     pub const fn tier(self) -> Option<Tier> {
         match self {
             Engine::Interpreter(tier) => tier,
-            Engine::Reference => None,
+            Engine::Jit | Engine::Reference => None,
         }
     }
 
@@ -72,7 +78,7 @@ impl Engine {
     pub fn on_this_host(self) -> Engine {
         match self {
             Engine::Interpreter(tier) => Engine::Interpreter(Some(interpreter(tier).tier())),
-            Engine::Reference => Engine::Reference,
+            other => other,
         }
     }
 
@@ -80,6 +86,7 @@ impl Engine {
     pub(super) fn make(self) -> Box<dyn engine::Engine> {
         match self {
             Engine::Interpreter(tier) => Box::new(interpreter(tier)),
+            Engine::Jit => Box::new(Jit::shared().clone()),
             Engine::Reference => Box::new(ReferenceEngine::with_close_looks(Box::new(interpreter(None)))),
         }
     }

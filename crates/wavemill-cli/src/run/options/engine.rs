@@ -203,7 +203,7 @@ pub(crate) fn tier(text: &str) -> Result<Tier, Failure> {
 }
 
 /// Parses the engine of `--engine`, for clap.
-fn engine(text: &str) -> Result<Engine, String> {
+pub(crate) fn engine(text: &str) -> Result<Engine, String> {
     let found = Engine::ALL.into_iter().find(|engine| engine.name() == text);
     let expected = || Engine::ALL.map(Engine::name).join(" or ");
     found.ok_or_else(|| format!("expected {}, found `{text}`", expected(), text = text.shown()))

@@ -1,0 +1,187 @@
+//! The seam to a translator: a crate that makes machine code of the host from blocks.
+//!
+//! A block that is compiled for translation begins with a *gate*. The gate counts entries. When
+//! there were enough of them, the runner asks the [`Translator`] for a [`Unit`] that begins with the
+//! block, and from then on the gate enters the machine code.
+//!
+//! Machine code leaves for the interpreter by returning the host operation that comes next. It has
+//! a table of them, in the order of [`Unit::links`]. So it can leave before any operation, with all
+//! registers in the register file, and the interpreter does the rest: what is refused, faults,
+//! waits, the ends of waves, branches to other code.
+
+use std::fmt;
+use std::sync::Arc;
+
+use wavemill_ir::Block;
+use wavemill_machine::registers::RegisterCounts;
+
+use crate::Tier;
+use crate::compile::Code;
+use crate::hostop::{Ctx, Exit, HostOp};
+
+/// Entry of machine code: the context of the interpreter and the [table](LinkTable) of the unit. It
+/// returns the next host operation, or null to leave the interpreter, after a host operation did.
+///
+/// The function follows the System V calling convention on every host.
+pub type Entry = unsafe extern "sysv64" fn(context: *mut u8, table: *const u8) -> *mut u8;
+
+/// Offsets of what machine code uses in the context.
+pub mod layout {
+    use std::mem::offset_of;
+
+    use crate::hostop::Ctx;
+
+    /// Pointer to the register file of the wave.
+    pub const REGISTERS: usize = offset_of!(Ctx, base);
+    /// Guest instructions that the wave may still start, a signed 64-bit number. Blocks are charged
+    /// at their end.
+    pub const BUDGET: usize = offset_of!(Ctx, budget);
+    /// In the table: the function that runs host operations ([`Perform`](super::Perform)).
+    pub const PERFORM: usize = 0;
+    /// In the table: the first host operation of the links.
+    pub const LINKS: usize = 8;
+}
+
+/// Runs host operations: from the second argument on, up to but without the third. Returns null if
+/// one of them left the interpreter.
+pub type Perform = unsafe extern "sysv64" fn(context: *mut u8, from: *mut u8, to: *mut u8) -> *mut u8;
+
+/// A place in a block where machine code can leave for the interpreter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Link {
+    /// Position of the block.
+    pub block: u64,
+    /// Number of the operation before which it leaves; the number of operations stands for the end
+    /// of the block.
+    pub operation: u32,
+}
+
+/// Machine code of some blocks.
+pub struct Unit {
+    /// Where it begins.
+    pub entry: Entry,
+    /// The host operations that it refers to, by their order in the table.
+    pub links: Vec<Link>,
+    /// Owner of the machine code.
+    pub code: Arc<dyn Send + Sync>,
+}
+
+impl fmt::Debug for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Unit({} links)", self.links.len())
+    }
+}
+
+/// A block as the interpreter compiled it.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The block.
+    pub block: Arc<Block>,
+    /// Number of host operations of each IR operation; none for one that has no effect.
+    pub host_operations: Vec<u32>,
+    /// Number of operations that the interpreter supports; the next one is a fault.
+    pub supported: u32,
+}
+
+/// What a translator asks about code.
+pub trait Blocks {
+    /// The block at a position, under the context of the request; `None` if there is no code.
+    fn block(&mut self, position: u64) -> Option<Compiled>;
+
+    /// The registers of the waves.
+    fn counts(&self) -> RegisterCounts;
+
+    /// The vector hardware to use.
+    fn tier(&self) -> Tier;
+
+    /// The context under which blocks are lifted, as far as it matters.
+    fn context(&self) -> u32;
+}
+
+/// Makes machine code of blocks.
+pub trait Translator: Send + Sync + fmt::Debug {
+    /// How often a block is entered before it is translated: at least 1.
+    fn patience(&self) -> u64;
+
+    /// Machine code that begins with the block at a position; `None` if the interpreter goes on with
+    /// it.
+    ///
+    /// The code must be sound: it accesses only the register file within
+    /// [`RegisterCounts`], the context at the offsets in [`layout`], and its table.
+    fn translate(&self, position: u64, blocks: &mut dyn Blocks) -> Option<Arc<Unit>>;
+}
+
+/// Machine code with the host operations of one thread.
+pub(crate) struct Linked {
+    entry: Entry,
+    /// The function that performs host operations, then the links.
+    table: Box<[*const u8]>,
+    /// Keeps the machine code alive.
+    _unit: Arc<Unit>,
+}
+
+impl Linked {
+    /// A unit with its links; `None` if one of them does not exist.
+    pub(crate) fn new(
+        unit: Arc<Unit>,
+        mut find: impl FnMut(Link) -> Option<*mut HostOp>,
+    ) -> Option<Box<Linked>> {
+        let mut table = vec![perform as Perform as *const u8];
+        for link in &unit.links {
+            table.push(find(*link)?.cast_const().cast());
+        }
+        Some(Box::new(Linked { entry: unit.entry, table: table.into(), _unit: unit }))
+    }
+}
+
+/// The host operation before which an IR operation of compiled code begins.
+pub(crate) fn operation_at(code: &mut Code, operation: u32) -> Option<*mut HostOp> {
+    let at = *code.starts.get(operation as usize)? as usize;
+    // SAFETY: the starts are numbers of its operations.
+    (at < code.ops.len()).then(|| unsafe { code.ops.as_mut_ptr().add(at) })
+}
+
+/// The block of compiled code for a translator.
+pub(crate) fn described(block: Arc<Block>, code: &Code) -> Compiled {
+    let host_operations = code.starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    Compiled { block, host_operations, supported: code.supported }
+}
+
+unsafe extern "sysv64" fn perform(context: *mut u8, from: *mut u8, to: *mut u8) -> *mut u8 {
+    let (ctx, mut op) = (context.cast::<Ctx>(), from.cast::<HostOp>());
+    loop {
+        // SAFETY: machine code passes the context and operations of its table.
+        op = unsafe { ((*op).run)(ctx, op) };
+        if op.is_null() || op.cast() == to {
+            return op.cast();
+        }
+    }
+}
+
+/// A gate that counts down to the translation of its block.
+pub(crate) unsafe fn count(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe {
+        (*op).k[0] = (*op).k[0].saturating_sub(1);
+        if (*op).k[0] != 0 {
+            return HostOp::next(op);
+        }
+        crate::control::leave(ctx, Exit::Hot { gate: op })
+    }
+}
+
+/// A gate without machine code.
+pub(crate) unsafe fn pass(_: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the contract of handlers.
+    unsafe { HostOp::next(op) }
+}
+
+/// A gate to machine code.
+pub(crate) unsafe fn enter(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
+    // SAFETY: the gate has a linked unit, which lives as long as the gate; the translator vouches for
+    // its code.
+    unsafe {
+        let linked = &*(*op).own.unit;
+        (linked.entry)(ctx.cast(), linked.table.as_ptr().cast()).cast()
+    }
+}

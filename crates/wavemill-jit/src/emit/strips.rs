@@ -1,0 +1,342 @@
+//! Emits strip code: once for each strip, with the registers of the strip.
+
+use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
+
+use super::Emitter;
+use super::assembler::in_file;
+use super::registers::{STRIPS, active, mask_temp, of_group, temp};
+use crate::lir::{Dst, Refused, Src, Step, Strip, Where};
+
+/// An operand of an instruction.
+enum Operand {
+    Register(Register),
+    Memory(MemoryOperand),
+}
+
+/// Instructions whose destination is a source, too.
+fn accumulates(code: Code) -> bool {
+    matches!(
+        code,
+        Code::EVEX_Vpternlogd_zmm_k1z_zmm_zmmm512b32_imm8
+            | Code::EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er
+            | Code::EVEX_Vfmsub231ps_zmm_k1z_zmm_zmmm512b32_er
+            | Code::EVEX_Vfnmadd231ps_zmm_k1z_zmm_zmmm512b32_er
+            | Code::EVEX_Vfnmsub231ps_zmm_k1z_zmm_zmmm512b32_er
+    )
+}
+
+/// An instruction of two or three operands and perhaps an immediate.
+fn instruction(
+    code: Code,
+    dst: Register,
+    a: Option<Register>,
+    b: Operand,
+    imm: Option<u8>,
+) -> Result<Instruction, IcedError> {
+    let imm = imm.map(u32::from);
+    match (a, b, imm) {
+        (None, Operand::Register(b), None) => Instruction::with2(code, dst, b),
+        (None, Operand::Memory(b), None) => Instruction::with2(code, dst, b),
+        (None, Operand::Register(b), Some(imm)) => Instruction::with3(code, dst, b, imm),
+        (None, Operand::Memory(b), Some(imm)) => Instruction::with3(code, dst, b, imm),
+        (Some(a), Operand::Register(b), None) => Instruction::with3(code, dst, a, b),
+        (Some(a), Operand::Memory(b), None) => Instruction::with3(code, dst, a, b),
+        (Some(a), Operand::Register(b), Some(imm)) => Instruction::with4(code, dst, a, b, imm),
+        (Some(a), Operand::Memory(b), Some(imm)) => Instruction::with4(code, dst, a, b, imm),
+    }
+}
+
+/// How the result rows of an operation are written.
+struct Results {
+    /// Rows with the groups that receive them.
+    groups: Vec<(u32, usize)>,
+    /// The groups are new: the old rows stay as they are until the operation is done.
+    fresh: bool,
+    /// Only active lanes are written.
+    masked: bool,
+}
+
+impl Emitter<'_> {
+    /// The operation after `at` that reads a row next; the number after all for rows that the loop keeps in registers.
+    fn next_use(&self, row: u32, at: usize) -> u32 {
+        let block = &self.plan.blocks[self.version.block];
+        let reads = block.reads.get(&row).map_or(&[][..], Vec::as_slice);
+        let next = reads.get(reads.partition_point(|read| *read as usize <= at));
+        let node = &self.plan.nodes[self.plan.numbers[&self.version]];
+        let is_hot = || {
+            let hot = node.hot_loop.is_some_and(|n| self.plan.loops[n].rows.iter().any(|(hot, _)| *hot == row));
+            if hot { block.how.len() as u32 } else { u32::MAX }
+        };
+        next.copied().unwrap_or_else(is_hot)
+    }
+
+    /// A group for a row, after another row has left it if need be.
+    fn group(&mut self, at: usize, pinned: u32) -> Option<usize> {
+        if let Some(group) = self.rows.free(pinned) {
+            return Some(group);
+        }
+        let (group, row, dirty) = self.rows.victim(pinned, |row| self.next_use(row, at))?;
+        let is_dead = self.plan.is_temporary(row) && self.next_use(row, at) == u32::MAX;
+        if dirty && !is_dead {
+            self.store_row(group, row);
+        }
+        self.rows.release(group);
+        Some(group)
+    }
+
+    /// Emits an operation. Returns whether there were enough registers; nothing has happened otherwise, but rows may have
+    /// moved.
+    pub(super) fn strip(&mut self, strip: &Strip, at: usize) -> bool {
+        let masked = !strip.all_lanes && !self.full;
+        if masked {
+            self.load_masks();
+        }
+        let mut pinned = 0u32;
+        let sources = strip.sources();
+        for row in &sources {
+            if let Some(group) = self.rows.find(*row) {
+                pinned |= 1 << group;
+            }
+        }
+        let needs_register = |row: u32| {
+            let first = strip.steps.iter().any(|step| matches!(step, Step::Vector { a: Some(Src::Row(r)), .. } if *r == row));
+            first || matches!(strip.refuses, Refused::Sources(both) if both.contains(&Src::Row(row)))
+        };
+        for row in &sources {
+            if self.rows.find(*row).is_some() {
+                continue;
+            }
+            if needs_register(*row) || self.next_use(*row, at) != u32::MAX {
+                // The operation itself still reads rows that have no register yet: from memory.
+                match self.group(at, pinned) {
+                    Some(group) => {
+                        self.load_row(group, *row);
+                        self.rows.hold(group, *row, false);
+                        pinned |= 1 << group;
+                    }
+                    None if needs_register(*row) => return false,
+                    None => {}
+                }
+            }
+        }
+        let fresh = strip.refuses != Refused::Nothing || strip.reads_after_write();
+        let mut results = Results { groups: Vec::new(), fresh, masked };
+        for row in strip.results() {
+            let mut old = self.rows.find(row);
+            if old.is_none() && masked {
+                let Some(group) = self.group(at, pinned) else { return false };
+                self.load_row(group, row);
+                self.rows.hold(group, row, false);
+                old = Some(group);
+            }
+            if let Some(group) = old {
+                pinned |= 1 << group;
+            }
+            let group = match old {
+                Some(group) if !fresh => Some(group),
+                _ => self.group(at, pinned),
+            };
+            let Some(group) = group else { return false };
+            pinned |= 1 << group;
+            results.groups.push((row, group));
+        }
+        self.steps(strip, &results, at);
+        for (row, group) in &results.groups {
+            match self.rows.find(*row) {
+                Some(old) if results.fresh && results.masked => {
+                    for strip in 0..STRIPS {
+                        let code = Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512;
+                        let copy = Instruction::with2(code, of_group(old, strip), of_group(*group, strip));
+                        self.asm.put(copy.map(|mut copy| {
+                            copy.set_op_mask(active(strip));
+                            copy
+                        }));
+                    }
+                    self.rows.hold(old, *row, true);
+                }
+                _ => self.rows.hold(*group, *row, true),
+            }
+        }
+        true
+    }
+
+    fn steps(&mut self, strip: &Strip, results: &Results, at: usize) {
+        let uses_masks = strip.steps.iter().any(|step| {
+            !matches!(step, Step::Vector { dst: Dst::Row(_) | Dst::Temp(_), lanes: Where::Everywhere, .. })
+        });
+        let refuses_sources = matches!(strip.refuses, Refused::Sources(_));
+        if strip.temps <= 1 && !uses_masks && !refuses_sources {
+            for step in &strip.steps {
+                for n in 0..STRIPS {
+                    self.step(step, n, |_| temp(n), results);
+                }
+            }
+        } else {
+            for n in 0..STRIPS {
+                for step in &strip.steps {
+                    self.step(step, n, |number| temp(number.into()), results);
+                }
+                if let Refused::Sources([a, b]) = strip.refuses {
+                    self.unordered_sources(a, b, n, results);
+                }
+                if let Some((mask, _)) = strip.mask_result {
+                    self.collect_mask(mask_temp(mask.into()), n);
+                }
+            }
+        }
+        match strip.refuses {
+            Refused::Nothing => {}
+            Refused::Results => self.leave_if_results_are_nan(results, at),
+            Refused::Sources(_) => {
+                let all = mask_temp(1);
+                self.asm.put(Instruction::with2(Code::VEX_Kortestw_kr_kr, all, all));
+                let label = self.exit_before(at);
+                self.asm.jump(Code::Jne_rel32_64, label);
+            }
+        }
+        if let Some((_, cells)) = strip.mask_result {
+            self.asm.put(Instruction::with2(Code::Mov_rm64_r64, in_file(cells), Register::RAX));
+        }
+    }
+
+    fn operand(&mut self, src: Src, n: usize, temp: impl Fn(u8) -> Register, code: Code) -> Operand {
+        let broadcast = code != Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32;
+        match src {
+            Src::Temp(number) => Operand::Register(temp(number)),
+            Src::Row(row) => match self.rows.find(row) {
+                Some(group) => Operand::Register(of_group(group, n)),
+                None => Operand::Memory(in_file(row + 64 * n as u32)),
+            },
+            Src::Cell(cell) => {
+                let mut cell = in_file(cell);
+                cell.is_broadcast = broadcast;
+                Operand::Memory(cell)
+            }
+            Src::Const(value) => Operand::Memory(self.asm.constant(value, broadcast)),
+        }
+    }
+
+    fn step(&mut self, step: &Step, n: usize, temp: impl Fn(u8) -> Register, results: &Results) {
+        match *step {
+            Step::Vector { code, dst, a, b, imm, lanes } => {
+                let a = a.map(|a| match self.operand(a, n, &temp, code) {
+                    Operand::Register(register) => register,
+                    Operand::Memory(_) => unreachable!("first sources are in registers"),
+                });
+                let b = self.operand(b, n, &temp, code);
+                let (register, mask, zero) = match dst {
+                    Dst::Row(row) => {
+                        let group = results.groups.iter().find(|(result, _)| *result == row);
+                        let group = group.expect("each result has a group").1;
+                        let mask = results.masked.then(|| active(n));
+                        (of_group(group, n), mask, results.fresh && !accumulates(code))
+                    }
+                    Dst::Temp(number) => {
+                        let (mask, zero) = match lanes {
+                            Where::Mask(mask) => (Some(mask_temp(mask.into())), false),
+                            Where::MaskElseZero(mask) => (Some(mask_temp(mask.into())), true),
+                            Where::Everywhere | Where::Active => (None, false),
+                        };
+                        (temp(number), mask, zero)
+                    }
+                    Dst::Mask(number) => {
+                        let mask = match lanes {
+                            Where::Mask(mask) | Where::MaskElseZero(mask) => Some(mask_temp(mask.into())),
+                            Where::Active => results.masked.then(|| active(n)),
+                            Where::Everywhere => None,
+                        };
+                        (mask_temp(number.into()), mask, false)
+                    }
+                };
+                let made = instruction(code, register, a, b, imm);
+                self.asm.put(made.map(|mut made| {
+                    if let Some(mask) = mask {
+                        made.set_op_mask(mask);
+                        made.set_zeroing_masking(zero);
+                    }
+                    made
+                }));
+            }
+            Step::Mask { code, dst, a, b } => {
+                let [dst, a, b] = [dst, a, b].map(|mask| mask_temp(mask.into()));
+                self.asm.put(match code {
+                    Code::VEX_Knotw_kr_kr => Instruction::with2(code, dst, a),
+                    _ => Instruction::with3(code, dst, a, b),
+                });
+            }
+            Step::LoadMask { dst, cells } => {
+                let word = in_file(cells + 2 * n as u32);
+                self.asm.put(Instruction::with2(Code::VEX_Kmovw_kr_km16, mask_temp(dst.into()), word));
+            }
+            Step::AndActive { dst } => {
+                if results.masked {
+                    let dst = mask_temp(dst.into());
+                    self.asm.put(Instruction::with3(Code::VEX_Kandw_kr_kr_kr, dst, dst, active(n)));
+                }
+            }
+        }
+    }
+
+    /// Adds the strip's bits of a mask to those of the strips before it, which end up in `rax`.
+    fn collect_mask(&mut self, mask: Register, n: usize) {
+        let half = Register::K0;
+        if n.is_multiple_of(2) {
+            self.asm.put(Instruction::with2(Code::VEX_Kmovw_kr_km16, half, mask));
+            return;
+        }
+        self.asm.put(Instruction::with3(Code::VEX_Kunpckwd_kr_kr_kr, half, mask, half));
+        if n == 1 {
+            self.asm.put(Instruction::with2(Code::VEX_Kmovd_r32_kr, Register::EAX, half));
+        } else {
+            self.asm.put(Instruction::with2(Code::VEX_Kmovd_r32_kr, Register::EDX, half));
+            self.asm.put(Instruction::with2(Code::Shl_rm64_imm8, Register::RDX, 32));
+            self.asm.put(Instruction::with2(Code::Or_r64_rm64, Register::RAX, Register::RDX));
+        }
+    }
+
+    /// Collects in mask 1 the lanes with a NaN among two sources.
+    fn unordered_sources(&mut self, a: Src, b: Src, n: usize, results: &Results) {
+        const UNORDERED: u32 = 3;
+        let code = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
+        let number = |number: u8| temp(number.into());
+        let Operand::Register(a) = self.operand(a, n, number, code) else {
+            unreachable!("checked sources are in registers")
+        };
+        let Operand::Register(b) = self.operand(b, n, number, code) else {
+            unreachable!("checked sources are in registers")
+        };
+        let found = mask_temp(if n == 0 { 1 } else { 0 });
+        let test = Instruction::with4(code, found, a, b, UNORDERED);
+        self.asm.put(test.map(|mut test| {
+            if results.masked {
+                test.set_op_mask(active(n));
+            }
+            test
+        }));
+        if n > 0 {
+            let all = mask_temp(1);
+            self.asm.put(Instruction::with3(Code::VEX_Korw_kr_kr_kr, all, all, found));
+        }
+    }
+
+    /// Leaves before the operation if a result is NaN. One test covers two vectors.
+    fn leave_if_results_are_nan(&mut self, results: &Results, at: usize) {
+        const UNORDERED: u32 = 3;
+        let groups = results.groups.iter();
+        let vectors: Vec<Register> =
+            groups.flat_map(|(_, group)| (0..STRIPS).map(|n| of_group(*group, n))).collect();
+        let (all, found) = (mask_temp(0), mask_temp(1));
+        let pairs = vectors.len() / 2;
+        for (number, pair) in vectors.chunks(2).enumerate() {
+            let code = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
+            let mask = if number == 0 { all } else { found };
+            self.asm.put(Instruction::with4(code, mask, pair[0], pair[pair.len() - 1], UNORDERED));
+            if number > 0 && number + 1 < pairs {
+                self.asm.put(Instruction::with3(Code::VEX_Korw_kr_kr_kr, all, all, found));
+            }
+        }
+        self.asm.put(Instruction::with2(Code::VEX_Kortestw_kr_kr, all, found));
+        let label = self.exit_before(at);
+        self.asm.jump(Code::Jne_rel32_64, label);
+    }
+}

@@ -1,0 +1,204 @@
+//! Builds strip code.
+
+use iced_x86::Code;
+use wavemill_ir::{Attrs, Inst, LaneMask, Operand};
+use wavemill_machine::registers::{RegisterCounts, uni_offset};
+
+use crate::emit::TEMPS;
+use crate::lir::{Dst, Src, Step, Strip, Where};
+
+/// Strip code in the making, with the operands of its operation.
+pub(crate) struct Builder<'a> {
+    pub inst: &'a Inst,
+    counts: RegisterCounts,
+    pub strip: Strip,
+}
+
+impl<'a> Builder<'a> {
+    /// `None` if the operation has operands or attributes that no strip code supports.
+    pub(crate) fn new(inst: &'a Inst, counts: RegisterCounts) -> Option<Self> {
+        let all_lanes = match inst.mask {
+            LaneMask::Active => false,
+            LaneMask::All => true,
+            LaneMask::Given(_) => return None,
+        };
+        // Results in registers that the wave lacks are for the interpreter.
+        let exists = |n: usize| match inst.dst[n] {
+            Operand::Row(row) => counts.has(row, inst.result_dwords(n)),
+            Operand::Uni(cell) => !(0..inst.result_dwords(n)).any(|k| counts.lacks(cell.plus(k))),
+            Operand::None => true,
+            Operand::Const(_) => false,
+        };
+        let strip = Strip { all_lanes, ..Strip::default() };
+        (exists(0) && exists(1)).then_some(Builder { inst, counts, strip })
+    }
+
+    pub(crate) fn finish(self) -> Strip {
+        self.strip
+    }
+
+    /// Whether the operation has no modifiers.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.inst.attrs.is_plain()
+    }
+
+    /// Whether the operation has no modifiers but those of sources.
+    pub(crate) fn has_source_modifiers_only(&self) -> bool {
+        let attrs = self.inst.attrs;
+        Attrs { src: Default::default(), ..attrs }.is_plain()
+    }
+
+    /// Dword `n` of source `i`.
+    pub(crate) fn src(&self, i: usize, n: u16) -> Option<Src> {
+        let dwords = self.inst.source_dwords(i);
+        match self.inst.src[i] {
+            Operand::Row(row) => self.counts.has(row, dwords).then(|| Src::Row(self.counts.source_nth(row, n))),
+            // An operand that begins at a cell that the wave lacks may be a result of the same instruction.
+            Operand::Uni(cell) if self.counts.lacks(cell) => None,
+            Operand::Uni(cell) => Some(Src::Cell(uni_offset(cell.plus(n)))),
+            Operand::Const(_) => match self.inst.src[i].dword(n) {
+                Operand::Const(value) => Some(Src::Const(value as u32)),
+                _ => None,
+            },
+            Operand::None => None,
+        }
+    }
+
+    /// The row of dword `n` of result `i`.
+    pub(crate) fn dst(&self, i: usize, n: u16) -> Option<u32> {
+        match self.inst.dst[i] {
+            Operand::Row(row) => self.counts.offset(row.plus(n)),
+            _ => None,
+        }
+    }
+
+    /// The pair of cells of source `i`, a mask.
+    pub(crate) fn mask_source(&self, i: usize) -> Option<u32> {
+        match self.inst.src[i] {
+            Operand::Uni(cell) if !self.counts.lacks(cell) => Some(uni_offset(cell)),
+            _ => None,
+        }
+    }
+
+    /// Result `i` is a mask of the operation's own; nothing if the operation has no such result.
+    pub(crate) fn mask_result(&mut self, i: usize, mask: u8) -> Option<()> {
+        self.strip.mask_result = match self.inst.dst[i] {
+            Operand::Uni(cell) => Some((mask, uni_offset(cell))),
+            Operand::None => None,
+            Operand::Row(_) | Operand::Const(_) => return None,
+        };
+        Some(())
+    }
+
+    /// A constant source.
+    pub(crate) fn constant(&self, i: usize) -> Option<u32> {
+        match self.inst.src[i] {
+            Operand::Const(value) => Some(value as u32),
+            _ => None,
+        }
+    }
+
+    fn temp(&mut self) -> Option<u8> {
+        let n = self.strip.temps;
+        self.strip.temps += 1;
+        (usize::from(n) < TEMPS).then_some(n)
+    }
+
+    pub(crate) fn push(&mut self, step: Step) {
+        self.strip.steps.push(step);
+    }
+
+    /// The source in a vector register: a scalar is broadcast.
+    pub(crate) fn reg(&mut self, src: Src) -> Option<Src> {
+        match src {
+            Src::Row(_) | Src::Temp(_) => Some(src),
+            Src::Cell(_) | Src::Const(_) => self.unary(Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, src),
+        }
+    }
+
+    /// A value of the operation's own: `code(b)`.
+    pub(crate) fn unary(&mut self, code: Code, b: Src) -> Option<Src> {
+        self.step(code, None, b, None)
+    }
+
+    /// A value of the operation's own: `code(a, b)`.
+    pub(crate) fn binary(&mut self, code: Code, a: Src, b: Src) -> Option<Src> {
+        self.step(code, Some(a), b, None)
+    }
+
+    /// A value of the operation's own: `code(b, imm)`.
+    pub(crate) fn with_imm(&mut self, code: Code, b: Src, imm: u8) -> Option<Src> {
+        self.step(code, None, b, Some(imm))
+    }
+
+    /// A value of the operation's own, in a register of its own.
+    pub(crate) fn step(&mut self, code: Code, a: Option<Src>, b: Src, imm: Option<u8>) -> Option<Src> {
+        let a = match a {
+            Some(a) => Some(self.reg(a)?),
+            None => None,
+        };
+        let temp = self.temp()?;
+        self.push(Step::Vector { code, dst: Dst::Temp(temp), a, b, imm, lanes: Where::Everywhere });
+        Some(Src::Temp(temp))
+    }
+
+    /// Overwrites a value of the operation's own.
+    pub(crate) fn update(
+        &mut self,
+        value: Src,
+        code: Code,
+        a: Option<Src>,
+        b: Src,
+        imm: Option<u8>,
+        lanes: Where,
+    ) -> Option<()> {
+        let Src::Temp(temp) = value else { return None };
+        let a = match a {
+            Some(a) => Some(self.reg(a)?),
+            None => None,
+        };
+        self.push(Step::Vector { code, dst: Dst::Temp(temp), a, b, imm, lanes });
+        Some(())
+    }
+
+    /// The result in a row: `code(a, b)`.
+    pub(crate) fn result(
+        &mut self,
+        row: u32,
+        code: Code,
+        a: Option<Src>,
+        b: Src,
+        imm: Option<u8>,
+    ) -> Option<()> {
+        let a = match a {
+            Some(a) => Some(self.reg(a)?),
+            None => None,
+        };
+        self.push(Step::Vector { code, dst: Dst::Row(row), a, b, imm, lanes: Where::Everywhere });
+        Some(())
+    }
+
+    /// The result in a row: a copy.
+    pub(crate) fn copy(&mut self, row: u32, b: Src) -> Option<()> {
+        let code = match b {
+            Src::Row(_) | Src::Temp(_) => Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512,
+            Src::Cell(_) | Src::Const(_) => Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
+        };
+        self.result(row, code, None, b, None)
+    }
+
+    /// A mask of the operation's own: a comparison of dwords.
+    pub(crate) fn compare(
+        &mut self,
+        mask: u8,
+        code: Code,
+        a: Src,
+        b: Src,
+        predicate: u8,
+        lanes: Where,
+    ) -> Option<()> {
+        let a = self.reg(a)?;
+        self.push(Step::Vector { code, dst: Dst::Mask(mask), a: Some(a), b, imm: Some(predicate), lanes });
+        Some(())
+    }
+}

@@ -1,0 +1,201 @@
+//! Float operations on f32, under the modes in which the host computes the same numbers.
+
+use iced_x86::Code;
+use wavemill_ir::{CmpPred, CvtOp, FloatOp, FloatType, FpEnv, Round, SrcMods, SubDword};
+
+use super::builder::Builder;
+use crate::lir::{Dst, Refused, Src, Step, Where};
+
+/// Whether the host computes the same numbers by default: to nearest, with denormals.
+const fn is_host(env: FpEnv) -> bool {
+    matches!(env.round, Round::NearestEven) && env.denorm_in && env.denorm_out
+}
+
+const SIGN: u32 = 0x8000_0000;
+
+/// The signs of a source.
+#[derive(Clone, Copy)]
+struct Signs {
+    abs: bool,
+    neg: bool,
+}
+
+/// The part of a packed operation's source, with its signs. Part 0 is the low one.
+fn part_of(b: &Builder<'_>, i: usize, part: Option<u16>) -> Option<(Src, Signs)> {
+    let mods = b.inst.attrs.src[i];
+    match part {
+        None => {
+            let rest = SrcMods { abs: false, neg: false, ..mods };
+            if rest != SrcMods::default() {
+                return None;
+            }
+            Some((b.src(i, 0)?, Signs { abs: mods.abs, neg: mods.neg }))
+        }
+        Some(part) => {
+            let known = SrcMods { neg: false, neg_hi: false, sel: SubDword::Dword, hi_sel: false, ..mods };
+            if known != SrcMods::default() {
+                return None;
+            }
+            let (high, neg) = match part {
+                0 => (mods.sel == SubDword::Word1, mods.neg),
+                _ => (mods.hi_sel, mods.neg_hi),
+            };
+            Some((b.src(i, u16::from(high))?, Signs { abs: false, neg }))
+        }
+    }
+}
+
+/// The source with its signs.
+fn signed(b: &mut Builder<'_>, (src, signs): (Src, Signs)) -> Option<Src> {
+    let mut src = src;
+    if signs.abs {
+        src = b.binary(Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32, src, Src::Const(!SIGN))?;
+    }
+    if signs.neg {
+        src = b.binary(Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, src, Src::Const(SIGN))?;
+    }
+    Some(src)
+}
+
+/// The source without a change of its sign, and whether the sign is to change.
+fn magnitude(b: &mut Builder<'_>, (src, signs): (Src, Signs)) -> Option<(Src, bool)> {
+    Some((signed(b, (src, Signs { neg: false, ..signs }))?, signs.neg))
+}
+
+const fn is_scalar(src: Src) -> bool {
+    matches!(src, Src::Cell(_) | Src::Const(_))
+}
+
+/// The parts of the result: of a packed operation, those of the low one and of the high one.
+fn parts(ty: FloatType) -> Option<&'static [Option<u16>]> {
+    match ty {
+        FloatType::F32 => Some(&[None]),
+        FloatType::PkF32 => Some(&[Some(0), Some(1)]),
+        _ => None,
+    }
+}
+
+pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<()> {
+    if !is_host(b.inst.attrs.fp) || !b.has_source_modifiers_only() {
+        return None;
+    }
+    for part in parts(ty)? {
+        let dst = b.dst(0, part.unwrap_or(0))?;
+        match op {
+            FloatOp::Add | FloatOp::Sub => {
+                let (x, negated_x) = { let x = part_of(b, 0, *part)?; magnitude(b, x)? };
+                let (y, negated_y) = { let y = part_of(b, 1, *part)?; magnitude(b, y)? };
+                let negated_y = negated_y != (op == FloatOp::Sub);
+                let add = Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er;
+                let sub = Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er;
+                match (negated_x, negated_y) {
+                    (false, false) if is_scalar(x) => b.result(dst, add, Some(y), x, None)?,
+                    (false, false) => b.result(dst, add, Some(x), y, None)?,
+                    (false, true) => b.result(dst, sub, Some(x), y, None)?,
+                    (true, false) => b.result(dst, sub, Some(y), x, None)?,
+                    (true, true) => {
+                        let x = signed(b, (x, Signs { abs: false, neg: true }))?;
+                        b.result(dst, sub, Some(x), y, None)?;
+                    }
+                }
+            }
+            FloatOp::Mul => {
+                let (x, negated_x) = { let x = part_of(b, 0, *part)?; magnitude(b, x)? };
+                let (y, negated_y) = { let y = part_of(b, 1, *part)?; magnitude(b, y)? };
+                let (x, y) = if is_scalar(x) { (y, x) } else { (x, y) };
+                let x = signed(b, (x, Signs { abs: false, neg: negated_x != negated_y }))?;
+                b.result(dst, Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er, Some(x), y, None)?;
+            }
+            FloatOp::Fma => {
+                let (x, negated_x) = { let x = part_of(b, 0, *part)?; magnitude(b, x)? };
+                let (y, negated_y) = { let y = part_of(b, 1, *part)?; magnitude(b, y)? };
+                let (z, negated_z) = { let z = part_of(b, 2, *part)?; magnitude(b, z)? };
+                let (x, y) = if is_scalar(x) { (y, x) } else { (x, y) };
+                let x = b.reg(x)?;
+                let code = match (negated_x != negated_y, negated_z) {
+                    (false, false) => Code::EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er,
+                    (false, true) => Code::EVEX_Vfmsub231ps_zmm_k1z_zmm_zmmm512b32_er,
+                    (true, false) => Code::EVEX_Vfnmadd231ps_zmm_k1z_zmm_zmmm512b32_er,
+                    (true, true) => Code::EVEX_Vfnmsub231ps_zmm_k1z_zmm_zmmm512b32_er,
+                };
+                b.copy(dst, z)?;
+                b.push(Step::Vector {
+                    code,
+                    dst: Dst::Row(dst),
+                    a: Some(x),
+                    b: y,
+                    imm: None,
+                    lanes: Where::Everywhere,
+                });
+            }
+            FloatOp::Min | FloatOp::Max if ty == FloatType::F32 => {
+                let x = { let x = part_of(b, 0, *part)?; signed(b, x)? };
+                let y = { let y = part_of(b, 1, *part)?; signed(b, y)? };
+                let (x, y) = (b.reg(x)?, b.reg(y)?);
+                // The two orders differ for zeros of both signs.
+                let (code, combine) = match op {
+                    FloatOp::Min => {
+                        (Code::EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae, Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32)
+                    }
+                    _ => (
+                        Code::EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae,
+                        Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32,
+                    ),
+                };
+                let one = b.binary(code, x, y)?;
+                let other = b.binary(code, y, x)?;
+                b.result(dst, combine, Some(one), other, None)?;
+                b.strip.refuses = Refused::Sources([x, y]);
+                return Some(());
+            }
+            _ => return None,
+        }
+    }
+    b.strip.refuses = Refused::Results;
+    Some(())
+}
+
+/// Predicates of vector comparisons; none raises an exception that anybody looks at.
+const fn predicate(pred: CmpPred) -> u8 {
+    match pred {
+        CmpPred::False => 0x0b,
+        CmpPred::Lt => 0x11,
+        CmpPred::Eq => 0x00,
+        CmpPred::Le => 0x12,
+        CmpPred::Gt => 0x1e,
+        CmpPred::Lg => 0x0c,
+        CmpPred::Ge => 0x1d,
+        CmpPred::Ordered => 0x07,
+        CmpPred::Unordered => 0x03,
+        CmpPred::Nge => 0x19,
+        CmpPred::Nlg => 0x08,
+        CmpPred::Ngt => 0x1a,
+        CmpPred::Nle => 0x16,
+        CmpPred::Neq => 0x04,
+        CmpPred::Nlt => 0x15,
+        CmpPred::True => 0x0f,
+    }
+}
+
+pub(super) fn compare(b: &mut Builder<'_>, pred: CmpPred, ty: FloatType) -> Option<()> {
+    if ty != FloatType::F32 || !b.inst.attrs.fp.denorm_in || !b.has_source_modifiers_only() {
+        return None;
+    }
+    let x = { let x = part_of(b, 0, None)?; signed(b, x)? };
+    let y = { let y = part_of(b, 1, None)?; signed(b, y)? };
+    let code = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
+    b.compare(0, code, x, y, predicate(pred), Where::Active)?;
+    b.mask_result(0, 0)
+}
+
+pub(super) fn convert(b: &mut Builder<'_>, op: CvtOp) -> Option<()> {
+    if !is_host(b.inst.attrs.fp) || !b.is_plain() {
+        return None;
+    }
+    let code = match op {
+        CvtOp::F32U32 => Code::EVEX_Vcvtudq2ps_zmm_k1z_zmmm512b32_er,
+        CvtOp::F32I32 => Code::EVEX_Vcvtdq2ps_zmm_k1z_zmmm512b32_er,
+        _ => return None,
+    };
+    b.result(b.dst(0, 0)?, code, None, b.src(0, 0)?, None)
+}
