@@ -29,13 +29,25 @@ pub type Entry = unsafe extern "sysv64" fn(context: *mut u8, table: *const u8) -
 pub mod layout {
     use std::mem::offset_of;
 
-    use crate::hostop::Ctx;
+    use crate::hostop::{Ctx, HostOp, SiteCache};
 
     /// Pointer to the register file of the wave.
     pub const REGISTERS: usize = offset_of!(Ctx, base);
     /// Guest instructions that the wave may still start, a signed 64-bit number. Blocks are charged
     /// at their end.
     pub const BUDGET: usize = offset_of!(Ctx, budget);
+    /// Pointer to the LDS of the workgroup.
+    pub const LDS: usize = offset_of!(Ctx, lds);
+    /// Bytes of it that accesses can reach without another look, a 32-bit number.
+    pub const LDS_SIZE: usize = offset_of!(Ctx, lds_size);
+    /// A byte to set to 1 with each store to guest memory.
+    pub const UNORDERED_STORE: usize = offset_of!(Ctx, unordered_store);
+    /// In a host operation that accesses guest memory: first address of the allocation that it accessed last.
+    pub const SITE_START: usize = offset_of!(HostOp, own) + offset_of!(SiteCache, start);
+    /// Bytes of that allocation, 0 if there is none.
+    pub const SITE_SIZE: usize = offset_of!(HostOp, own) + offset_of!(SiteCache, size);
+    /// Host pointer to its first byte.
+    pub const SITE_HOST: usize = offset_of!(HostOp, own) + offset_of!(SiteCache, host);
     /// In the table: the function that runs host operations ([`Perform`](super::Perform)).
     pub const PERFORM: usize = 0;
     /// In the table: the first host operation of the links.
@@ -107,7 +119,8 @@ pub trait Translator: Send + Sync + fmt::Debug {
     /// it.
     ///
     /// The code must be sound: it accesses only the register file within
-    /// [`RegisterCounts`], the context at the offsets in [`layout`], and its table.
+    /// [`RegisterCounts`], the context at the offsets in [`layout`], its table, LDS within its size,
+    /// and memory in the allocation that the access's own host operation accessed last.
     fn translate(&self, position: u64, blocks: &mut dyn Blocks) -> Option<Arc<Unit>>;
 }
 

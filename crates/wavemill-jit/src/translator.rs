@@ -64,6 +64,14 @@ impl Translator for UnitTranslator {
             return Some(Arc::clone(&found.unit));
         }
         let plan = Plan::new(position, blocks)?;
+        if std::env::var_os("JITLOG").is_some() {
+            for block in &plan.blocks {
+                for (inst, how) in block.compiled.block.insts.iter().zip(&block.how) {
+                    let h = match how { crate::unit::How::Call => "CALL", crate::unit::How::Leave => "LEAVE", _ => continue };
+                    eprintln!("{h} {inst}");
+                }
+            }
+        }
         let emitted = match emit(&plan) {
             Ok(emitted) => emitted,
             Err(error) => {

@@ -6,6 +6,7 @@ use wavemill_interpreter::translate::{Blocks, Compiled, Link};
 use wavemill_ir::{Inst, LaneOp, Op, Operand, Row, Terminator, Uni};
 use wavemill_machine::registers::{RegisterCounts, uni_offset};
 
+use crate::emit::memory::{LaneAccess, ScalarLoad, lane_access, scalar_load};
 use crate::emit::scalar;
 use crate::lir::Strip;
 use crate::lower::lower;
@@ -27,10 +28,34 @@ pub(crate) enum How {
     Scalar,
     /// By code that moves a value between a row and a cell.
     Lane,
+    /// By an access of lanes to memory.
+    Access(Box<LaneAccess>),
+    /// By a load into cells.
+    ScalarLoad(ScalarLoad),
     /// By the handlers of the interpreter.
     Call,
     /// The interpreter takes over before it.
     Leave,
+}
+
+impl How {
+    /// Rows that inline code reads.
+    fn sources(&self) -> Vec<u32> {
+        match self {
+            How::Strip(strip) => strip.sources(),
+            How::Access(access) => access.sources(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Rows that inline code writes.
+    fn results(&self) -> Vec<u32> {
+        match self {
+            How::Strip(strip) => strip.results(),
+            How::Access(access) => access.results().to_vec(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// A block of a unit.
@@ -100,6 +125,15 @@ fn how(inst: &Inst, number: usize, compiled: &Compiled, counts: RegisterCounts) 
     if compiled.host_operations[number] == 0 {
         return How::Nothing;
     }
+    // Inline code stands for one host operation.
+    if compiled.host_operations[number] == 1 {
+        if let Some(access) = lane_access(inst, counts) {
+            return How::Access(Box::new(access));
+        }
+        if let Some(load) = scalar_load(inst, counts) {
+            return How::ScalarLoad(load);
+        }
+    }
     match inst.op {
         Op::Scalar(..) | Op::ScalarCmp(..) if scalar::supports(inst, counts) => How::Scalar,
         Op::Lane(LaneOp::ReadLane | LaneOp::ReadFirstLane | LaneOp::WriteLane)
@@ -135,10 +169,8 @@ impl Plan {
             let how: Vec<How> = insts.map(|(n, inst)| how(inst, n, &compiled, counts)).collect();
             let mut reads: HashMap<u32, Vec<u32>> = HashMap::new();
             for (n, how) in (0..).zip(&how) {
-                if let How::Strip(strip) = how {
-                    for row in strip.sources() {
-                        reads.entry(row).or_default().push(n);
-                    }
+                for row in how.sources() {
+                    reads.entry(row).or_default().push(n);
                 }
             }
             waiting.extend(targets(compiled.block.terminator).into_iter().flatten());
@@ -271,19 +303,16 @@ impl Plan {
         let mut uses: HashMap<u32, (usize, bool)> = HashMap::new();
         for member in members {
             for how in &self.blocks[self.nodes[*member].version.block].how {
-                match how {
-                    How::Strip(strip) => {
-                        for row in strip.sources() {
-                            uses.entry(row).or_default().0 += 1;
-                        }
-                        for row in strip.results() {
-                            let used = uses.entry(row).or_default();
-                            used.0 += 1;
-                            used.1 = true;
-                        }
-                    }
-                    How::Call | How::Leave | How::Lane => return None,
-                    How::Nothing | How::Scalar => {}
+                if matches!(how, How::Call | How::Leave | How::Lane) {
+                    return None;
+                }
+                for row in how.sources() {
+                    uses.entry(row).or_default().0 += 1;
+                }
+                for row in how.results() {
+                    let used = uses.entry(row).or_default();
+                    used.0 += 1;
+                    used.1 = true;
                 }
             }
         }

@@ -21,6 +21,9 @@ pub(crate) struct Assembler {
     /// Constants with their numbers.
     constants: HashMap<u32, usize>,
     pool: Vec<u32>,
+    /// Vectors of constants, and their numbers. They come before the others.
+    vectors: Vec<[u32; 16]>,
+    vector_numbers: HashMap<[u32; 16], usize>,
     /// Offset of the distance from the code to the pool.
     pool_distance: Option<usize>,
     /// Number of instructions.
@@ -37,6 +40,8 @@ impl Assembler {
             distances: Vec::new(),
             constants: HashMap::new(),
             pool: Vec::new(),
+            vectors: Vec::new(),
+            vector_numbers: HashMap::new(),
             pool_distance: None,
             instructions: 0,
             error: None,
@@ -106,7 +111,18 @@ impl Assembler {
             pool.push(value);
             pool.len() - 1
         });
+        // Vectors have the addresses below the register, the others those above.
         memory(POOL, 4 * number as i64, broadcast)
+    }
+
+    /// Memory with a vector of constants.
+    pub(crate) fn vector(&mut self, value: [u32; 16]) -> MemoryOperand {
+        let vectors = &mut self.vectors;
+        let number = *self.vector_numbers.entry(value).or_insert_with(|| {
+            vectors.push(value);
+            vectors.len() - 1
+        });
+        memory(POOL, -64 * (number as i64 + 1), false)
     }
 
     /// The code with its pool.
@@ -115,6 +131,8 @@ impl Assembler {
             return Err(error);
         }
         self.bytes.resize(self.bytes.len().next_multiple_of(64), 0xcc);
+        let vectors = self.vectors.iter().rev().flatten().copied();
+        self.bytes.extend(vectors.flat_map(u32::to_le_bytes));
         let pool = self.bytes.len();
         for word in &self.pool {
             self.bytes.extend_from_slice(&word.to_le_bytes());

@@ -1,6 +1,7 @@
 //! Machine code of units: rows are kept in vector registers while they are used, all else is at home in the register file.
 
 mod assembler;
+pub(crate) mod memory;
 mod registers;
 mod rows;
 pub(crate) mod scalar;
@@ -14,8 +15,9 @@ use wavemill_ir::{Cond, Terminator, Uni, Width};
 use wavemill_machine::registers::uni_offset;
 
 use crate::unit::{How, Plan, Version};
-use assembler::{Assembler, Label, in_file, memory};
-use registers::{CONTEXT, FILE, SAVED, STRIPS, TABLE, active, of_group};
+use assembler::{Assembler, Label, in_file};
+use memory::Handler;
+use registers::{CONTEXT, FILE, FRAME, SAVED, STRIPS, TABLE, active, of_group};
 use rows::Rows;
 
 pub(crate) use registers::TEMPS;
@@ -27,15 +29,8 @@ pub(crate) struct Emitted {
     pub instructions: usize,
 }
 
-/// Code that is emitted after all blocks.
-struct Later {
-    label: Label,
-    rows: Rows,
-    /// The host operation that is next.
-    link: u32,
-    /// Guest instructions by which the block was charged.
-    charged: Option<u32>,
-}
+/// Emits code that is seldom run, after all blocks.
+type Later = Box<dyn FnOnce(&mut Emitter<'_>)>;
 
 
 struct Emitter<'p> {
@@ -81,10 +76,11 @@ pub(crate) fn emit(plan: &Plan) -> Result<Emitted, IcedError> {
         e.node(n);
     }
     while let Some(later) = e.later.pop() {
-        e.emit_later(later);
+        later(&mut e);
     }
     e.asm.bind(epilogue);
     e.asm.put(Ok(Instruction::with(Code::VEX_Vzeroupper)));
+    e.asm.put(Instruction::with2(Code::Add_rm64_imm32, Register::RSP, FRAME));
     for register in SAVED.into_iter().rev() {
         e.asm.put(Instruction::with1(Code::Pop_r64, register));
     }
@@ -105,7 +101,7 @@ impl Emitter<'_> {
     }
 
     fn link_in_table(link: u32) -> MemoryOperand {
-        memory(TABLE, layout::LINKS as i64 + 8 * i64::from(link), false)
+        assembler::memory(TABLE, layout::LINKS as i64 + 8 * i64::from(link), false)
     }
 
     /// The condition that all lanes are active, in the flag "equal".
@@ -118,8 +114,9 @@ impl Emitter<'_> {
         for register in SAVED {
             self.asm.put(Instruction::with1(Code::Push_r64, register));
         }
+        self.asm.put(Instruction::with2(Code::Sub_rm64_imm32, Register::RSP, FRAME));
         self.asm.put(Instruction::with2(Code::Mov_r64_rm64, CONTEXT, Register::RDI));
-        let file = memory(Register::RDI, layout::REGISTERS as i64, false);
+        let file = assembler::memory(Register::RDI, layout::REGISTERS as i64, false);
         self.asm.put(Instruction::with2(Code::Mov_r64_rm64, FILE, file));
         self.asm.put(Instruction::with2(Code::Mov_r64_rm64, TABLE, Register::RSI));
         self.asm.load_pool();
@@ -175,6 +172,12 @@ impl Emitter<'_> {
                 }
                 How::Scalar => self.scalar(inst),
                 How::Lane => self.lane(inst),
+                How::Access(access) => {
+                    if !self.lane_access(access, at) {
+                        self.call(at, at + 1);
+                    }
+                }
+                How::ScalarLoad(load) => self.scalar_load(load, at),
                 How::Call => {
                     let calls = block.how[at..].iter().take_while(|how| matches!(how, How::Call | How::Nothing));
                     let behind = at + calls.count();
@@ -206,7 +209,7 @@ impl Emitter<'_> {
         self.asm.put(Instruction::with2(Code::Mov_r64_rm64, Register::RDI, CONTEXT));
         self.asm.put(Instruction::with2(Code::Mov_r64_rm64, Register::RSI, Self::link_in_table(from)));
         self.asm.put(Instruction::with2(Code::Mov_r64_rm64, Register::RDX, Self::link_in_table(to)));
-        self.asm.put(Instruction::with1(Code::Call_rm64, memory(TABLE, layout::PERFORM as i64, false)));
+        self.asm.put(Instruction::with1(Code::Call_rm64, assembler::memory(TABLE, layout::PERFORM as i64, false)));
         self.asm.put(Instruction::with2(Code::Test_rm64_r64, Register::RAX, Register::RAX));
         self.asm.jump(Code::Je_rel32_64, self.epilogue);
         self.masks_loaded = false;
@@ -217,7 +220,7 @@ impl Emitter<'_> {
     fn leave(&mut self, link: u32, charged: Option<u32>) {
         self.store_all();
         if let Some(instructions) = charged {
-            let budget = memory(CONTEXT, layout::BUDGET as i64, false);
+            let budget = assembler::memory(CONTEXT, layout::BUDGET as i64, false);
             self.asm.put(Instruction::with2(Code::Add_rm64_imm32, budget, instructions as i32));
         }
         self.asm.put(Instruction::with2(Code::Mov_r64_rm64, Register::RAX, Self::link_in_table(link)));
@@ -228,14 +231,47 @@ impl Emitter<'_> {
     fn exit_before(&mut self, operation: usize) -> Label {
         let link = self.link(operation);
         let label = self.asm.label();
-        self.later.push(Later { label, rows: self.rows.clone(), link, charged: None });
+        self.leave_later(label, link, None);
         label
     }
 
-    fn emit_later(&mut self, later: Later) {
-        self.rows = later.rows;
-        self.asm.bind(later.label);
-        self.leave(later.link, later.charged);
+    /// Leaves from a label, with the rows as they are now.
+    fn leave_later(&mut self, label: Label, link: u32, charged: Option<u32>) {
+        let rows = self.rows.clone();
+        self.later.push(Box::new(move |e| {
+            e.rows = rows;
+            e.asm.bind(label);
+            e.leave(link, charged);
+        }));
+    }
+
+    /// Labels for an operation that may need its handler.
+    fn handler_at(&mut self, _: usize) -> Handler {
+        Handler { entry: self.asm.label(), back: self.asm.label() }
+    }
+
+    /// Emits later what runs an operation by its handler. `before` are the rows in registers where inline code goes there;
+    /// those that the operation writes are expected in the same registers afterwards as the others.
+    fn handler_later(&mut self, at: usize, handler: Handler, before: Rows, results: Vec<(u32, usize)>) {
+        let (version, masks_loaded) = (self.version, self.masks_loaded);
+        self.later.push(Box::new(move |e| {
+            (e.version, e.rows) = (version, before.clone());
+            e.asm.bind(handler.entry);
+            e.call(at, at + 1);
+            e.masks_loaded = false;
+            if masks_loaded {
+                e.load_masks();
+            }
+            let mut after = before;
+            for (row, group) in results {
+                after.hold(group, row, false);
+            }
+            let held: Vec<(usize, u32)> = after.held().collect();
+            for (group, row) in held {
+                e.load_row(group, row);
+            }
+            e.asm.jump(Code::Jmp_rel32_64, handler.back);
+        }));
     }
 
     fn terminator(&mut self, changes_active: bool) {
@@ -287,11 +323,11 @@ impl Emitter<'_> {
             let link = self.link(end);
             return self.leave(link, None);
         };
-        let budget = memory(CONTEXT, layout::BUDGET as i64, false);
+        let budget = assembler::memory(CONTEXT, layout::BUDGET as i64, false);
         self.asm.put(Instruction::with2(Code::Sub_rm64_imm32, budget, instructions as i32));
         let link = self.link(end);
         let label = self.asm.label();
-        self.later.push(Later { label, rows: self.rows.clone(), link, charged: Some(instructions) });
+        self.leave_later(label, link, Some(instructions));
         self.asm.jump(Code::Jle_rel32_64, label);
         let number = |full| self.plan.numbers[&Version { block: to, full }];
         match full {

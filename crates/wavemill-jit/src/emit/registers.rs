@@ -14,6 +14,9 @@ pub(crate) const POOL: Register = Register::R14;
 pub(crate) const SAVED: [Register; 5] =
     [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14];
 
+/// Bytes of the stack for a row; calls need a multiple of 16.
+pub(crate) const FRAME: i32 = 256;
+
 /// Strips of a row: vectors of 16 lanes.
 pub(crate) const STRIPS: usize = 4;
 /// Groups of vector registers, each of which can hold a row.

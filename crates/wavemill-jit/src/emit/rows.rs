@@ -83,6 +83,11 @@ impl Rows {
             .filter_map(|(group, held)| held.filter(|held| held.dirty).map(|held| (group, held.row)))
     }
 
+    /// Groups with the rows that they hold.
+    pub(super) fn held(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.groups.iter().enumerate().filter_map(|(group, held)| held.map(|held| (group, held.row)))
+    }
+
     /// Drops temporaries: the block that they belong to ends.
     pub(super) fn forget_temporaries(&mut self, plan: &Plan) {
         for group in &mut self.groups {

@@ -71,7 +71,7 @@ impl Emitter<'_> {
     }
 
     /// A group for a row, after another row has left it if need be.
-    fn group(&mut self, at: usize, pinned: u32) -> Option<usize> {
+    pub(super) fn group(&mut self, at: usize, pinned: u32) -> Option<usize> {
         if let Some(group) = self.rows.free(pinned) {
             return Some(group);
         }
