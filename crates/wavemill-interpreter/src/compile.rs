@@ -276,7 +276,8 @@ fn stays_inside(inst: &Inst) -> bool {
 /// The cost of each compiled operation of a block.
 pub(super) fn costs(block: &Block, tier: Tier, counts: RegisterCounts) -> Vec<OperationCost> {
     let strict = Strict::default();
-    let purpose = Purpose { tier, counts, counting: false, exceptions: None, strict, interests: None, gate: None };
+    let purpose =
+        Purpose { tier, counts, counting: false, exceptions: None, strict, interests: None, gate: None };
     let mut c = Compiler::new(block, purpose);
     let cost = |inst: &Inst| {
         c.ops.clear();

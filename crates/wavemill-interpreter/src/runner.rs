@@ -139,9 +139,8 @@ impl<'a> Runner<'a> {
         let pc = unsafe { (*gate).pc };
         let dropped = self.dropped;
         let translator = self.translator.clone();
-        let unit = translator.and_then(|translator| {
-            translator.translate(pc, &mut CodeOf { runner: self, context })
-        });
+        let unit =
+            translator.and_then(|translator| translator.translate(pc, &mut CodeOf { runner: self, context }));
         let linked = unit.and_then(|unit| {
             Linked::new(unit, |Link { block, operation }| {
                 self.entry(block, context);

@@ -29,6 +29,8 @@ pub type Entry = unsafe extern "sysv64" fn(context: *mut u8, table: *const u8) -
 pub mod layout {
     use std::mem::offset_of;
 
+    use wavemill_machine::engine::{PrivateMemory, PrivateWrites};
+
     use crate::hostop::{Ctx, HostOp, SiteCache};
 
     /// Pointer to the register file of the wave.
@@ -40,6 +42,18 @@ pub mod layout {
     pub const LDS: usize = offset_of!(Ctx, lds);
     /// Bytes of it that accesses can reach without another look, a 32-bit number.
     pub const LDS_SIZE: usize = offset_of!(Ctx, lds_size);
+    /// Bytes of private memory of each lane, a 32-bit number.
+    pub const PRIVATE_SIZE: usize = offset_of!(Ctx, scratch_size);
+    /// First guest address of the wave's private memory.
+    pub const PRIVATE_START: usize =
+        offset_of!(Ctx, private) + offset_of!(PrivateMemory, own) + offset_of!((u64, u64), 0);
+    /// Its end.
+    pub const PRIVATE_END: usize =
+        offset_of!(Ctx, private) + offset_of!(PrivateMemory, own) + offset_of!((u64, u64), 1);
+    /// Host pointer to it; null until a handler has needed it.
+    pub const PRIVATE_HOST: usize = offset_of!(Ctx, private_host);
+    /// Bytes of it, from its start on, that hold all that the wave has written there.
+    pub const PRIVATE_WRITTEN: usize = offset_of!(Ctx, private_writes) + offset_of!(PrivateWrites, own);
     /// A byte to set to 1 with each store to guest memory.
     pub const UNORDERED_STORE: usize = offset_of!(Ctx, unordered_store);
     /// In a host operation that accesses guest memory: first address of the allocation that it accessed last.
@@ -120,7 +134,7 @@ pub trait Translator: Send + Sync + fmt::Debug {
     ///
     /// The code must be sound: it accesses only the register file within
     /// [`RegisterCounts`], the context at the offsets in [`layout`], its table, LDS within its size,
-    /// and memory in the allocation that the access's own host operation accessed last.
+    /// the private memory of the wave, and memory in the allocation that the access's own host operation accessed last.
     fn translate(&self, position: u64, blocks: &mut dyn Blocks) -> Option<Arc<Unit>>;
 }
 

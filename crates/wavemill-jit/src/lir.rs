@@ -15,6 +15,12 @@ pub(crate) enum Src {
     Cell(u32),
     /// A constant in all lanes.
     Const(u32),
+    /// The pair of cells at an offset in the register file, in all 64-bit numbers.
+    CellPair(u32),
+    /// A constant in all 64-bit numbers.
+    ConstPair(u64),
+    /// Four constants in each quarter of the strip.
+    Quad([u32; 4]),
 }
 
 /// A destination of an instruction.
@@ -36,8 +42,6 @@ pub(crate) enum Where {
     Everywhere,
     /// Those in a mask of the operation's own; the others keep their value.
     Mask(u8),
-    /// Those in a mask of the operation's own; the others become zero.
-    MaskElseZero(u8),
     /// The active ones. The destination is a mask, whose other bits become zero.
     Active,
 }
@@ -51,8 +55,34 @@ pub(crate) enum Step {
     Mask { code: Code, dst: u8, a: u8, b: u8 },
     /// `dst` = the strip's bits of the pair of cells at an offset.
     LoadMask { dst: u8, cells: u32 },
+    /// `dst` = the top bits of the bytes of a value of the operation's own: 64 bits.
+    BytesToMask { dst: u8, a: Src },
+    /// `dst = code(a, b)` in the bytes of a mask of 64 bits; the others keep their value.
+    Bytes { code: Code, dst: u8, a: Src, b: Src, mask: u8 },
     /// Bits of lanes that are not active become zero.
     AndActive { dst: u8 },
+}
+
+impl Step {
+    /// Its sources but masks.
+    fn sources(&self) -> impl Iterator<Item = Src> {
+        let (first, second) = match *self {
+            Step::Vector { a, b, .. } => (a, Some(b)),
+            Step::Bytes { a, b, .. } => (Some(a), Some(b)),
+            Step::BytesToMask { a, .. } => (Some(a), None),
+            Step::Mask { .. } | Step::LoadMask { .. } | Step::AndActive { .. } => (None, None),
+        };
+        [first, second].into_iter().flatten()
+    }
+
+    /// The source that must be in a register.
+    pub(crate) fn first_source(&self) -> Option<Src> {
+        match *self {
+            Step::Vector { a, .. } => a,
+            Step::Bytes { a, .. } | Step::BytesToMask { a, .. } => Some(a),
+            Step::Mask { .. } | Step::LoadMask { .. } | Step::AndActive { .. } => None,
+        }
+    }
 }
 
 /// Strip code of an operation.
@@ -66,11 +96,11 @@ pub(crate) struct Strip {
     pub mask_result: Option<(u8, u32)>,
     /// It computes all lanes, active or not.
     pub all_lanes: bool,
-    /// NaNs that are for the interpreter.
+    /// What is for the interpreter.
     pub refuses: Refused,
 }
 
-/// Which NaNs an operation leaves to the interpreter: hosts differ in the NaNs that they make.
+/// What an operation leaves to the interpreter. Most of it are NaNs: hosts differ in those that they make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Refused {
     /// None.
@@ -80,6 +110,10 @@ pub(crate) enum Refused {
     Results,
     /// f32 in two sources.
     Sources([Src; 2]),
+    /// f64 in the two rows that are results, with infinities.
+    WideResults,
+    /// No NaN: numbers in a cell with one of these bits.
+    Bits { cell: u32, bits: u32 },
 }
 
 impl Strip {
@@ -87,13 +121,11 @@ impl Strip {
     pub(crate) fn sources(&self) -> Vec<u32> {
         let mut rows = Vec::new();
         for step in &self.steps {
-            if let Step::Vector { a, b, .. } = step {
-                for src in [*a, Some(*b)].into_iter().flatten() {
-                    if let Src::Row(row) = src
-                        && !rows.contains(&row)
-                    {
-                        rows.push(row);
-                    }
+            for src in step.sources() {
+                if let Src::Row(row) = src
+                    && !rows.contains(&row)
+                {
+                    rows.push(row);
                 }
             }
         }
@@ -117,14 +149,11 @@ impl Strip {
     pub(crate) fn reads_after_write(&self) -> bool {
         let mut written = Vec::new();
         for step in &self.steps {
-            if let Step::Vector { dst, a, b, .. } = step {
-                let reads = [*a, Some(*b)].into_iter().flatten();
-                if reads.into_iter().any(|src| matches!(src, Src::Row(row) if written.contains(&row))) {
-                    return true;
-                }
-                if let Dst::Row(row) = dst {
-                    written.push(*row);
-                }
+            if step.sources().any(|src| matches!(src, Src::Row(row) if written.contains(&row))) {
+                return true;
+            }
+            if let Step::Vector { dst: Dst::Row(row), .. } = step {
+                written.push(*row);
             }
         }
         false

@@ -19,16 +19,29 @@ struct Key {
     counts: RegisterCounts,
 }
 
+/// Bytes of machine code that are kept. Beyond it, all of it is dropped, except what a launch still runs.
+const MAX_BYTES: usize = 64 << 20;
+/// Units of one key that are kept: those of different code at one position.
+const MAX_VERSIONS: usize = 4;
+
 /// A unit with the blocks that it was made of.
 struct Kept {
     blocks: Vec<Arc<Block>>,
     unit: Arc<Unit>,
 }
 
+/// The units that are kept.
+#[derive(Default)]
+struct Cache {
+    units: HashMap<Key, Vec<Kept>>,
+    /// Bytes of all units made since the cache was empty.
+    bytes: usize,
+}
+
 /// Makes units, and keeps them.
 pub(crate) struct UnitTranslator {
     patience: u64,
-    kept: Mutex<HashMap<Key, Vec<Kept>>>,
+    cache: Mutex<Cache>,
 }
 
 impl std::fmt::Debug for UnitTranslator {
@@ -39,7 +52,7 @@ impl std::fmt::Debug for UnitTranslator {
 
 impl UnitTranslator {
     pub(crate) fn new(patience: u64) -> Self {
-        UnitTranslator { patience, kept: Mutex::default() }
+        UnitTranslator { patience, cache: Mutex::default() }
     }
 }
 
@@ -58,20 +71,12 @@ impl Translator for UnitTranslator {
 
     fn translate(&self, position: u64, blocks: &mut dyn Blocks) -> Option<Arc<Unit>> {
         let key = Key { position, context: blocks.context(), counts: blocks.counts() };
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let versions = kept.entry(key).or_default();
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let versions = cache.units.get(&key).map_or(&[][..], Vec::as_slice);
         if let Some(found) = versions.iter().find(|kept| is_same(&kept.blocks, blocks)) {
             return Some(Arc::clone(&found.unit));
         }
         let plan = Plan::new(position, blocks)?;
-        if std::env::var_os("JITLOG").is_some() {
-            for block in &plan.blocks {
-                for (inst, how) in block.compiled.block.insts.iter().zip(&block.how) {
-                    let h = match how { crate::unit::How::Call => "CALL", crate::unit::How::Leave => "LEAVE", _ => continue };
-                    eprintln!("{h} {inst}");
-                }
-            }
-        }
         let emitted = match emit(&plan) {
             Ok(emitted) => emitted,
             Err(error) => {
@@ -82,6 +87,15 @@ impl Translator for UnitTranslator {
         let code = Arc::new(MachineCode::new(&emitted.bytes).ok()?);
         let unit = Arc::new(Unit { entry: code.entry(), links: emitted.links, code });
         let blocks = plan.blocks.iter().map(|block| Arc::clone(&block.compiled.block)).collect();
+        if cache.bytes > MAX_BYTES {
+            *cache = Cache::default();
+        }
+        // A mapping is whole pages.
+        cache.bytes += emitted.bytes.len().next_multiple_of(4096);
+        let versions = cache.units.entry(key).or_default();
+        if versions.len() == MAX_VERSIONS {
+            versions.remove(0);
+        }
         versions.push(Kept { blocks, unit: Arc::clone(&unit) });
         Some(unit)
     }

@@ -6,7 +6,7 @@ use wavemill_interpreter::translate::{Blocks, Compiled, Link};
 use wavemill_ir::{Inst, LaneOp, Op, Operand, Row, Terminator, Uni};
 use wavemill_machine::registers::{RegisterCounts, uni_offset};
 
-use crate::emit::memory::{LaneAccess, ScalarLoad, lane_access, scalar_load};
+use crate::emit::memory::{LaneAccess, PrivateAccess, ScalarLoad, lane_access, private_access, scalar_load};
 use crate::emit::scalar;
 use crate::lir::Strip;
 use crate::lower::lower;
@@ -30,6 +30,8 @@ pub(crate) enum How {
     Lane,
     /// By an access of lanes to memory.
     Access(Box<LaneAccess>),
+    /// By an access to private memory.
+    Private(Box<PrivateAccess>),
     /// By a load into cells.
     ScalarLoad(ScalarLoad),
     /// By the handlers of the interpreter.
@@ -44,6 +46,7 @@ impl How {
         match self {
             How::Strip(strip) => strip.sources(),
             How::Access(access) => access.sources(),
+            How::Private(access) => access.sources(),
             _ => Vec::new(),
         }
     }
@@ -53,6 +56,7 @@ impl How {
         match self {
             How::Strip(strip) => strip.results(),
             How::Access(access) => access.results().to_vec(),
+            How::Private(access) => access.results().to_vec(),
             _ => Vec::new(),
         }
     }
@@ -130,6 +134,9 @@ fn how(inst: &Inst, number: usize, compiled: &Compiled, counts: RegisterCounts) 
         if let Some(access) = lane_access(inst, counts) {
             return How::Access(Box::new(access));
         }
+        if let Some(access) = private_access(inst, counts) {
+            return How::Private(Box::new(access));
+        }
         if let Some(load) = scalar_load(inst, counts) {
             return How::ScalarLoad(load);
         }
@@ -181,8 +188,14 @@ impl Plan {
         if blocks.is_empty() {
             return None;
         }
-        let mut plan =
-            Plan { counts, blocks, nodes: Vec::new(), numbers: HashMap::new(), loops: Vec::new(), by_position };
+        let mut plan = Plan {
+            counts,
+            blocks,
+            nodes: Vec::new(),
+            numbers: HashMap::new(),
+            loops: Vec::new(),
+            by_position,
+        };
         plan.order();
         plan.find_loops();
         Some(plan)
@@ -249,7 +262,8 @@ impl Plan {
             }
         }
         let nodes = postorder.into_iter().zip(predecessors);
-        self.nodes = nodes.map(|(version, predecessors)| Node { version, predecessors, hot_loop: None }).collect();
+        self.nodes =
+            nodes.map(|(version, predecessors)| Node { version, predecessors, hot_loop: None }).collect();
     }
 
     /// Finds the innermost loops, and the rows that they keep in registers.
@@ -338,7 +352,9 @@ impl Plan {
 /// Offset of the cells that an operand names, if they are cells that the wave has.
 pub(crate) fn cells(operand: Operand, dwords: u16, counts: RegisterCounts) -> Option<u32> {
     match operand {
-        Operand::Uni(cell) if !(0..dwords.max(1)).any(|n| counts.lacks(cell.plus(n))) => Some(uni_offset(cell)),
+        Operand::Uni(cell) if !(0..dwords.max(1)).any(|n| counts.lacks(cell.plus(n))) => {
+            Some(uni_offset(cell))
+        }
         _ => None,
     }
 }

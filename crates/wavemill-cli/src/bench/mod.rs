@@ -144,7 +144,10 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
         Engine::Interpreter(_) => Engine::Interpreter(tier),
         other if tier.is_none() => other,
         other => {
-            let failure = Failure::usage(format!("--tier is for the interpreter, but the engine is `{}`", other.name()));
+            let failure = Failure::usage(format!(
+                "--tier is for the interpreter, but the engine is `{}`",
+                other.name()
+            ));
             return Err(failure.help("Omit --tier."));
         }
     };

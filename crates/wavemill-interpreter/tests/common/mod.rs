@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use wavemill_interpreter::{Interpreter, Tier};
 use wavemill_ir::{Attrs, Block, Inst, LaneMask, Op, Operand, Row, Terminator, Uni, Value};
+use wavemill_jit::Jit;
 use wavemill_machine::engine::Engine;
 use wavemill_machine::{
     BlockSource, Fault, FaultCause, Grid, GuestMemory, OutOfRange, RegisterCounts, Registers, RunError,
@@ -65,6 +66,8 @@ impl Setup {
 pub(crate) enum Runner {
     /// The interpreter on a tier.
     Interpreter(Tier),
+    /// Machine code, with the interpreter for the rest.
+    Jit,
     /// The reference engine.
     Reference,
 }
@@ -79,6 +82,7 @@ impl Runner {
     pub(crate) fn engine(self) -> Box<dyn Engine> {
         match self {
             Runner::Interpreter(tier) => Box::new(Interpreter::on(tier)),
+            Runner::Jit => Box::new(Jit::new()),
             Runner::Reference => Box::new(ReferenceEngine::with_close_looks(Box::new(Interpreter::new()))),
         }
     }
@@ -88,6 +92,7 @@ impl fmt::Display for Runner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Runner::Interpreter(tier) => write!(f, "tier {tier}"),
+            Runner::Jit => f.write_str("machine code"),
             Runner::Reference => f.write_str("reference"),
         }
     }
@@ -202,13 +207,13 @@ pub(crate) fn runners() -> Vec<Runner> {
     for t in missing {
         eprintln!("not run on tier {t}: this host lacks its instructions");
     }
-    here.into_iter().map(Runner::Interpreter).chain([Runner::Reference]).collect()
+    here.into_iter().map(Runner::Interpreter).chain([Runner::Jit, Runner::Reference]).collect()
 }
 
-/// The interpreter on the host's best tier, and the reference engine, for tests of properties that
-/// all tiers share.
-pub(crate) fn best() -> [Runner; 2] {
-    [Runner::detect(), Runner::Reference]
+/// The interpreter on the host's best tier, machine code, and the reference engine, for tests of
+/// properties that all tiers share.
+pub(crate) fn best() -> [Runner; 3] {
+    [Runner::detect(), Runner::Jit, Runner::Reference]
 }
 
 /// An operation under EXEC. Sources that it does not have are left out.

@@ -20,14 +20,14 @@ pub(crate) struct Assembler {
     distances: Vec<(usize, Label)>,
     /// Constants with their numbers.
     constants: HashMap<u32, usize>,
+    /// Constants of 64 bits with the numbers of their first halves.
+    pairs: HashMap<u64, usize>,
     pool: Vec<u32>,
     /// Vectors of constants, and their numbers. They come before the others.
     vectors: Vec<[u32; 16]>,
     vector_numbers: HashMap<[u32; 16], usize>,
     /// Offset of the distance from the code to the pool.
     pool_distance: Option<usize>,
-    /// Number of instructions.
-    pub(crate) instructions: usize,
     error: Option<IcedError>,
 }
 
@@ -39,11 +39,11 @@ impl Assembler {
             labels: Vec::new(),
             distances: Vec::new(),
             constants: HashMap::new(),
+            pairs: HashMap::new(),
             pool: Vec::new(),
             vectors: Vec::new(),
             vector_numbers: HashMap::new(),
             pool_distance: None,
-            instructions: 0,
             error: None,
         }
     }
@@ -53,7 +53,6 @@ impl Assembler {
         let at = self.bytes.len() as u64;
         match instruction.and_then(|instruction| self.encoder.encode(&instruction, at)) {
             Ok(_) => {
-                self.instructions += 1;
                 let mut buffer = self.encoder.take_buffer();
                 self.bytes.extend_from_slice(&buffer);
                 buffer.clear();
@@ -112,6 +111,16 @@ impl Assembler {
             pool.len() - 1
         });
         // Vectors have the addresses below the register, the others those above.
+        memory(POOL, 4 * number as i64, broadcast)
+    }
+
+    /// Memory with a 64-bit constant.
+    pub(crate) fn constant_pair(&mut self, value: u64, broadcast: bool) -> MemoryOperand {
+        let pool = &mut self.pool;
+        let number = *self.pairs.entry(value).or_insert_with(|| {
+            pool.extend([value as u32, (value >> 32) as u32]);
+            pool.len() - 2
+        });
         memory(POOL, 4 * number as i64, broadcast)
     }
 

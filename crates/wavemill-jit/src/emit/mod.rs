@@ -26,12 +26,10 @@ pub(crate) use registers::TEMPS;
 pub(crate) struct Emitted {
     pub bytes: Vec<u8>,
     pub links: Vec<Link>,
-    pub instructions: usize,
 }
 
 /// Emits code that is seldom run, after all blocks.
 type Later = Box<dyn FnOnce(&mut Emitter<'_>)>;
-
 
 struct Emitter<'p> {
     plan: &'p Plan,
@@ -85,8 +83,7 @@ pub(crate) fn emit(plan: &Plan) -> Result<Emitted, IcedError> {
         e.asm.put(Instruction::with1(Code::Pop_r64, register));
     }
     e.asm.put(Ok(Instruction::with(Code::Retnq)));
-    let instructions = e.asm.instructions;
-    Ok(Emitted { bytes: e.asm.finish()?, links: e.links, instructions })
+    Ok(Emitted { bytes: e.asm.finish()?, links: e.links })
 }
 
 impl Emitter<'_> {
@@ -177,9 +174,15 @@ impl Emitter<'_> {
                         self.call(at, at + 1);
                     }
                 }
+                How::Private(access) => {
+                    if !self.private_access(access, at) {
+                        self.call(at, at + 1);
+                    }
+                }
                 How::ScalarLoad(load) => self.scalar_load(load, at),
                 How::Call => {
-                    let calls = block.how[at..].iter().take_while(|how| matches!(how, How::Call | How::Nothing));
+                    let calls =
+                        block.how[at..].iter().take_while(|how| matches!(how, How::Call | How::Nothing));
                     let behind = at + calls.count();
                     self.call(at, behind);
                     at = behind;
@@ -209,7 +212,10 @@ impl Emitter<'_> {
         self.asm.put(Instruction::with2(Code::Mov_r64_rm64, Register::RDI, CONTEXT));
         self.asm.put(Instruction::with2(Code::Mov_r64_rm64, Register::RSI, Self::link_in_table(from)));
         self.asm.put(Instruction::with2(Code::Mov_r64_rm64, Register::RDX, Self::link_in_table(to)));
-        self.asm.put(Instruction::with1(Code::Call_rm64, assembler::memory(TABLE, layout::PERFORM as i64, false)));
+        self.asm.put(Instruction::with1(
+            Code::Call_rm64,
+            assembler::memory(TABLE, layout::PERFORM as i64, false),
+        ));
         self.asm.put(Instruction::with2(Code::Test_rm64_r64, Register::RAX, Register::RAX));
         self.asm.jump(Code::Je_rel32_64, self.epilogue);
         self.masks_loaded = false;

@@ -95,22 +95,18 @@ const fn kind(op: ScalarOp) -> Option<Kind> {
         ScalarOp::Shl => Kind::Shift(Both(Code::Shl_rm32_CL, Code::Shl_rm64_CL)),
         ScalarOp::Shr => Kind::Shift(Both(Code::Shr_rm32_CL, Code::Shr_rm64_CL)),
         ScalarOp::Sar => Kind::Shift(Both(Code::Sar_rm32_CL, Code::Sar_rm64_CL)),
-        ScalarOp::MinI => Kind::Choice {
-            unless: Both(Code::Cmovge_r32_rm32, Code::Cmovge_r64_rm64),
-            flag: Code::Setl_rm8,
-        },
-        ScalarOp::MinU => Kind::Choice {
-            unless: Both(Code::Cmovae_r32_rm32, Code::Cmovae_r64_rm64),
-            flag: Code::Setb_rm8,
-        },
-        ScalarOp::MaxI => Kind::Choice {
-            unless: Both(Code::Cmovle_r32_rm32, Code::Cmovle_r64_rm64),
-            flag: Code::Setg_rm8,
-        },
-        ScalarOp::MaxU => Kind::Choice {
-            unless: Both(Code::Cmovbe_r32_rm32, Code::Cmovbe_r64_rm64),
-            flag: Code::Seta_rm8,
-        },
+        ScalarOp::MinI => {
+            Kind::Choice { unless: Both(Code::Cmovge_r32_rm32, Code::Cmovge_r64_rm64), flag: Code::Setl_rm8 }
+        }
+        ScalarOp::MinU => {
+            Kind::Choice { unless: Both(Code::Cmovae_r32_rm32, Code::Cmovae_r64_rm64), flag: Code::Setb_rm8 }
+        }
+        ScalarOp::MaxI => {
+            Kind::Choice { unless: Both(Code::Cmovle_r32_rm32, Code::Cmovle_r64_rm64), flag: Code::Setg_rm8 }
+        }
+        ScalarOp::MaxU => {
+            Kind::Choice { unless: Both(Code::Cmovbe_r32_rm32, Code::Cmovbe_r64_rm64), flag: Code::Seta_rm8 }
+        }
         ScalarOp::Select => Kind::Select,
         ScalarOp::Mul => Kind::Multiply,
         ScalarOp::FindOneLow => Kind::Position(Both(Code::Tzcnt_r32_rm32, Code::Tzcnt_r64_rm64)),
@@ -179,7 +175,9 @@ pub(crate) fn supports_lane(inst: &Inst, counts: RegisterCounts) -> bool {
     let operands = match inst.op {
         Op::Lane(LaneOp::ReadFirstLane) => is_row(inst.src[0]) && is_cell(inst.dst[0]),
         Op::Lane(LaneOp::ReadLane) => is_row(inst.src[0]) && is_cell(inst.dst[0]) && is_scalar(inst.src[1]),
-        Op::Lane(LaneOp::WriteLane) => is_row(inst.dst[0]) && is_scalar(inst.src[0]) && is_scalar(inst.src[1]),
+        Op::Lane(LaneOp::WriteLane) => {
+            is_row(inst.dst[0]) && is_scalar(inst.src[0]) && is_scalar(inst.src[1])
+        }
         _ => false,
     };
     operands && inst.attrs.is_plain()

@@ -22,6 +22,10 @@ fn accumulates(code: Code) -> bool {
             | Code::EVEX_Vfmsub231ps_zmm_k1z_zmm_zmmm512b32_er
             | Code::EVEX_Vfnmadd231ps_zmm_k1z_zmm_zmmm512b32_er
             | Code::EVEX_Vfnmsub231ps_zmm_k1z_zmm_zmmm512b32_er
+            | Code::EVEX_Vfmadd231pd_zmm_k1z_zmm_zmmm512b64_er
+            | Code::EVEX_Vfmsub231pd_zmm_k1z_zmm_zmmm512b64_er
+            | Code::EVEX_Vfnmadd231pd_zmm_k1z_zmm_zmmm512b64_er
+            | Code::EVEX_Vfnmsub231pd_zmm_k1z_zmm_zmmm512b64_er
     )
 }
 
@@ -64,7 +68,8 @@ impl Emitter<'_> {
         let next = reads.get(reads.partition_point(|read| *read as usize <= at));
         let node = &self.plan.nodes[self.plan.numbers[&self.version]];
         let is_hot = || {
-            let hot = node.hot_loop.is_some_and(|n| self.plan.loops[n].rows.iter().any(|(hot, _)| *hot == row));
+            let hot =
+                node.hot_loop.is_some_and(|n| self.plan.loops[n].rows.iter().any(|(hot, _)| *hot == row));
             if hot { block.how.len() as u32 } else { u32::MAX }
         };
         next.copied().unwrap_or_else(is_hot)
@@ -99,7 +104,7 @@ impl Emitter<'_> {
             }
         }
         let needs_register = |row: u32| {
-            let first = strip.steps.iter().any(|step| matches!(step, Step::Vector { a: Some(Src::Row(r)), .. } if *r == row));
+            let first = strip.steps.iter().any(|step| step.first_source() == Some(Src::Row(row)));
             first || matches!(strip.refuses, Refused::Sources(both) if both.contains(&Src::Row(row)))
         };
         for row in &sources {
@@ -161,6 +166,11 @@ impl Emitter<'_> {
     }
 
     fn steps(&mut self, strip: &Strip, results: &Results, at: usize) {
+        if let Refused::Bits { cell, bits } = strip.refuses {
+            self.asm.put(Instruction::with2(Code::Test_rm32_imm32, in_file(cell), bits as i32));
+            let label = self.exit_before(at);
+            self.asm.jump(Code::Jne_rel32_64, label);
+        }
         let uses_masks = strip.steps.iter().any(|step| {
             !matches!(step, Step::Vector { dst: Dst::Row(_) | Dst::Temp(_), lanes: Where::Everywhere, .. })
         });
@@ -186,6 +196,8 @@ impl Emitter<'_> {
         }
         match strip.refuses {
             Refused::Nothing => {}
+            Refused::Bits { .. } => {}
+            Refused::WideResults => self.leave_if_exponents_are_full(results, at),
             Refused::Results => self.leave_if_results_are_nan(results, at),
             Refused::Sources(_) => {
                 let all = mask_temp(1);
@@ -213,6 +225,18 @@ impl Emitter<'_> {
                 Operand::Memory(cell)
             }
             Src::Const(value) => Operand::Memory(self.asm.constant(value, broadcast)),
+            Src::CellPair(cells) => {
+                let mut cells = in_file(cells);
+                cells.is_broadcast = code != Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64;
+                Operand::Memory(cells)
+            }
+            Src::ConstPair(value) => {
+                let broadcast = code != Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64;
+                Operand::Memory(self.asm.constant_pair(value, broadcast))
+            }
+            Src::Quad(values) => {
+                Operand::Memory(self.asm.vector(std::array::from_fn(|lane| values[lane % 4])))
+            }
         }
     }
 
@@ -234,14 +258,13 @@ impl Emitter<'_> {
                     Dst::Temp(number) => {
                         let (mask, zero) = match lanes {
                             Where::Mask(mask) => (Some(mask_temp(mask.into())), false),
-                            Where::MaskElseZero(mask) => (Some(mask_temp(mask.into())), true),
                             Where::Everywhere | Where::Active => (None, false),
                         };
                         (temp(number), mask, zero)
                     }
                     Dst::Mask(number) => {
                         let mask = match lanes {
-                            Where::Mask(mask) | Where::MaskElseZero(mask) => Some(mask_temp(mask.into())),
+                            Where::Mask(mask) => Some(mask_temp(mask.into())),
                             Where::Active => results.masked.then(|| active(n)),
                             Where::Everywhere => None,
                         };
@@ -267,6 +290,23 @@ impl Emitter<'_> {
             Step::LoadMask { dst, cells } => {
                 let word = in_file(cells + 2 * n as u32);
                 self.asm.put(Instruction::with2(Code::VEX_Kmovw_kr_km16, mask_temp(dst.into()), word));
+            }
+            Step::BytesToMask { dst, a } => {
+                if let Operand::Register(a) = self.operand(a, n, &temp, Code::EVEX_Vpmovb2m_kr_zmm) {
+                    let dst = mask_temp(dst.into());
+                    self.asm.put(Instruction::with2(Code::EVEX_Vpmovb2m_kr_zmm, dst, a));
+                }
+            }
+            Step::Bytes { code, dst, a, b, mask } => {
+                let a = self.operand(a, n, &temp, code);
+                let b = self.operand(b, n, &temp, code);
+                if let Operand::Register(a) = a {
+                    let made = instruction(code, temp(dst), Some(a), b, None);
+                    self.asm.put(made.map(|mut made| {
+                        made.set_op_mask(mask_temp(mask.into()));
+                        made
+                    }));
+                }
             }
             Step::AndActive { dst } => {
                 if results.masked {
@@ -317,6 +357,28 @@ impl Emitter<'_> {
             let all = mask_temp(1);
             self.asm.put(Instruction::with3(Code::VEX_Korw_kr_kr_kr, all, all, found));
         }
+    }
+
+    /// Leaves before the operation if a f64 result is NaN or infinite: if its exponent is all ones.
+    fn leave_if_exponents_are_full(&mut self, results: &Results, at: usize) {
+        const NOT_LESS: u32 = 5;
+        let Some((_, high)) = results.groups.get(1) else { return };
+        let (all, found) = (mask_temp(0), mask_temp(1));
+        for n in 0..STRIPS {
+            // Without the sign.
+            let code = Code::EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8;
+            self.asm.put(Instruction::with3(code, temp(n), of_group(*high, n), 1));
+            let ones = self.asm.constant(0xffe0_0000, true);
+            let code = Code::EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8;
+            let mask = if n == 0 { all } else { found };
+            self.asm.put(Instruction::with4(code, mask, temp(n), ones, NOT_LESS));
+            if n > 0 {
+                self.asm.put(Instruction::with3(Code::VEX_Korw_kr_kr_kr, all, all, found));
+            }
+        }
+        self.asm.put(Instruction::with2(Code::VEX_Kortestw_kr_kr, all, all));
+        let label = self.exit_before(at);
+        self.asm.jump(Code::Jne_rel32_64, label);
     }
 
     /// Leaves before the operation if a result is NaN. One test covers two vectors.

@@ -1,7 +1,7 @@
 //! Builds strip code.
 
 use iced_x86::Code;
-use wavemill_ir::{Attrs, Inst, LaneMask, Operand};
+use wavemill_ir::{Attrs, Inst, LaneMask, Operand, SrcMods, SubDword};
 use wavemill_machine::registers::{RegisterCounts, uni_offset};
 
 use crate::emit::TEMPS;
@@ -42,6 +42,31 @@ impl<'a> Builder<'a> {
         self.inst.attrs.is_plain()
     }
 
+    /// Whether the operation has no modifiers but parts of its first two sources.
+    pub(crate) fn has_parts_only(&self) -> bool {
+        let [first, second, third] = self.inst.attrs.src;
+        let whole = |mods: SrcMods| SrcMods { sel: SubDword::Dword, sext: false, ..mods };
+        Attrs { src: [whole(first), whole(second), third], ..self.inst.attrs }.is_plain()
+    }
+
+    /// The part of source `i`, of one dword, that the operation reads: one of the first two sources.
+    pub(crate) fn part(&mut self, i: usize) -> Option<Src> {
+        let value = self.src(i, 0)?;
+        let mods = self.inst.attrs.src[i];
+        let (offset, width) = mods.sel.bits();
+        if width == 32 {
+            return Some(value);
+        }
+        let top =
+            self.with_imm(Code::EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, value, (32 - offset - width) as u8)?;
+        let code = match mods.sext {
+            true => Code::EVEX_Vpsrad_zmm_k1z_zmmm512b32_imm8,
+            false => Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8,
+        };
+        self.update(top, code, None, top, Some((32 - width) as u8), Where::Everywhere)?;
+        Some(top)
+    }
+
     /// Whether the operation has no modifiers but those of sources.
     pub(crate) fn has_source_modifiers_only(&self) -> bool {
         let attrs = self.inst.attrs;
@@ -52,7 +77,9 @@ impl<'a> Builder<'a> {
     pub(crate) fn src(&self, i: usize, n: u16) -> Option<Src> {
         let dwords = self.inst.source_dwords(i);
         match self.inst.src[i] {
-            Operand::Row(row) => self.counts.has(row, dwords).then(|| Src::Row(self.counts.source_nth(row, n))),
+            Operand::Row(row) => {
+                self.counts.has(row, dwords).then(|| Src::Row(self.counts.source_nth(row, n)))
+            }
             // An operand that begins at a cell that the wave lacks may be a result of the same instruction.
             Operand::Uni(cell) if self.counts.lacks(cell) => None,
             Operand::Uni(cell) => Some(Src::Cell(uni_offset(cell.plus(n)))),
@@ -113,6 +140,8 @@ impl<'a> Builder<'a> {
         match src {
             Src::Row(_) | Src::Temp(_) => Some(src),
             Src::Cell(_) | Src::Const(_) => self.unary(Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, src),
+            Src::CellPair(_) | Src::ConstPair(_) => self.unary(Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64, src),
+            Src::Quad(_) => self.unary(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, src),
         }
     }
 
@@ -181,8 +210,9 @@ impl<'a> Builder<'a> {
     /// The result in a row: a copy.
     pub(crate) fn copy(&mut self, row: u32, b: Src) -> Option<()> {
         let code = match b {
-            Src::Row(_) | Src::Temp(_) => Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512,
+            Src::Row(_) | Src::Temp(_) | Src::Quad(_) => Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512,
             Src::Cell(_) | Src::Const(_) => Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
+            Src::CellPair(_) | Src::ConstPair(_) => Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64,
         };
         self.result(row, code, None, b, None)
     }

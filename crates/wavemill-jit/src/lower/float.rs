@@ -79,12 +79,21 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<(
     if !is_host(b.inst.attrs.fp) || !b.has_source_modifiers_only() {
         return None;
     }
+    if ty == FloatType::F64 {
+        return wide(b, op);
+    }
     for part in parts(ty)? {
         let dst = b.dst(0, part.unwrap_or(0))?;
         match op {
             FloatOp::Add | FloatOp::Sub => {
-                let (x, negated_x) = { let x = part_of(b, 0, *part)?; magnitude(b, x)? };
-                let (y, negated_y) = { let y = part_of(b, 1, *part)?; magnitude(b, y)? };
+                let (x, negated_x) = {
+                    let x = part_of(b, 0, *part)?;
+                    magnitude(b, x)?
+                };
+                let (y, negated_y) = {
+                    let y = part_of(b, 1, *part)?;
+                    magnitude(b, y)?
+                };
                 let negated_y = negated_y != (op == FloatOp::Sub);
                 let add = Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er;
                 let sub = Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er;
@@ -100,16 +109,31 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<(
                 }
             }
             FloatOp::Mul => {
-                let (x, negated_x) = { let x = part_of(b, 0, *part)?; magnitude(b, x)? };
-                let (y, negated_y) = { let y = part_of(b, 1, *part)?; magnitude(b, y)? };
+                let (x, negated_x) = {
+                    let x = part_of(b, 0, *part)?;
+                    magnitude(b, x)?
+                };
+                let (y, negated_y) = {
+                    let y = part_of(b, 1, *part)?;
+                    magnitude(b, y)?
+                };
                 let (x, y) = if is_scalar(x) { (y, x) } else { (x, y) };
                 let x = signed(b, (x, Signs { abs: false, neg: negated_x != negated_y }))?;
                 b.result(dst, Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er, Some(x), y, None)?;
             }
             FloatOp::Fma => {
-                let (x, negated_x) = { let x = part_of(b, 0, *part)?; magnitude(b, x)? };
-                let (y, negated_y) = { let y = part_of(b, 1, *part)?; magnitude(b, y)? };
-                let (z, negated_z) = { let z = part_of(b, 2, *part)?; magnitude(b, z)? };
+                let (x, negated_x) = {
+                    let x = part_of(b, 0, *part)?;
+                    magnitude(b, x)?
+                };
+                let (y, negated_y) = {
+                    let y = part_of(b, 1, *part)?;
+                    magnitude(b, y)?
+                };
+                let (z, negated_z) = {
+                    let z = part_of(b, 2, *part)?;
+                    magnitude(b, z)?
+                };
                 let (x, y) = if is_scalar(x) { (y, x) } else { (x, y) };
                 let x = b.reg(x)?;
                 let code = match (negated_x != negated_y, negated_z) {
@@ -129,14 +153,21 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<(
                 });
             }
             FloatOp::Min | FloatOp::Max if ty == FloatType::F32 => {
-                let x = { let x = part_of(b, 0, *part)?; signed(b, x)? };
-                let y = { let y = part_of(b, 1, *part)?; signed(b, y)? };
+                let x = {
+                    let x = part_of(b, 0, *part)?;
+                    signed(b, x)?
+                };
+                let y = {
+                    let y = part_of(b, 1, *part)?;
+                    signed(b, y)?
+                };
                 let (x, y) = (b.reg(x)?, b.reg(y)?);
                 // The two orders differ for zeros of both signs.
                 let (code, combine) = match op {
-                    FloatOp::Min => {
-                        (Code::EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae, Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32)
-                    }
+                    FloatOp::Min => (
+                        Code::EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae,
+                        Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32,
+                    ),
                     _ => (
                         Code::EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae,
                         Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32,
@@ -152,6 +183,105 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<(
         }
     }
     b.strip.refuses = Refused::Results;
+    Some(())
+}
+
+/// A source of two rows, or a 64-bit scalar.
+fn number(b: &Builder<'_>, i: usize) -> Option<([Src; 2], bool)> {
+    let mods = b.inst.attrs.src[i];
+    if (SrcMods { neg: false, ..mods }) != SrcMods::default() {
+        return None;
+    }
+    Some(([b.src(i, 0)?, b.src(i, 1)?], mods.neg))
+}
+
+/// Half of the numbers of a strip: in a value of the operation's own, or a scalar.
+fn half(b: &mut Builder<'_>, number: [Src; 2], code: Code, into: Option<Src>) -> Option<Src> {
+    match number {
+        [Src::Cell(cell), _] => Some(Src::CellPair(cell)),
+        [Src::Const(low), Src::Const(high)] => Some(Src::ConstPair(u64::from(low) | u64::from(high) << 32)),
+        [low, high] => match into {
+            Some(into) => {
+                b.update(into, code, Some(low), high, None, Where::Everywhere)?;
+                Some(into)
+            }
+            None => b.binary(code, low, high),
+        },
+    }
+}
+
+/// The same in a register.
+fn half_in_register(b: &mut Builder<'_>, number: [Src; 2], code: Code, into: Option<Src>) -> Option<Src> {
+    let half = half(b, number, code, into)?;
+    match (half, into) {
+        (Src::CellPair(_) | Src::ConstPair(_), Some(into)) => {
+            b.update(into, Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64, None, half, None, Where::Everywhere)?;
+            Some(into)
+        }
+        (Src::CellPair(_) | Src::ConstPair(_), None) => b.unary(Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64, half),
+        _ => Some(half),
+    }
+}
+
+/// Operations on f64: eight numbers of the strip, then the other eight.
+fn wide(b: &mut Builder<'_>, op: FloatOp) -> Option<()> {
+    const LOW: Code = Code::EVEX_Vpunpckldq_zmm_k1z_zmm_zmmm512b32;
+    const HIGH: Code = Code::EVEX_Vpunpckhdq_zmm_k1z_zmm_zmmm512b32;
+    const SHUFFLE: Code = Code::EVEX_Vshufps_zmm_k1z_zmm_zmmm512b32_imm8;
+    let rows = [b.dst(0, 0)?, b.dst(0, 1)?];
+    let ((x, negated_x), (y, negated_y)) = (number(b, 0)?, number(b, 1)?);
+    let is_row = |number: [Src; 2]| matches!(number[0], Src::Row(_));
+    let (first, second, third, code) = match op {
+        FloatOp::Fma => {
+            let (z, negated_z) = number(b, 2)?;
+            let code = match (negated_x != negated_y, negated_z) {
+                (false, false) => Code::EVEX_Vfmadd231pd_zmm_k1z_zmm_zmmm512b64_er,
+                (false, true) => Code::EVEX_Vfmsub231pd_zmm_k1z_zmm_zmmm512b64_er,
+                (true, false) => Code::EVEX_Vfnmadd231pd_zmm_k1z_zmm_zmmm512b64_er,
+                (true, true) => Code::EVEX_Vfnmsub231pd_zmm_k1z_zmm_zmmm512b64_er,
+            };
+            let (x, y) = if is_row(x) { (x, y) } else { (y, x) };
+            (x, y, Some(z), code)
+        }
+        FloatOp::Mul if negated_x == negated_y => {
+            let (x, y) = if is_row(x) { (x, y) } else { (y, x) };
+            (x, y, None, Code::EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er)
+        }
+        FloatOp::Add | FloatOp::Sub => match (negated_x, negated_y != (op == FloatOp::Sub)) {
+            (false, false) if is_row(x) => (x, y, None, Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er),
+            (false, false) => (y, x, None, Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er),
+            (false, true) => (x, y, None, Code::EVEX_Vsubpd_zmm_k1z_zmm_zmmm512b64_er),
+            (true, false) => (y, x, None, Code::EVEX_Vsubpd_zmm_k1z_zmm_zmmm512b64_er),
+            (true, true) => return None,
+        },
+        _ => return None,
+    };
+    let mut halves = Vec::new();
+    let (mut left, mut right) = (None, None);
+    for part in [LOW, HIGH] {
+        let result = match third {
+            Some(third) => {
+                let sum = half_in_register(b, third, part, None)?;
+                let x = half_in_register(b, first, part, left)?;
+                let y = half(b, second, part, right)?;
+                b.update(sum, code, Some(x), y, None, Where::Everywhere)?;
+                left = Some(x);
+                right = matches!(y, Src::Temp(_)).then_some(y);
+                sum
+            }
+            None => {
+                let x = half_in_register(b, first, part, None)?;
+                let y = half(b, second, part, right)?;
+                b.update(x, code, Some(x), y, None, Where::Everywhere)?;
+                right = matches!(y, Src::Temp(_)).then_some(y);
+                x
+            }
+        };
+        halves.push(result);
+    }
+    b.result(rows[0], SHUFFLE, Some(halves[0]), halves[1], Some(0x88))?;
+    b.result(rows[1], SHUFFLE, Some(halves[0]), halves[1], Some(0xdd))?;
+    b.strip.refuses = Refused::WideResults;
     Some(())
 }
 
@@ -181,8 +311,14 @@ pub(super) fn compare(b: &mut Builder<'_>, pred: CmpPred, ty: FloatType) -> Opti
     if ty != FloatType::F32 || !b.inst.attrs.fp.denorm_in || !b.has_source_modifiers_only() {
         return None;
     }
-    let x = { let x = part_of(b, 0, None)?; signed(b, x)? };
-    let y = { let y = part_of(b, 1, None)?; signed(b, y)? };
+    let x = {
+        let x = part_of(b, 0, None)?;
+        signed(b, x)?
+    };
+    let y = {
+        let y = part_of(b, 1, None)?;
+        signed(b, y)?
+    };
     let code = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
     b.compare(0, code, x, y, predicate(pred), Where::Active)?;
     b.mask_result(0, 0)

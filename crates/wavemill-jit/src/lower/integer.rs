@@ -5,7 +5,7 @@ use wavemill_ir::IntOp;
 
 use super::builder::Builder;
 use super::{mask, wide};
-use crate::lir::{Src, Step, Where};
+use crate::lir::{Refused, Src, Step, Where};
 
 /// The instruction of an operation on two dwords, and whether their order does not matter.
 const fn binary(op: IntOp) -> Option<(Code, bool)> {
@@ -106,11 +106,35 @@ fn of_24_bits(b: &mut Builder<'_>, value: Src, signed: bool) -> Option<Src> {
     }
 }
 
+/// A permutation of the bytes of two dwords by a scalar. Selectors of signs and constants are for the interpreter.
+fn permute(b: &mut Builder<'_>, dst: u32, high: Src) -> Option<()> {
+    const SHUFFLE: Code = Code::EVEX_Vpshufb_zmm_k1z_zmm_zmmm512;
+    let (low, selector) = (b.src(1, 0)?, b.src(2, 0)?);
+    let Src::Cell(cell) = selector else { return None };
+    // Bytes of a dword by their place in the quarter of the strip.
+    let places = Src::Quad([0, 0x0404_0404, 0x0808_0808, 0x0c0c_0c0c]);
+    let selected = b.reg(selector)?;
+    let pattern = b.binary(AND, selected, Src::Const(0x0303_0303))?;
+    b.update(pattern, OR, Some(pattern), places, None, Where::Everywhere)?;
+    b.strip.refuses = Refused::Bits { cell, bits: 0xf8f8_f8f8 };
+    if low == high {
+        return b.result(dst, SHUFFLE, Some(low), pattern, None);
+    }
+    // Bit 2 of a selector names the dword: it becomes the top bit of its byte.
+    b.update(selected, Shift::Left.codes().0, None, selected, Some(5), Where::Everywhere)?;
+    b.push(Step::BytesToMask { dst: 0, a: selected });
+    let value = b.binary(SHUFFLE, low, pattern)?;
+    let Src::Temp(into) = value else { return None };
+    let high = b.reg(high)?;
+    b.push(Step::Bytes { code: SHUFFLE, dst: into, a: high, b: pattern, mask: 0 });
+    b.copy(dst, value)
+}
+
 pub(super) fn lower(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
     if op == IntOp::Select {
         return mask::select(b);
     }
-    if !b.is_plain() {
+    if !b.is_plain() && !(b.has_parts_only() && (binary(op).is_some() || op == IntOp::Mov)) {
         return None;
     }
     match op {
@@ -128,7 +152,7 @@ pub(super) fn lower(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
     let dst = b.dst(0, 0)?;
     let src = |b: &Builder<'_>, i| b.src(i, 0);
     if let Some((code, commutes)) = binary(op) {
-        let (x, y) = (src(b, 0)?, src(b, 1)?);
+        let (x, y) = (b.part(0)?, b.part(1)?);
         let (x, y) = if commutes { ordered(x, y) } else { (x, y) };
         return b.result(dst, code, Some(x), y, None);
     }
@@ -146,7 +170,7 @@ pub(super) fn lower(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
         });
         return Some(());
     }
-    let x = src(b, 0)?;
+    let x = b.part(0)?;
     match op {
         IntOp::Mov => b.copy(dst, x),
         IntOp::Shl => shift(b, Shift::Left, x, src(b, 1)?, Some(dst)).map(drop),
@@ -214,6 +238,15 @@ pub(super) fn lower(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
             let shifted = b.with_imm(Shift::Right.codes().0, x, offset as u8)?;
             b.result(dst, AND, Some(shifted), Src::Const((1 << width) - 1), None)
         }
+        IntOp::BfeI => {
+            let (offset, width) = (b.constant(1)? & 31, b.constant(2)? & 31);
+            if width == 0 || offset + width > 32 {
+                return None;
+            }
+            let up = b.with_imm(Shift::Left.codes().0, x, (32 - offset - width) as u8)?;
+            b.result(dst, Shift::Arithmetic.codes().0, None, up, Some((32 - width) as u8))
+        }
+        IntOp::Perm => permute(b, dst, x),
         IntOp::LeadingZeros => {
             // The instruction counts 32 zeros where the result is -1.
             let count = b.unary(Code::EVEX_Vplzcntd_zmm_k1z_zmmm512b32, x)?;

@@ -10,6 +10,8 @@ use crate::lir::{Src, Step, Where};
 pub(super) const COMPARE: Code = Code::EVEX_Vpcmpd_kr_k1_zmm_zmmm512b32_imm8;
 /// Unsigned comparison of dwords.
 const COMPARE_UNSIGNED: Code = Code::EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8;
+/// Moves the low half of dwords to the top.
+const HALF_UP: Code = Code::EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8;
 /// Predicates of comparisons.
 pub(super) const EQUAL: u8 = 0;
 const LESS: u8 = 1;
@@ -45,12 +47,27 @@ const fn is_scalar(src: Src) -> bool {
 
 /// A comparison of dwords into mask 0.
 fn compare_dwords(b: &mut Builder<'_>, pred: CmpPred, ty: IntType, lanes: Where) -> Option<()> {
-    let code = match ty {
-        IntType::I32 => COMPARE,
-        IntType::U32 => COMPARE_UNSIGNED,
+    let (code, is_half) = match ty {
+        IntType::I32 => (COMPARE, false),
+        IntType::U32 => (COMPARE_UNSIGNED, false),
+        IntType::I16 => (COMPARE, true),
+        IntType::U16 => (COMPARE_UNSIGNED, true),
         _ => return None,
     };
-    let (x, y) = (b.src(0, 0)?, b.src(1, 0)?);
+    let (mut x, mut y) = (b.part(0)?, b.part(1)?);
+    if is_half {
+        // The low halves, at the top.
+        for src in [&mut x, &mut y] {
+            *src = match *src {
+                Src::Const(value) => Src::Const(value << 16),
+                Src::Temp(_) => {
+                    b.update(*src, HALF_UP, None, *src, Some(16), Where::Everywhere)?;
+                    *src
+                }
+                other => b.with_imm(HALF_UP, other, 16)?,
+            };
+        }
+    }
     let (x, y, pred) = if is_scalar(x) && !is_scalar(y) { (y, x, swapped(pred)) } else { (x, y, pred) };
     b.compare(0, code, x, y, predicate(pred)?, lanes)
 }
@@ -86,16 +103,18 @@ fn compare_qwords(b: &mut Builder<'_>, pred: CmpPred, signed: bool) -> Option<()
 }
 
 pub(super) fn compare(b: &mut Builder<'_>, pred: CmpPred, ty: IntType) -> Option<()> {
-    if !b.is_plain() {
+    if !b.has_parts_only() {
         return None;
     }
     match ty {
-        IntType::I32 | IntType::U32 => compare_dwords(b, pred, ty, Where::Active)?,
+        IntType::I64 | IntType::U64 if !b.is_plain() => return None,
+        IntType::I32 | IntType::U32 | IntType::I16 | IntType::U16 => {
+            compare_dwords(b, pred, ty, Where::Active)?;
+        }
         IntType::I64 | IntType::U64 => {
             compare_qwords(b, pred, ty == IntType::I64)?;
             b.push(Step::AndActive { dst: 0 });
         }
-        IntType::I16 | IntType::U16 => return None,
     }
     b.mask_result(0, 0)
 }

@@ -68,23 +68,24 @@ pub(super) fn lower(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
         IntOp::ShlAdd64 => {
             let amount = b.constant(1)? & 7;
             let (value, offset) = ([b.src(0, 0)?, b.src(0, 1)?], [b.src(2, 0)?, b.src(2, 1)?]);
-            // A scalar has one vector, which must not be shifted or added to twice.
-            let (value, offset) = match amount {
-                0 if is_scalar(value[0]) => (offset, value),
-                _ => (value, offset),
-            };
-            if is_scalar(value[0]) {
-                return None;
-            }
-            let numbers = join(b, value[0], value[1])?;
+            let mut both_joined = [join(b, value[0], value[1])?, join(b, offset[0], offset[1])?];
             if (1..=4).contains(&amount) {
                 let code = Code::EVEX_Vpsllq_zmm_k1z_zmmm512b64_imm8;
-                for number in numbers {
-                    b.update(number, code, None, number, Some(amount as u8), Where::Everywhere)?;
+                let [first, second] = both_joined[0];
+                b.update(first, code, None, first, Some(amount as u8), Where::Everywhere)?;
+                if first != second {
+                    b.update(second, code, None, second, Some(amount as u8), Where::Everywhere)?;
                 }
             }
-            let offset = join(b, offset[0], offset[1])?;
-            both(b, numbers, Code::EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64, offset)?;
+            // A scalar has one vector, which must not be added to twice.
+            if is_scalar(value[0]) {
+                both_joined.reverse();
+            }
+            let [numbers, other] = both_joined;
+            if numbers[0] == numbers[1] {
+                return None;
+            }
+            both(b, numbers, Code::EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64, other)?;
             split(b, numbers)
         }
         IntOp::MulHiU | IntOp::MulHiI => {
@@ -110,8 +111,12 @@ pub(super) fn lower(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
 
 fn shift(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
     let (by_constant, by_lane) = match op {
-        IntOp::Shl64 => (Code::EVEX_Vpsllq_zmm_k1z_zmmm512b64_imm8, Code::EVEX_Vpsllvq_zmm_k1z_zmm_zmmm512b64),
-        IntOp::Shr64 => (Code::EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8, Code::EVEX_Vpsrlvq_zmm_k1z_zmm_zmmm512b64),
+        IntOp::Shl64 => {
+            (Code::EVEX_Vpsllq_zmm_k1z_zmmm512b64_imm8, Code::EVEX_Vpsllvq_zmm_k1z_zmm_zmmm512b64)
+        }
+        IntOp::Shr64 => {
+            (Code::EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8, Code::EVEX_Vpsrlvq_zmm_k1z_zmm_zmmm512b64)
+        }
         _ => (Code::EVEX_Vpsraq_zmm_k1z_zmmm512b64_imm8, Code::EVEX_Vpsravq_zmm_k1z_zmm_zmmm512b64),
     };
     let value = [b.src(0, 0)?, b.src(0, 1)?];
@@ -161,7 +166,14 @@ fn multiply_add(b: &mut Builder<'_>) -> Option<()> {
     let low = b.reg(offset[0])?;
     for (number, part) in numbers.into_iter().zip([LOW, HIGH]) {
         b.update(other, part, Some(low), offset[1], None, Where::Everywhere)?;
-        b.update(number, Code::EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64, Some(number), other, None, Where::Everywhere)?;
+        b.update(
+            number,
+            Code::EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64,
+            Some(number),
+            other,
+            None,
+            Where::Everywhere,
+        )?;
     }
     // Back to halves; the carry is that the sum is less than the summand.
     b.update(other, SHUFFLE, Some(numbers[0]), numbers[1], Some(EVEN), Where::Everywhere)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use wavemill_interpreter::Interpreter;
 use wavemill_ir::{Block, BlockBuilder, FaultKind, LANES, Row, Terminator, Uni};
+use wavemill_jit::Jit;
 use wavemill_machine::engine::{Engine, Lds, Surroundings, Task, Wave, WaveExit};
 use wavemill_machine::{BlockSource, GuestMemory, OutOfRange, RegisterCounts, Strict};
 use wavemill_oracle::SplitMix64;
@@ -114,6 +115,9 @@ impl BlockSource for Source<'_> {
 pub(crate) enum Who {
     Interpreter,
     Reference,
+    /// Machine code, in an executor that has run the block before as often: its operations remember
+    /// the memory that they accessed.
+    Jit(usize),
     /// The reference engine runs this many operations, then the interpreter continues.
     Both(u64),
     /// The reference engine runs this many operations at a time.
@@ -169,19 +173,25 @@ impl Bench {
     pub(crate) fn run(&self, who: Who) -> After {
         let fill =
             |size: usize, step: usize| -> Vec<u8> { (0..size).map(|n| (n * step + n / 256) as u8).collect() };
-        self.memory.write(self.buffer, &fill(BUFFER as usize, 7)).unwrap();
         let private_size = 64 * SCRATCH as usize;
-        self.memory.write(self.private, &fill(private_size, 3)).unwrap();
+        let fill_memory = || {
+            self.memory.write(self.buffer, &fill(BUFFER as usize, 7)).unwrap();
+            self.memory.write(self.private, &fill(private_size, 3)).unwrap();
+        };
+        fill_memory();
         let map = self.memory.snapshot();
         let lds = Lds::new(LDS.0, LDS.1);
         let words = lds.allocated() as usize / 4;
         // SAFETY: nothing else accesses the LDS, which has this many bytes and is aligned.
         let lds_words = || unsafe { std::slice::from_raw_parts_mut(lds.ptr().cast::<u32>(), words) };
-        for (n, word) in (0..).zip(lds_words()) {
-            *word = 0x0101_0000 + 77 * n;
-        }
-        // What an earlier run of the program left in the global data share.
-        assert!(map.share().write(0, &vec![0; wavemill_machine::GDS_BYTES as usize]));
+        let fill_shares = || {
+            for (n, word) in (0..).zip(lds_words()) {
+                *word = 0x0101_0000 + 77 * n;
+            }
+            // What an earlier run of the program left in the global data share.
+            assert!(map.share().write(0, &vec![0; wavemill_machine::GDS_BYTES as usize]));
+        };
+        fill_shares();
         let around = Surroundings {
             map: &map,
             lds: &lds,
@@ -207,6 +217,24 @@ impl Bench {
         };
         let exit = match who {
             Who::Interpreter => interpreter(&mut wave, &mut out_of_range),
+            Who::Jit(before) => {
+                let mut executor = Jit::new().executor(task);
+                for _ in 0..before {
+                    executor.run(&mut self.wave(), around, BUDGET, None);
+                    fill_memory();
+                    fill_shares();
+                }
+                let earlier = executor.out_of_range();
+                let exit = executor.run(&mut wave, around, BUDGET, None);
+                let all = executor.out_of_range();
+                out_of_range = OutOfRange {
+                    lds: all.lds - earlier.lds,
+                    lds_granule: all.lds_granule - earlier.lds_granule,
+                    buffer: all.buffer - earlier.buffer,
+                    image: all.image - earlier.image,
+                };
+                exit
+            }
             Who::Reference => {
                 let close_looks = Box::new(Interpreter::new());
                 let mut executor = ReferenceEngine::with_close_looks(close_looks).executor(task);
@@ -271,6 +299,8 @@ impl Bench {
             Some(difference) => Err(format!("{who:?}: {difference}\n{}", self.block)),
         };
         check(Who::Reference)?;
+        check(Who::Jit(0))?;
+        check(Who::Jit(1))?;
         check(Who::Pieces(1))?;
         (0..=self.block.insts.len() as u64 + 1).try_for_each(|n| check(Who::Both(n)))?;
         Ok(expected.exit)

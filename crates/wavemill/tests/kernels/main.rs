@@ -66,7 +66,8 @@ fn same_bits(case: &Case, code: Code) -> Result<(), Failed> {
         .into_iter()
         .filter(|t| t.is_available())
         .map(|tier| Way { engine: Engine::Interpreter(Some(tier)), ..base });
-    for way in threads.into_iter().chain(tiers) {
+    let compiled = [1, 2].map(|threads| Way { engine: Engine::Jit, threads });
+    for way in threads.into_iter().chain(tiers).chain(compiled) {
         let (found, stats) = launch(case, code, way)?;
         assert_eq!(stats.engine, way.engine.on_this_host());
         assert_eq!(stats.run.threads as u64, (way.threads as u64).min(case.group_count()));

@@ -25,9 +25,10 @@ pub(crate) struct EngineArgs {
     /// Run workgroups in order on one thread, with clocks that count instructions
     #[arg(long, hide_short_help = true, help_heading = ENGINE)]
     pub deterministic: bool,
-    /// Engine that runs kernels: interpreter or reference; interpreter by default
+    /// Engine that runs kernels: interpreter, jit or reference; interpreter by default
     ///
-    /// Both give the same bits. `reference` runs one operation at a time through exact references: it is hundreds of times
+    /// All give the same bits. `jit` makes machine code of the kernel, on hosts with AVX-512; it is an experiment, and for
+    /// kernels that run long. `reference` runs one operation at a time through exact references: it is hundreds of times
     /// slower, and a check on the interpreter.
     #[arg(long, value_name = "ENGINE", value_parser = engine, hide_short_help = true, help_heading = ENGINE)]
     pub engine: Option<Engine>,
