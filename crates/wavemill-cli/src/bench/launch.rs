@@ -2,12 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use wavemill::binding::{Binding, Location};
 use wavemill::launch::Engine;
 use wavemill::stats::{InstructionMix, OperationCounts, RowCounts};
 use wavemill::{Arg, Buffer, Device, Error, Launch, Module, RunOptions};
 use wavemill_kernels::{Case, Target, Value, fixture, why_absent};
 
 use crate::failure::{Exit, Failure};
+
+/// The modes of floats on Cayman that keep denormals.
+const KEEPS_DENORMALS: u32 = 0xcc;
 
 /// Time and statistics of a launch of a case.
 #[derive(Clone, Debug)]
@@ -92,7 +96,11 @@ fn run(
             Value::Local(bytes) => Arg::Local(*bytes),
         });
     }
+    // References keep denormals, which Cayman flushes unless a launch says otherwise.
+    let is_cayman = crate::cayman::is_cayman(device.target());
+    let modes = Binding { location: Location::Modes, resource: Arg::from(KEEPS_DENORMALS) };
     let launch = Launch::new(&kernel)
+        .bindings((read && is_cayman).then_some(modes))
         .global_size(case.global.map(u64::from))
         .workgroup_size(case.local)
         .global_offset(case.offset)

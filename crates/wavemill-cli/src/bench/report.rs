@@ -22,6 +22,8 @@ pub(super) struct Report {
     pub(super) threads: usize,
     /// The vector hardware of the runs.
     pub(super) tier: String,
+    /// The engine of the runs.
+    pub(super) engine: &'static str,
     /// Timed runs of each kernel.
     pub(super) runs: usize,
     /// Whether results were compared with the references.
@@ -261,10 +263,11 @@ pub(super) fn head(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     let columns = report.columns();
     writeln!(
         out,
-        "Wavemill {}, machine code of {}, {}, tier {}, median of {runs}{}{}{}",
+        "Wavemill {}, machine code of {}, {}, {}, tier {}, median of {runs}{}{}{}",
         report.version,
         report.target,
         Plural(*threads as u64, "thread"),
+        report.engine,
         report.tier,
         if report.checked { ", results checked" } else { "" },
         if report.small { ", small launches" } else { "" },

@@ -47,6 +47,8 @@ pub(crate) struct LaneAccess {
     /// Rows with the dwords.
     pub data: Vec<u32>,
     pub is_store: bool,
+    /// Bytes of each lane, if they are less than a dword, and whether a load extends their sign.
+    narrow: Option<(u32, bool)>,
     all_lanes: bool,
 }
 
@@ -146,9 +148,17 @@ fn is_plain(inst: &Inst) -> bool {
 
 /// The access of an operation that inline code does; `None` if the interpreter does it.
 pub(crate) fn lane_access(inst: &Inst, counts: RegisterCounts) -> Option<LaneAccess> {
-    let (space, dwords, is_store) = match inst.op {
-        Op::Load(space, MemType::Dwords(n)) => (space, n, false),
-        Op::Store(space, MemType::Dwords(n)) => (space, n, true),
+    let (space, ty, is_store) = match inst.op {
+        Op::Load(space, ty) => (space, ty, false),
+        Op::Store(space, ty) => (space, ty, true),
+        _ => return None,
+    };
+    let (dwords, narrow) = match ty {
+        MemType::Dwords(n) => (n, None),
+        MemType::U8 => (1, Some((1, false))),
+        MemType::I8 => (1, Some((1, true))),
+        MemType::U16 => (1, Some((2, false))),
+        MemType::I16 => (1, Some((2, true))),
         _ => return None,
     };
     let all_lanes = match inst.mask {
@@ -156,7 +166,7 @@ pub(crate) fn lane_access(inst: &Inst, counts: RegisterCounts) -> Option<LaneAcc
         LaneMask::All => true,
         LaneMask::Given(_) => return None,
     };
-    if !is_plain(inst) || dwords == 3 || is_store && dwords > 2 {
+    if !is_plain(inst) || dwords == 3 {
         return None;
     }
     let rows = |operand: Operand, n: u16| match operand {
@@ -177,7 +187,7 @@ pub(crate) fn lane_access(inst: &Inst, counts: RegisterCounts) -> Option<LaneAcc
         _ => return None,
     };
     let data = rows(if is_store { inst.src[2] } else { inst.dst[0] }, dwords.into())?;
-    Some(LaneAccess { address, offset: inst.attrs.imm, data, is_store, all_lanes })
+    Some(LaneAccess { address, offset: inst.attrs.imm, data, is_store, narrow, all_lanes })
 }
 
 /// The load of an operation that inline code does.
@@ -525,7 +535,7 @@ impl Emitter<'_> {
 
     /// An access by all lanes of consecutive pieces of memory; goes to `apart` if that is not so, or not in one allocation.
     fn consecutive(&mut self, access: &LaneAccess, at: usize, data: &[usize], apart: Label) {
-        let size = 4 * access.data.len() as u32;
+        let size = access.narrow.map_or(4 * access.data.len() as u32, |(bytes, _)| bytes);
         let (low, high) = match access.address {
             Address::Pair { low, high } => (low, Some(high)),
             Address::Offset { row, .. } | Address::Lds { row } => (row, None),
@@ -589,7 +599,11 @@ impl Emitter<'_> {
         for strip in 0..STRIPS {
             let groups: Vec<Register> = data.iter().map(|group| of_group(*group, strip)).collect();
             let memory =
-                |n: usize| memory(OFFSET, i64::from(64 * size) / 4 * strip as i64 + 64 * n as i64, false);
+                |n: usize| memory(OFFSET, i64::from(16 * size) * strip as i64 + 64 * n as i64, false);
+            if let Some((bytes, signed)) = access.narrow {
+                self.move_narrow(groups[0], memory(0), bytes, signed, access.is_store);
+                continue;
+            }
             match (access.is_store, &groups[..]) {
                 (false, [row]) => self.put2(Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512, *row, Err(memory(0))),
                 (true, [row]) => {
@@ -597,9 +611,49 @@ impl Emitter<'_> {
                 }
                 (false, [first, second]) => self.load_pairs([*first, *second], memory(0), memory(1)),
                 (true, [first, second]) => self.store_pairs([*first, *second], [memory(0), memory(1)]),
+                (true, [x, y, z, w]) => self.store_quads([*x, *y, *z, *w], [0, 1, 2, 3].map(memory)),
                 (false, [x, y, z, w]) => self.load_quads([*x, *y, *z, *w], [0, 1, 2, 3].map(memory)),
                 _ => unreachable!("checked when the operation was classified"),
             }
+        }
+    }
+
+    /// Moves 16 bytes or halves.
+    fn move_narrow(&mut self, row: Register, there: MemoryOperand, bytes: u32, signed: bool, is_store: bool) {
+        let code = match (bytes, signed) {
+            (1, false) => Code::EVEX_Vpmovzxbd_zmm_k1z_xmmm128,
+            (1, true) => Code::EVEX_Vpmovsxbd_zmm_k1z_xmmm128,
+            (_, false) => Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256,
+            (_, true) => Code::EVEX_Vpmovsxwd_zmm_k1z_ymmm256,
+        };
+        self.asm.put(match (is_store, bytes) {
+            (false, _) => Instruction::with2(code, row, there),
+            (true, 1) => Instruction::with2(Code::EVEX_Vpmovdb_xmmm128_k1z_zmm, there, row),
+            (true, _) => Instruction::with2(Code::EVEX_Vpmovdw_ymmm256_k1z_zmm, there, row),
+        });
+    }
+
+    /// Stores 16 groups of four dwords.
+    fn store_quads(&mut self, rows: [Register; 4], to: [MemoryOperand; 4]) {
+        const PERMUTE: Code = Code::EVEX_Vpermi2d_zmm_k1z_zmm_zmmm512b32;
+        const COPY: Code = Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512;
+        // The upper two of each four.
+        let upper = mask_temp(0);
+        self.asm.put(Instruction::with2(Code::Mov_r32_imm32, Register::ECX, 0xcccc));
+        self.asm.put(Instruction::with2(Code::VEX_Kmovw_kr_r32, upper, Register::ECX));
+        let [x, y, z, w] = rows;
+        for (n, memory) in to.into_iter().enumerate() {
+            let dword = |lane: usize| (4 * n + lane / 4 + 16 * (lane % 2)) as u32;
+            let which = self.asm.vector(std::array::from_fn(dword));
+            self.put2(COPY, temp(0), Err(which));
+            self.put2(COPY, temp(1), Ok(temp(0)));
+            self.put3(PERMUTE, temp(0), x, Ok(y));
+            self.put3(PERMUTE, temp(1), z, Ok(w));
+            self.asm.put(Instruction::with2(COPY, temp(0), temp(1)).map(|mut blend| {
+                blend.set_op_mask(upper);
+                blend
+            }));
+            self.asm.put(Instruction::with2(Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, memory, temp(0)));
         }
     }
 
@@ -670,8 +724,8 @@ impl Emitter<'_> {
     ) {
         let is_lds = matches!(access.address, Address::Lds { .. });
         let dwords = access.data.len();
-        // The dwords of a lane must not be torn where others see them.
-        if dwords > 1 && (access.is_store || !is_lds) {
+        // The dwords of a lane must not be torn where others see them. Parts of dwords are not gathered.
+        if access.narrow.is_some() || dwords > 1 && (access.is_store || !is_lds) {
             self.asm.jump(Code::Jmp_rel32_64, refused.entry);
             return;
         }

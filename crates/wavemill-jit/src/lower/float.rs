@@ -76,7 +76,13 @@ fn parts(ty: FloatType) -> Option<&'static [Option<u16>]> {
 }
 
 pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<()> {
-    if !is_host(b.inst.attrs.fp) || !b.has_source_modifiers_only() {
+    if !b.has_source_modifiers_only() {
+        return None;
+    }
+    if ty == FloatType::F32 && matches!(op, FloatOp::Rcp | FloatOp::RcpIflag | FloatOp::Sqrt) {
+        return approximate(b, op);
+    }
+    if !is_host(b.inst.attrs.fp) {
         return None;
     }
     if ty == FloatType::F64 {
@@ -324,7 +330,74 @@ pub(super) fn compare(b: &mut Builder<'_>, pred: CmpPred, ty: FloatType) -> Opti
     b.mask_result(0, 0)
 }
 
+/// A conversion to a 32-bit integer, towards zero. Numbers that are too large or small become the largest and smallest
+/// integer, and NaN becomes 0.
+fn to_integer(b: &mut Builder<'_>, op: CvtOp) -> Option<()> {
+    const CONVERT_SIGNED: Code = Code::EVEX_Vcvttps2dq_zmm_k1z_zmmm512b32_sae;
+    const BROADCAST: Code = Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32;
+    if !b.has_source_modifiers_only() {
+        return None;
+    }
+    let x = part_of(b, 0, None)?;
+    let x = signed(b, x)?;
+    let x = b.reg(x)?;
+    let dst = b.dst(0, 0)?;
+    if op == CvtOp::U32F32 {
+        // The second source is the result for NaN; numbers that are too large become all ones.
+        let positive = b.binary(Code::EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae, x, Src::Const(0))?;
+        return b.result(dst, Code::EVEX_Vcvttps2udq_zmm_k1z_zmmm512b32_sae, None, positive, None);
+    }
+    let compare = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
+    let value = b.unary(CONVERT_SIGNED, x)?;
+    b.compare(0, compare, x, Src::Const(0x4f00_0000), predicate(CmpPred::Ge), Where::Everywhere)?;
+    b.update(value, BROADCAST, None, Src::Const(0x7fff_ffff), None, Where::Mask(0))?;
+    b.compare(0, compare, x, x, predicate(CmpPred::Unordered), Where::Everywhere)?;
+    b.update(value, BROADCAST, None, Src::Const(0), None, Where::Mask(0))?;
+    b.copy(dst, value)
+}
+
+/// Denormals of a value of the operation's own become zeros of their sign.
+fn flush(b: &mut Builder<'_>, value: Src) -> Option<()> {
+    const DENORMAL: u8 = 0x20;
+    b.push(Step::Vector {
+        code: Code::EVEX_Vfpclassps_kr_k1_zmmm512b32_imm8,
+        dst: Dst::Mask(0),
+        a: None,
+        b: value,
+        imm: Some(DENORMAL),
+        lanes: Where::Everywhere,
+    });
+    let and = Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
+    b.update(value, and, Some(value), Src::Const(SIGN), None, Where::Mask(0))
+}
+
+/// Reciprocals and roots, which flush denormals in every mode.
+fn approximate(b: &mut Builder<'_>, op: FloatOp) -> Option<()> {
+    let x = part_of(b, 0, None)?;
+    let x = signed(b, x)?;
+    let x = match x {
+        Src::Row(_) => b.unary(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, x)?,
+        other => b.reg(other)?,
+    };
+    flush(b, x)?;
+    let dst = b.dst(0, 0)?;
+    match op {
+        FloatOp::Sqrt => b.result(dst, Code::EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er, None, x, None)?,
+        _ => {
+            let one = b.reg(Src::Const(0x3f80_0000))?;
+            b.update(x, Code::EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er, Some(one), x, None, Where::Everywhere)?;
+            flush(b, x)?;
+            b.copy(dst, x)?;
+        }
+    }
+    b.strip.refuses = Refused::Results;
+    Some(())
+}
+
 pub(super) fn convert(b: &mut Builder<'_>, op: CvtOp) -> Option<()> {
+    if let CvtOp::U32F32 | CvtOp::I32F32 = op {
+        return to_integer(b, op);
+    }
     if !is_host(b.inst.attrs.fp) || !b.is_plain() {
         return None;
     }
