@@ -57,14 +57,24 @@ impl Jit {
     /// An engine that translates a block when it has been entered this often.
     #[must_use]
     pub fn with_patience(entries: u64) -> Jit {
+        Jit::made(entries, None)
+    }
+
+    /// An engine for tests of exits: the machine code of every block leaves before the operation with this number.
+    #[must_use]
+    pub fn leaving_before(operation: u32) -> Jit {
+        Jit::made(1, Some(operation))
+    }
+
+    fn made(entries: u64, leave_before: Option<u32>) -> Jit {
         let interpreter = Interpreter::new();
         #[cfg(target_arch = "x86_64")]
         if interpreter.tier() == wavemill_interpreter::Tier::Avx512 {
-            let translator = std::sync::Arc::new(translator::UnitTranslator::new(entries));
+            let translator = std::sync::Arc::new(translator::UnitTranslator::new(entries, leave_before));
             let engine = wavemill_interpreter::Translating::new("jit", interpreter, translator);
             return Jit { engine: Inner::Translating(engine), interpreter };
         }
-        let _ = entries;
+        let _ = (entries, leave_before);
         Jit { engine: Inner::Interpreter(interpreter), interpreter }
     }
 

@@ -41,6 +41,7 @@ struct Cache {
 /// Makes units, and keeps them.
 pub(crate) struct UnitTranslator {
     patience: u64,
+    leave_before: Option<u32>,
     cache: Mutex<Cache>,
 }
 
@@ -51,8 +52,8 @@ impl std::fmt::Debug for UnitTranslator {
 }
 
 impl UnitTranslator {
-    pub(crate) fn new(patience: u64) -> Self {
-        UnitTranslator { patience, cache: Mutex::default() }
+    pub(crate) fn new(patience: u64, leave_before: Option<u32>) -> Self {
+        UnitTranslator { patience, leave_before, cache: Mutex::default() }
     }
 }
 
@@ -77,7 +78,7 @@ impl Translator for UnitTranslator {
             return Some(Arc::clone(&found.unit));
         }
         let plan = Plan::new(position, blocks)?;
-        let emitted = match emit(&plan) {
+        let emitted = match emit(&plan, self.leave_before) {
             Ok(emitted) => emitted,
             Err(error) => {
                 debug_assert!(false, "the code for {position:#x} cannot be encoded: {error}");

@@ -33,6 +33,7 @@ type Later = Box<dyn FnOnce(&mut Emitter<'_>)>;
 
 struct Emitter<'p> {
     plan: &'p Plan,
+    leave_before: Option<u32>,
     asm: Assembler,
     rows: Rows,
     /// Whether all lanes are known to be active.
@@ -51,12 +52,14 @@ struct Emitter<'p> {
 }
 
 /// Machine code of a unit.
-pub(crate) fn emit(plan: &Plan) -> Result<Emitted, IcedError> {
+/// With `leave_before`, it leaves before the operation with that number in every block, to test exits.
+pub(crate) fn emit(plan: &Plan, leave_before: Option<u32>) -> Result<Emitted, IcedError> {
     let mut asm = Assembler::new();
     let labels = plan.nodes.iter().map(|_| asm.label()).collect();
     let epilogue = asm.label();
     let mut e = Emitter {
         plan,
+        leave_before,
         asm,
         rows: Rows::default(),
         full: false,
@@ -160,6 +163,10 @@ impl Emitter<'_> {
         let mut at = 0;
         while at < block.how.len() {
             let inst = &block.compiled.block.insts[at];
+            if self.leave_before == Some(at as u32) {
+                let label = self.exit_before(at);
+                self.asm.jump(Code::Jmp_rel32_64, label);
+            }
             match &block.how[at] {
                 How::Nothing => {}
                 How::Strip(strip) => {
@@ -183,7 +190,10 @@ impl Emitter<'_> {
                 How::Call => {
                     let calls =
                         block.how[at..].iter().take_while(|how| matches!(how, How::Call | How::Nothing));
-                    let behind = at + calls.count();
+                    let mut behind = at + calls.count();
+                    if let Some(before) = self.leave_before.map(|n| n as usize).filter(|n| *n > at) {
+                        behind = behind.min(before);
+                    }
                     self.call(at, behind);
                     at = behind;
                     continue;

@@ -118,6 +118,8 @@ pub(crate) enum Who {
     /// Machine code, in an executor that has run the block before as often: its operations remember
     /// the memory that they accessed.
     Jit(usize),
+    /// Machine code that leaves before this operation, in an executor that has run the block before.
+    Leaving(u32),
     /// The reference engine runs this many operations, then the interpreter continues.
     Both(u64),
     /// The reference engine runs this many operations at a time.
@@ -217,8 +219,13 @@ impl Bench {
         };
         let exit = match who {
             Who::Interpreter => interpreter(&mut wave, &mut out_of_range),
-            Who::Jit(before) => {
-                let mut executor = Jit::new().executor(task);
+            Who::Jit(_) | Who::Leaving(_) => {
+                let (engine, before) = match who {
+                    Who::Leaving(operation) => (Jit::leaving_before(operation), 1),
+                    Who::Jit(before) => (Jit::new(), before),
+                    _ => unreachable!("the arm is for these"),
+                };
+                let mut executor = engine.executor(task);
                 for _ in 0..before {
                     executor.run(&mut self.wave(), around, BUDGET, None);
                     fill_memory();
@@ -301,6 +308,7 @@ impl Bench {
         check(Who::Reference)?;
         check(Who::Jit(0))?;
         check(Who::Jit(1))?;
+        (0..self.block.insts.len() as u32).try_for_each(|n| check(Who::Leaving(n)))?;
         check(Who::Pieces(1))?;
         (0..=self.block.insts.len() as u64 + 1).try_for_each(|n| check(Who::Both(n)))?;
         Ok(expected.exit)
