@@ -279,6 +279,7 @@ impl Machine {
             others,
             Way { single_steps: true, ..others },
             Way { engine: Engine::Interpreter(Some(Tier::Portable)), ..others },
+            Way { engine: Engine::Jit, ..others },
             Way { engine: Engine::Reference, ..others },
         ] {
             let (found, _) = self.run(way);

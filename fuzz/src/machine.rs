@@ -10,6 +10,7 @@ use wavemill_ir::{Block, Names as _, Op, Status, Uni, verify};
 use wavemill_isa::Target;
 use wavemill_lift::gcn::registers::{self, RegisterNames};
 use wavemill_lift::gcn::{Context, MODE_KEY, lift_block, lift_instruction, reads_exceptions};
+use wavemill_jit::Jit;
 use wavemill_machine::engine::Engine;
 use wavemill_machine::{
     AddressMode, BlockSource, CellPair, Fault, FaultCause, FaultSpace, Grid, GuestMemory, Observer,
@@ -74,6 +75,8 @@ struct Way {
     tier: Tier,
     /// The reference engine runs it, except watched waves.
     reference: bool,
+    /// Machine code runs it, except watched, strict and single-stepped waves.
+    jit: bool,
     /// Run one instruction at a time instead of whole blocks.
     single: bool,
     /// Guest addresses are host addresses; both modes have memory at the same ones.
@@ -160,6 +163,7 @@ impl Machine {
         let first = Way {
             tier: best,
             reference: false,
+            jit: false,
             single: false,
             identity: false,
             strict: false,
@@ -188,11 +192,12 @@ impl Machine {
         let portable = Way { tier: Tier::Portable, ..others };
         let avx2 = Way { tier: Tier::Avx2, ..others };
         let reference = Way { reference: true, ..others };
+        let jit = Way { jit: true, ..others };
         let threads = Way { threads: 2, ..others };
         let identity = Way { identity: true, ..others };
         let watched = Way { watched: true, ..others };
         let all = Way { single: true, identity: true, watched: true, ..others };
-        for way in [single, portable, avx2, reference, threads, identity, watched, all] {
+        for way in [single, portable, avx2, reference, jit, threads, identity, watched, all] {
             let redundant = way.tier == Tier::Avx2 && !Tier::Avx2.is_available();
             let clock = way.threads > 1 && (self.groups == 1 || seen.clock.load(Relaxed));
             if redundant || clock {
@@ -307,9 +312,10 @@ impl Machine {
         let observer = way.watched.then_some(&both as &dyn Observer);
         // Number of workgroups that have run to their end, or to the reported fault.
         let interpreter = Interpreter::on(way.tier);
-        let engine: Box<dyn Engine> = match way.reference {
-            true => Box::new(ReferenceEngine::with_close_looks(Box::new(interpreter))),
-            false => Box::new(interpreter),
+        let engine: Box<dyn Engine> = match (way.reference, way.jit) {
+            (true, _) => Box::new(ReferenceEngine::with_close_looks(Box::new(interpreter))),
+            (false, true) => Box::new(Jit::new()),
+            (false, false) => Box::new(interpreter),
         };
         let (ended, complete) = match run_with(&grid, &*engine, &options, observer, None) {
             Ok(stats) => {

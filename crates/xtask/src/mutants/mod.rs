@@ -1,4 +1,4 @@
-//! Mutants of the lifting rules and of the float operations: changes that the tests must notice.
+//! Mutants of the lifting rules, of the float operations and of the makers of machine code: changes that the tests must notice.
 //!
 //! A copy of the workspace has all drawn changes at once, each behind a switch that an environment variable sets at run
 //! time. The copy is built once. Each mutant then runs the test programs that reach it, until one fails.
@@ -26,6 +26,8 @@ enum Subject {
     Gcn,
     /// The lifting rules of Cayman
     Cayman,
+    /// What makes machine code
+    Jit,
 }
 
 impl Subject {
@@ -34,6 +36,7 @@ impl Subject {
         match self {
             Subject::Gcn => &["crates/wavemill-float/src", "crates/wavemill-lift/src/gcn"],
             Subject::Cayman => &["crates/wavemill-lift/src/cayman"],
+            Subject::Jit => &["crates/wavemill-jit/src"],
         }
     }
 
@@ -42,6 +45,7 @@ impl Subject {
         match self {
             Subject::Gcn => &OF_GCN,
             Subject::Cayman => &OF_CAYMAN,
+            Subject::Jit => &OF_JIT,
         }
     }
 }
@@ -59,6 +63,13 @@ const OF_CAYMAN: [Judge; 3] = [
     Judge { package: "wavemill-lift", test: Some("suite"), filter: Some("cayman") },
     Judge { package: "wavemill-suite", test: Some("suite"), filter: Some("run::") },
     Judge { package: "wavemill", test: Some("kernels"), filter: Some("cayman") },
+];
+
+/// Random programs and blocks of kernels next to the interpreter, the tests of operations, and every kernel.
+const OF_JIT: [Judge; 3] = [
+    Judge { package: "wavemill-reference-engine", test: Some("suite"), filter: None },
+    Judge { package: "wavemill-interpreter", test: Some("suite"), filter: None },
+    Judge { package: "wavemill", test: Some("kernels"), filter: Some("same_bits") },
 ];
 
 /// Tests that must notice: those of a package, of one test program of it, with this in their name.
