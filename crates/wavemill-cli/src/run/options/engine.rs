@@ -25,7 +25,7 @@ pub(crate) struct EngineArgs {
     /// Run workgroups in order on one thread, with clocks that count instructions
     #[arg(long, hide_short_help = true, help_heading = ENGINE)]
     pub deterministic: bool,
-    /// Engine that runs kernels: interpreter, jit or reference; interpreter by default
+    /// Engine that runs kernels: interpreter (default), jit or reference
     ///
     /// All give the same bits. `jit` makes machine code of the kernel, on hosts with AVX-512; it is an experiment, and for
     /// kernels that run long. `reference` runs one operation at a time through exact references: it is hundreds of times
