@@ -7,7 +7,7 @@
 //! Three forms are tried in turn: consecutive pieces in all lanes; then, strip by strip, consecutive
 //! dwords or one address; then a gather or scatter.
 
-use iced_x86::{Code, Instruction, MemoryOperand, Register};
+use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
 use wavemill_interpreter::translate::layout;
 use wavemill_ir::{Attrs, Inst, LaneMask, MemType, MemoryScope, Op, Operand, Space, Uni};
 use wavemill_machine::registers::{RegisterCounts, uni_offset};
@@ -601,7 +601,7 @@ impl Emitter<'_> {
             let memory =
                 |n: usize| memory(OFFSET, i64::from(16 * size) * strip as i64 + 64 * n as i64, false);
             if let Some((bytes, signed)) = access.narrow {
-                self.move_narrow(groups[0], memory(0), bytes, signed, access.is_store);
+                self.asm.put(narrow_move(groups[0], memory(0), bytes, signed, access.is_store));
                 continue;
             }
             match (access.is_store, &groups[..]) {
@@ -616,21 +616,6 @@ impl Emitter<'_> {
                 _ => unreachable!("checked when the operation was classified"),
             }
         }
-    }
-
-    /// Moves 16 bytes or halves.
-    fn move_narrow(&mut self, row: Register, there: MemoryOperand, bytes: u32, signed: bool, is_store: bool) {
-        let code = match (bytes, signed) {
-            (1, false) => Code::EVEX_Vpmovzxbd_zmm_k1z_xmmm128,
-            (1, true) => Code::EVEX_Vpmovsxbd_zmm_k1z_xmmm128,
-            (_, false) => Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256,
-            (_, true) => Code::EVEX_Vpmovsxwd_zmm_k1z_ymmm256,
-        };
-        self.asm.put(match (is_store, bytes) {
-            (false, _) => Instruction::with2(code, row, there),
-            (true, 1) => Instruction::with2(Code::EVEX_Vpmovdb_xmmm128_k1z_zmm, there, row),
-            (true, _) => Instruction::with2(Code::EVEX_Vpmovdw_ymmm256_k1z_zmm, there, row),
-        });
     }
 
     /// Stores 16 groups of four dwords.
@@ -724,12 +709,12 @@ impl Emitter<'_> {
     ) {
         let is_lds = matches!(access.address, Address::Lds { .. });
         let dwords = access.data.len();
-        // The dwords of a lane must not be torn where others see them. Parts of dwords are not gathered.
-        if access.narrow.is_some() || dwords > 1 && (access.is_store || !is_lds) {
+        // The dwords of a lane must not be torn where others see them.
+        if dwords > 1 && (access.is_store || !is_lds) {
             self.asm.jump(Code::Jmp_rel32_64, refused.entry);
             return;
         }
-        let size = 4 * dwords as u32;
+        let size = access.narrow.map_or(4 * dwords as u32, |(bytes, _)| bytes);
         if masked {
             // Nothing is checked, and nothing happens.
             self.asm.put(Instruction::with2(Code::Cmp_rm64_imm8, in_file(uni_offset(Uni::ACTIVE)), 0));
@@ -738,6 +723,10 @@ impl Emitter<'_> {
         self.resolve(access, at, size, offsets, masked, refused.entry);
         if !is_lds && access.is_store {
             self.note_store();
+        }
+        if let Some((bytes, signed)) = access.narrow {
+            self.narrow_apart((bytes, signed, access.is_store), data[0], offsets, masked, refused.entry);
+            return;
         }
         if access.is_store {
             self.scatter(is_lds, data[0], offsets, masked, refused.entry);
@@ -752,12 +741,7 @@ impl Emitter<'_> {
     }
 
     /// An instruction that only concerns active lanes.
-    fn put_active(
-        &mut self,
-        instruction: Result<Instruction, iced_x86::IcedError>,
-        strip: usize,
-        masked: bool,
-    ) {
+    fn put_active(&mut self, instruction: Result<Instruction, IcedError>, strip: usize, masked: bool) {
         self.asm.put(instruction.map(|mut instruction| {
             if masked {
                 instruction.set_op_mask(active(strip));
@@ -792,8 +776,10 @@ impl Emitter<'_> {
                 self.asm.put(Instruction::with2(Code::Mov_r32_rm32, LIMIT_32, lds_size));
                 self.asm.put(Instruction::with2(Code::Sub_rm64_imm32, LIMIT, size as i32));
                 self.asm.jump(Code::Jb_rel32_64, refused);
-                // Bits of misaligned addresses go to the top.
-                self.asm.put(Instruction::with2(Code::Shr_rm32_imm8, LIMIT_32, 2));
+                if access.narrow.is_none() {
+                    // Bits of misaligned addresses go to the top.
+                    self.asm.put(Instruction::with2(Code::Shr_rm32_imm8, LIMIT_32, 2));
+                }
                 let lds = memory(CONTEXT, layout::LDS as i64, false);
                 self.asm.put(Instruction::with2(Code::Mov_r64_rm64, HOST, lds));
             }
@@ -841,9 +827,11 @@ impl Emitter<'_> {
                         let offset = self.asm.constant(access.offset as u32, true);
                         self.put3(Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32, lanes, lanes, Err(offset));
                     }
-                    tested = temp(2);
-                    let code = Code::EVEX_Vprord_zmm_k1z_zmmm512b32_imm8;
-                    self.asm.put(Instruction::with3(code, tested, lanes, 2));
+                    if access.narrow.is_none() {
+                        tested = temp(2);
+                        let code = Code::EVEX_Vprord_zmm_k1z_zmmm512b32_imm8;
+                        self.asm.put(Instruction::with3(code, tested, lanes, 2));
+                    }
                 }
                 Address::Offset { row, .. } => {
                     let row = self.row_operand(row, strip);
@@ -926,14 +914,43 @@ impl Emitter<'_> {
         self.asm.put(Instruction::with2(Code::Movsxd_r64_rm32, OFFSET, Register::EAX));
     }
 
-    /// Goes to a label if the distances of a strip's active lanes are not those of consecutive dwords.
-    fn unless_consecutive(&mut self, distances: Register, strip: usize, masked: bool, label: Label) {
+    /// Goes to a label if the distances of a strip's active lanes are not those of consecutive pieces of so many bytes.
+    fn unless_consecutive(
+        &mut self,
+        distances: Register,
+        size: u32,
+        strip: usize,
+        masked: bool,
+        label: Label,
+    ) {
         let found = mask_temp(0);
-        let steps = self.asm.vector(std::array::from_fn(|lane| 4 * lane as u32));
+        let steps = self.asm.vector(std::array::from_fn(|lane| size * lane as u32));
         let code = Code::EVEX_Vpcmpd_kr_k1_zmm_zmmm512b32_imm8;
         self.put_active(Instruction::with4(code, found, distances, steps, UNEQUAL), strip, masked);
         self.asm.put(Instruction::with2(Code::VEX_Kortestw_kr_kr, found, found));
         self.asm.jump(Code::Jne_rel32_64, label);
+    }
+
+    /// Moves bytes or halves that are consecutive in each strip; they are for the handler otherwise.
+    fn narrow_apart(
+        &mut self,
+        (bytes, signed, is_store): (u32, bool, bool),
+        row: usize,
+        offsets: usize,
+        masked: bool,
+        refused: Label,
+    ) {
+        for strip in 0..STRIPS {
+            self.distances(offsets, strip, temp(0));
+            self.unless_consecutive(temp(0), bytes, strip, masked, refused);
+        }
+        for strip in 0..STRIPS {
+            self.distances(offsets, strip, temp(0));
+            let mut there = memory(HOST, 0, false);
+            there.index = OFFSET;
+            let moved = narrow_move(of_group(row, strip), there, bytes, signed, is_store);
+            self.put_active(moved, strip, masked);
+        }
     }
 
     fn gather(&mut self, data: &[usize], offsets: usize, strip: usize, masked: bool) {
@@ -946,7 +963,7 @@ impl Emitter<'_> {
             operand
         };
         if let [row] = data {
-            self.unless_consecutive(distances, strip, masked, same);
+            self.unless_consecutive(distances, 4, strip, masked, same);
             let load = Instruction::with2(Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512, of_group(*row, strip), at(0));
             self.put_active(load, strip, masked);
             self.asm.jump(Code::Jmp_rel32_64, done);
@@ -997,14 +1014,14 @@ impl Emitter<'_> {
         if !is_lds {
             for strip in 0..STRIPS {
                 self.distances(offsets, strip, temp(0));
-                self.unless_consecutive(temp(0), strip, masked, refused);
+                self.unless_consecutive(temp(0), 4, strip, masked, refused);
             }
         }
         for strip in 0..STRIPS {
             let (apart, done) = (self.asm.label(), self.asm.label());
             self.distances(offsets, strip, temp(0));
             if is_lds {
-                self.unless_consecutive(temp(0), strip, masked, apart);
+                self.unless_consecutive(temp(0), 4, strip, masked, apart);
             }
             let mut to = memory(HOST, 0, false);
             to.index = OFFSET;
@@ -1026,6 +1043,27 @@ impl Emitter<'_> {
                 self.asm.bind(done);
             }
         }
+    }
+}
+
+/// Moves 16 bytes or halves between memory and a register.
+fn narrow_move(
+    row: Register,
+    there: MemoryOperand,
+    bytes: u32,
+    signed: bool,
+    is_store: bool,
+) -> Result<Instruction, IcedError> {
+    let code = match (bytes, signed) {
+        (1, false) => Code::EVEX_Vpmovzxbd_zmm_k1z_xmmm128,
+        (1, true) => Code::EVEX_Vpmovsxbd_zmm_k1z_xmmm128,
+        (_, false) => Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256,
+        (_, true) => Code::EVEX_Vpmovsxwd_zmm_k1z_ymmm256,
+    };
+    match (is_store, bytes) {
+        (false, _) => Instruction::with2(code, row, there),
+        (true, 1) => Instruction::with2(Code::EVEX_Vpmovdb_xmmm128_k1z_zmm, there, row),
+        (true, _) => Instruction::with2(Code::EVEX_Vpmovdw_ymmm256_k1z_zmm, there, row),
     }
 }
 
