@@ -108,6 +108,9 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
+    /// No source.
+    pub(super) const NOTHING: Chunks = Chunks { ptr: std::ptr::null(), stride: 0 };
+
     /// Chunk `c` of the source.
     #[inline(always)]
     pub(super) unsafe fn get<S: Simd>(self, c: usize) -> S::V {
@@ -261,7 +264,7 @@ impl<S: Simd> Source<S> {
     ) -> Self {
         // SAFETY: offsets are inside the register file.
         unsafe {
-            let nothing = Chunks { ptr: std::ptr::null(), stride: 0 };
+            let nothing = Chunks::NOTHING;
             if i >= count {
                 Source { chunks: nothing, scalar: S::splat(0) }
             } else if i == SHAPE as usize {
