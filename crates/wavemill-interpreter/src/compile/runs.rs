@@ -9,8 +9,9 @@ use crate::hostop::{FLAGS, HostOp};
 /// How many operations ahead of its time one may run, to find its source in registers.
 const REACH: usize = 8;
 
-/// Fuses the runs of a block. Operations of a run change places, and nothing else points to them:
-/// a wave is neither left nor entered inside a run, and nothing there counts.
+/// Fuses the runs of a block, whose operations may change places. Nothing can see the rows inside a
+/// run: no operation there faults, waits, reports or counts, and waves enter and leave a block
+/// elsewhere.
 pub(super) fn fuse(ops: &mut [HostOp], tier: Tier) {
     // Results do not stay in registers on the portable tier.
     if tier == Tier::Portable {
@@ -36,8 +37,8 @@ fn sources(op: &HostOp) -> &[u32] {
     &op.src[..kind_of(op).map_or(0, Kind::sources)]
 }
 
-/// Moves operations up to those whose results they read, if all rows have the same
-/// values as before when they are read, and in the end.
+/// Moves operations up to those whose results they read, if all rows have the same values as before
+/// when they are read, and in the end.
 fn arrange(run: &mut [HostOp]) {
     for at in 0..run.len() {
         let row = run[at].dst;
@@ -129,5 +130,113 @@ impl Rows {
             false => self.0[word] &= !bit,
         }
         was
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::Shape;
+    use crate::hostop::{ABSENT, CONST, Own, SiteCache};
+    use crate::int::int_handler;
+    use wavemill_ir::{IntOp, Row, Uni};
+    use wavemill_machine::registers::{RegisterCounts, uni_offset};
+
+    const COUNTS: RegisterCounts = RegisterCounts::of_rows([16, 0]);
+
+    fn row(n: u16) -> u32 {
+        COUNTS.source(Row(n))
+    }
+
+    fn op(kind: Kind, to: u16, sources: &[u32]) -> HostOp {
+        let mut src = [ABSENT; 4];
+        src[..sources.len()].copy_from_slice(sources);
+        HostOp {
+            run: int_handler(IntOp::Mov, Tier::Portable, Shape::Rows, false).unwrap(),
+            dst: row(to),
+            dst2: kind.alone(),
+            src,
+            mask: uni_offset(Uni::ACTIVE),
+            imm: 0,
+            k: [0, 1, 2, 3],
+            float: std::ptr::null(),
+            own: Own { site: SiteCache::EMPTY },
+            pc: 0,
+        }
+    }
+
+    fn encoded<const N: usize>(mut run: [HostOp; N]) -> [HostOp; N] {
+        encode(&mut run, &mut Rows::default());
+        run
+    }
+
+    #[test]
+    fn results_that_nobody_reads_from_their_row_are_not_stored() {
+        let run = encoded([
+            op(Kind::Add, 0, &[row(1), row(2)]),
+            op(Kind::Xor, 0, &[row(0), row(3)]),
+            op(Kind::Sub, 4, &[row(5), row(0)]),
+            op(Kind::Mov, 0, &[row(1)]),
+        ]);
+        let codes = run.map(|op| op.dst2);
+        let want = [
+            Kind::Add.in_run(form::ROWS, false, false),
+            Kind::Xor.in_run(form::FIRST_ROWS, false, false),
+            Kind::Sub.in_run(form::SECOND, true, false),
+            Kind::Mov.in_run(form::ROWS, true, true),
+        ];
+        assert_eq!(codes, want);
+    }
+
+    #[test]
+    fn results_that_are_read_from_their_row_are_stored() {
+        // The second one reads it twice, the third one later.
+        for third in [op(Kind::Mov, 3, &[row(4)]), op(Kind::Or, 3, &[row(0), row(4)])] {
+            let twice = op(Kind::Sub, 2, &[row(0), row(0)]);
+            let last = op(Kind::Mov, 0, &[row(1)]);
+            let run = encoded([op(Kind::Not, 0, &[row(1)]), twice, third, last]);
+            assert_eq!(run[0].dst2, Kind::Not.in_run(form::ROWS, true, false));
+            assert_eq!(run[1].dst2, Kind::Sub.in_run(form::FIRST_ROWS, true, false));
+        }
+        // The last result stays, also where it overwrites its own source.
+        let run = encoded([op(Kind::Add, 0, &[row(0), row(1)]), op(Kind::Shl, 0, &[row(1), row(0)])]);
+        assert_eq!(run[0].dst2, Kind::Add.in_run(form::ROWS, false, false));
+        assert_eq!(run[1].dst2, Kind::Shl.in_run(form::SECOND, true, true));
+    }
+
+    #[test]
+    fn operations_follow_those_that_they_read_from() {
+        let order = |rows: [(u16, [u16; 2]); 4]| {
+            let mut run = rows.map(|(to, [a, b])| op(Kind::Add, to, &[row(a), row(b)]));
+            arrange(&mut run);
+            run.map(|op| rows.iter().position(|(to, _)| row(*to) == op.dst).unwrap())
+        };
+        assert_eq!(order([(0, [1, 2]), (3, [1, 2]), (4, [5, 6]), (7, [0, 1])]), [0, 3, 1, 2]);
+        // Not before its other source, after its own source changed, or before a reader of its row.
+        assert_eq!(order([(0, [1, 2]), (3, [1, 2]), (4, [5, 6]), (7, [0, 3])]), [0, 1, 3, 2]);
+        assert_eq!(order([(0, [1, 2]), (3, [1, 7]), (4, [5, 6]), (7, [0, 1])]), [0, 1, 2, 3]);
+        // Both write the same row.
+        let mut run = [0, 3, 3].map(|to| op(Kind::Mov, to, &[row(1)]));
+        run[2].src[0] = row(0);
+        arrange(&mut run);
+        assert_eq!(run.map(|op| op.src[0]), [row(1), row(1), row(0)]);
+    }
+
+    #[test]
+    fn a_scalar_is_second_where_sources_may_be_exchanged() {
+        let run = encoded([
+            op(Kind::Add, 0, &[CONST, row(1)]),
+            op(Kind::And, 2, &[CONST, row(0)]),
+            op(Kind::Sub, 3, &[CONST, row(2)]),
+            op(Kind::Sub, 4, &[CONST, row(1)]),
+            op(Kind::Bfi, 5, &[CONST, row(4), row(1)]),
+        ]);
+        let forms = [form::ROW_SCALAR, form::FIRST_SCALAR, form::SECOND, form::ANY, form::SECOND];
+        let kinds = [Kind::Add, Kind::And, Kind::Sub, Kind::Sub, Kind::Bfi];
+        for (n, op) in run.iter().enumerate() {
+            assert_eq!(op.dst2, kinds[n].in_run(forms[n], true, n == 4), "operation {n}");
+        }
+        assert_eq!((run[0].src[1], run[0].k), (CONST, [1, 0, 2, 3]));
+        assert_eq!((run[2].src[0], run[2].k), (CONST, [0, 1, 2, 3]));
     }
 }
