@@ -321,7 +321,6 @@ impl Body for Run {
     }
 }
 
-
 /// The handler of a run.
 pub(super) fn run_handler(tier: Tier) -> Handler {
     handler::<Run>(tier)

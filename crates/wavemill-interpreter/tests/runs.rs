@@ -3,8 +3,8 @@
 
 use wavemill_float as exact;
 use wavemill_ir::{
-    Attrs, DstUnused, Inst, IntOp, LANES, LaneMask, MemType, Op, Operand, Row, ScalarOp, Space, SubDword, Uni,
-    Value, Width,
+    Attrs, DstUnused, Inst, IntOp, LANES, LaneMask, MemType, Op, Operand, Row, ScalarOp, Space, SubDword,
+    Uni, Value, Width,
 };
 use wavemill_machine::{FaultCause, GuestMemory};
 use wavemill_oracle::SplitMix64;
@@ -12,22 +12,8 @@ use wavemill_oracle::SplitMix64;
 use crate::common::{Setup, fault_of, inst, registers_after, runners, s, v};
 
 /// Numbers at edges.
-const EDGES: [u32; 14] = [
-    0,
-    1,
-    2,
-    15,
-    31,
-    32,
-    33,
-    63,
-    0xffff,
-    0x7fff_ffff,
-    0x8000_0000,
-    0x8000_0001,
-    0xffff_fffe,
-    0xffff_ffff,
-];
+const EDGES: [u32; 14] =
+    [0, 1, 2, 15, 31, 32, 33, 63, 0xffff, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fffe, 0xffff_ffff];
 /// Rows that operations read and write: v0 and on.
 const ROWS: usize = 12;
 /// Cells that they read: s0 and on.
