@@ -108,9 +108,6 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// No source.
-    pub(super) const NOTHING: Chunks = Chunks { ptr: std::ptr::null(), stride: 0 };
-
     /// Chunk `c` of the source.
     #[inline(always)]
     pub(super) unsafe fn get<S: Simd>(self, c: usize) -> S::V {
@@ -264,7 +261,7 @@ impl<S: Simd> Source<S> {
     ) -> Self {
         // SAFETY: offsets are inside the register file.
         unsafe {
-            let nothing = Chunks::NOTHING;
+            let nothing = Chunks { ptr: std::ptr::null(), stride: 0 };
             if i >= count {
                 Source { chunks: nothing, scalar: S::splat(0) }
             } else if i == SHAPE as usize {

@@ -8,8 +8,8 @@
 use wavemill_ir::IntOp;
 
 use super::Tier;
-use super::body::{Body, ChunkFn, Chunks, Splat, chunks, handler, lane_mask, scalar32, store_chunk};
-use super::hostop::{Ctx, Handler, HostOp};
+use super::body::{Body, ChunkFn, handler, lane_mask, scalar32, store_chunk};
+use super::hostop::{Ctx, FLAGS, Handler, HostOp};
 use super::int;
 use super::simd::{CHUNKS, Simd};
 
@@ -54,38 +54,32 @@ pub(super) mod form {
     pub(crate) const FIRST_SCALAR: u8 = 7;
 }
 
-/// A source of a step; `FROM` is where it comes from.
-#[derive(Clone, Copy)]
-struct Operand<S: Simd, const FROM: u8> {
-    chunks: Chunks,
-    scalar: S::V,
-}
-
-impl<S: Simd, const FROM: u8> Operand<S, FROM> {
-    #[inline(always)]
-    unsafe fn new(ctx: *mut Ctx, op: *mut HostOp, i: usize, splat: &mut Splat) -> Self {
-        // SAFETY: offsets are inside the register file.
-        unsafe {
-            let scalar = S::splat(if FROM == from::SCALAR { scalar32(ctx, op, i) } else { 0 });
-            let chunks = match FROM {
-                from::ROW => chunks::<S, true>(ctx, op, i, 0, splat),
-                from::ANY => chunks::<S, false>(ctx, op, i, 0, splat),
-                _ => Chunks::NOTHING,
-            };
-            Operand { chunks, scalar }
+/// The chunks of source `i`; `FROM` is where it comes from.
+#[inline(always)]
+unsafe fn source<S: Simd, const FROM: u8>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    i: usize,
+    held: [S::V; CHUNKS],
+) -> [S::V; CHUNKS] {
+    // SAFETY: offsets are inside the register file, and rows have all chunks.
+    unsafe {
+        match FROM {
+            from::HELD => held,
+            from::ROW => row::<S>(ctx, op, i),
+            from::ANY if (*op).src[i] & FLAGS == 0 => row::<S>(ctx, op, i),
+            _ => [S::splat(scalar32(ctx, op, i)); CHUNKS],
         }
     }
+}
 
-    #[inline(always)]
-    unsafe fn get(self, held: S::V, c: usize) -> S::V {
-        // SAFETY: rows have all chunks.
-        unsafe {
-            match FROM {
-                from::HELD => held,
-                from::SCALAR => self.scalar,
-                _ => self.chunks.get::<S>(c),
-            }
-        }
+/// The chunks of source `i`, which is a row.
+#[inline(always)]
+unsafe fn row<S: Simd>(ctx: *mut Ctx, op: *mut HostOp, i: usize) -> [S::V; CHUNKS] {
+    // SAFETY: as above.
+    unsafe {
+        let at = (*ctx).base.add((*op).src[i] as usize);
+        [S::load(at), S::load(at.add(64)), S::load(at.add(128)), S::load(at.add(192))]
     }
 }
 
@@ -95,22 +89,17 @@ unsafe fn step<S: Simd, F: ChunkFn, const A: u8, const B: u8, const C: u8>(
     ctx: *mut Ctx,
     op: *mut HostOp,
     held: [S::V; CHUNKS],
-    splats: &mut [Splat; 3],
 ) -> [S::V; CHUNKS] {
     // SAFETY: the contract of `Body`.
     unsafe {
-        let [s0, s1, s2] = splats;
-        let a = Operand::<S, A>::new(ctx, op, 0, s0);
-        // Sources that an operation does not have are not used.
-        let b = if F::SOURCES > 1 { Some(Operand::<S, B>::new(ctx, op, 1, s1)) } else { None };
-        let c = if F::SOURCES > 2 { Some(Operand::<S, C>::new(ctx, op, 2, s2)) } else { None };
+        let a = source::<S, A>(ctx, op, 0, held);
+        // Sources that the operation does not have are not used.
+        let b = if F::SOURCES > 1 { source::<S, B>(ctx, op, 1, held) } else { a };
+        let c = if F::SOURCES > 2 { source::<S, C>(ctx, op, 2, held) } else { a };
         macro_rules! chunk {
-            ($n:literal) => {{
-                let x = a.get(held[$n], $n);
-                let y = if let Some(b) = b { b.get(held[$n], $n) } else { x };
-                let z = if let Some(c) = c { c.get(held[$n], $n) } else { x };
-                F::apply::<S>(x, y, z, 0)
-            }};
+            ($n:literal) => {
+                F::apply::<S>(a[$n], b[$n], c[$n], 0)
+            };
         }
         [chunk!(0), chunk!(1), chunk!(2), chunk!(3)]
     }
@@ -160,19 +149,18 @@ macro_rules! kinds {
             ctx: *mut Ctx,
             op: *mut HostOp,
             held: [S::V; CHUNKS],
-            splats: &mut [Splat; 3],
         ) -> [S::V; CHUNKS] {
             use from::{ANY, HELD, ROW, SCALAR};
             macro_rules! of {
                 ($kind:ident $a:ident $b:ident $c:ident) => {
-                    step::<S, int::$kind, $a, $b, $c>(ctx, op, held, splats)
+                    step::<S, int::$kind, $a, $b, $c>(ctx, op, held)
                 };
             }
             // SAFETY: the contract of `Body`.
             unsafe {
                 match code {
                     $(
-                        code::$one::ANY => of!($one ANY ANY ANY),
+                        code::$one::ANY => of!($one SCALAR ANY ANY),
                         code::$one::FIRST_ROWS => of!($one HELD ANY ANY),
                         code::$one::ROWS => of!($one ROW ANY ANY),
                     )*
@@ -293,10 +281,9 @@ impl Body for Run {
             let mut op = op;
             let mask = lane_mask(ctx, op);
             let mut held = [S::splat(0); CHUNKS];
-            let mut splats = [const { Splat::new() }; 3];
             loop {
                 let code = (*op).dst2;
-                held = result::<S>(code as u8, ctx, op, held, &mut splats);
+                held = result::<S>(code as u8, ctx, op, held);
                 if code & STORE != 0 {
                     let dst = (*ctx).base.add((*op).dst as usize);
                     let [h0, h1, h2, h3] = held;

@@ -150,14 +150,15 @@ fn each_pair_of_operations() {
                 let a = others(&mut random);
                 let mut b = others(&mut random);
                 b[position] = v(6);
-                insts.push(int(*first, 6, &a));
-                match random.below(4) {
-                    0 => insts.push(int(*second, 7, &b)),
-                    1 => insts.push(int(*second, 6, &b)),
-                    2 => insts.extend([int(*second, 7, &b), int(IntOp::Mov, 6, &[v(7)])]),
+                // The shortest runs have three operations.
+                let (to, third) = match random.below(4) {
+                    0 => (7, int(IntOp::Mov, 8, &[v(1)])),
+                    1 => (6, int(IntOp::Not, 8, &[v(6)])),
+                    2 => (7, int(IntOp::Mov, 6, &[v(7)])),
                     // The result is read from its row, too.
-                    _ => insts.extend([int(*second, 7, &b), int(IntOp::Add, 8, &[v(7), v(6)])]),
-                }
+                    _ => (7, int(IntOp::Add, 8, &[v(7), v(6)])),
+                };
+                insts.extend([int(*first, 6, &a), int(*second, to, &b), third]);
                 let mix = int(IntOp::Xor, 9 + random.below(3) as u16, &[v(6), v(7)]);
                 insts.extend([divider(), mix, divider()]);
             }
@@ -209,10 +210,16 @@ fn parts_of_dwords_in_a_run() {
     let mut part = int(IntOp::Add, 1, &[v(0), v(1)]);
     part.attrs.dst_sel = SubDword::Word1;
     part.attrs.dst_unused = DstUnused::Preserve;
-    let insts = [int(IntOp::Xor, 0, &[v(2), v(3)]), part, int(IntOp::Add, 2, &[v(1), v(0)])];
+    let insts = [
+        int(IntOp::Not, 4, &[v(0)]),
+        int(IntOp::Xor, 0, &[v(2), v(3)]),
+        part,
+        int(IntOp::Add, 2, &[v(1), v(0)]),
+    ];
     let mut want = model.rows;
     for lane in (0..LANES).filter(|lane| model.exec >> lane & 1 != 0) {
         let row = |n: usize| model.rows[n][lane];
+        want[4][lane] = !row(0);
         want[0][lane] = row(2) ^ row(3);
         want[1][lane] = row(1) & 0xffff | want[0][lane].wrapping_add(row(1)) << 16;
         want[2][lane] = want[1][lane].wrapping_add(want[0][lane]);
@@ -241,9 +248,11 @@ fn another_exec_ends_a_run() {
     let insts = [
         int(IntOp::Add, 0, &[v(1), v(2)]),
         int(IntOp::Xor, 3, &[v(0), v(2)]),
+        int(IntOp::Mov, 5, &[v(1)]),
         narrow,
         int(IntOp::Sub, 0, &[v(1), v(2)]),
         int(IntOp::Xor, 4, &[v(0), v(2)]),
+        int(IntOp::Mov, 6, &[v(1)]),
     ];
     for runner in runners() {
         let after = registers_after(&insts, &model.setup(), &GuestMemory::default(), runner);
@@ -267,10 +276,12 @@ fn a_fault_between_two_results() {
     let insts = [
         int(IntOp::Add, 0, &[v(1), v(2)]),
         int(IntOp::Xor, 3, &[v(0), v(2)]),
+        int(IntOp::Mov, 4, &[v(1)]),
         // No memory is at the address, whatever it is.
         inst(Op::Load(Space::Global, MemType::Dwords(1)), v(5), &[v(6)], Attrs::default()),
         int(IntOp::Mov, 0, &[v(1)]),
         int(IntOp::Mov, 3, &[v(1)]),
+        int(IntOp::Mov, 4, &[v(2)]),
     ];
     for runner in runners() {
         let fault = fault_of(&insts, &model.setup(), &GuestMemory::default(), runner);

@@ -9,6 +9,9 @@ use crate::hostop::{FLAGS, HostOp};
 /// How many operations ahead of its time one may run, to find its source in registers.
 const REACH: usize = 8;
 
+/// Operations of the shortest run: the handler of a run costs as much as two of its own ones do.
+const SHORTEST: usize = 3;
+
 /// Fuses the runs of a block, whose operations may change places. Nothing can see the rows inside a
 /// run: no operation there faults, waits, reports or counts, and waves enter and leave a block
 /// elsewhere.
@@ -24,7 +27,7 @@ pub(super) fn fuse(ops: &mut [HostOp], tier: Tier) {
         let n = rest.iter().take_while(|op| op.mask == mask && kind_of(op).is_some()).count();
         let (run, behind) = rest.split_at_mut(n.max(1));
         rest = behind;
-        if n > 1 {
+        if n >= SHORTEST {
             arrange(run);
             encode(run, &mut overwritten);
             run[0].run = run_handler(tier);
