@@ -240,7 +240,7 @@ pub(super) fn kind_of(op: &HostOp) -> Option<Kind> {
 impl Kind {
     /// What [`HostOp::dst2`] of an operation of the kind is before it is part of a run.
     pub(super) const fn alone(self) -> u32 {
-        STEP | self as u32 * FORMS as u32
+        STEP | (self as u32 * FORMS as u32)
     }
 
     /// What it is as part of a run.
