@@ -6,6 +6,7 @@
 
 mod end;
 mod probes;
+mod runs;
 mod sources;
 mod vector;
 
@@ -315,7 +316,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn finished(self) -> Code {
+    fn finished(mut self) -> Code {
+        runs::fuse(&mut self.ops, self.tier);
         Code {
             ops: self.ops,
             infos: self.infos,

@@ -63,7 +63,7 @@ pub(super) struct HostOp {
     pub run: Handler,
     /// Offset of the result.
     pub dst: u32,
-    /// Offset of the second result.
+    /// Offset of the second result; for an operation that can be part of a run, [`super::fused::STEP`] and its code.
     pub dst2: u32,
     /// Offsets of the sources, with flags.
     pub src: [u32; 4],

@@ -34,7 +34,7 @@ static SCREEN_PARTS: [u8; 256] = {
 /// Declares chunk functions; `S` is the tier.
 macro_rules! chunk_fns {
     ($($name:ident |$a:ident $(, $b:ident $(, $c:ident)?)?| $code:expr;)*) => {$(
-        struct $name;
+        pub(super) struct $name;
         impl ChunkFn for $name {
             const SOURCES: usize = 1 $(+ chunk_fns!(@one $b) $(+ chunk_fns!(@one $c))?)?;
             #[inline(always)]

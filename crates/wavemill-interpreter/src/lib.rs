@@ -20,6 +20,7 @@ mod cvt;
 mod edge;
 mod float;
 mod format_cvt;
+mod fused;
 mod graphics;
 mod hostop;
 mod image;

@@ -16,6 +16,7 @@ mod observers;
 mod precise_faults;
 mod private_memory;
 mod read_only;
+mod runs;
 mod scalar_registers;
 mod schedule;
 mod select;

@@ -13,7 +13,7 @@ use super::{Compiler, Unsupported};
 use crate::body::Shape;
 use crate::float::{self, FloatInfo, Operands, Source};
 use crate::hostop::{Collect, FLAGS, HostOp, Own, UNIFORM};
-use crate::{control, format_cvt, int, scalar, select, step};
+use crate::{control, format_cvt, fused, int, scalar, select, step};
 
 /// When a float operation collects its exceptions.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,12 +43,18 @@ impl Compiler<'_> {
         let shape = self.shape(&h, inst.varying_sources())?;
         // Of a row with itself, the aligned bits are a rotation.
         let is_rotation = op == IntOp::AlignBit && h.src[0] == h.src[1] && h.src[0] & FLAGS == 0;
-        h.run = if is_rotation && !inst.attrs.clamp {
+        let kind;
+        if is_rotation && !inst.attrs.clamp {
             (h.src[1], h.k[1]) = (h.src[2], h.k[2]);
-            int::rotation_handler(self.tier, self.shape(&h, 2)?)
+            h.run = int::rotation_handler(self.tier, self.shape(&h, 2)?);
+            kind = Some(fused::Kind::RotateRight);
         } else {
-            int::int_handler(op, self.tier, shape, inst.attrs.clamp).ok_or(Unsupported)?
-        };
+            h.run = int::int_handler(op, self.tier, shape, inst.attrs.clamp).ok_or(Unsupported)?;
+            kind = if packed || inst.attrs.clamp { None } else { fused::kind(op) };
+        }
+        if let Some(kind) = kind {
+            h.dst2 = kind.alone();
+        }
         self.finish(inst, h, inst.result_dwords(0))
     }
 
