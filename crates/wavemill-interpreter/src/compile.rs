@@ -113,6 +113,8 @@ struct Compiler<'a> {
     counters: Vec<(u32, Option<usize>)>,
     starts: Vec<u32>,
     supported: u32,
+    /// The block has a gate.
+    gated: bool,
 }
 
 /// Reasons why an operation cannot be compiled.
@@ -291,7 +293,7 @@ pub(super) fn costs(block: &Block, tier: Tier, counts: RegisterCounts) -> Vec<Op
 
 impl<'a> Compiler<'a> {
     fn new(block: &'a Block, purpose: Purpose<'a>) -> Self {
-        let Purpose { tier, counts, counting: _, exceptions, strict, interests, gate: _ } = purpose;
+        let Purpose { tier, counts, counting: _, exceptions, strict, interests, gate } = purpose;
         Compiler {
             tier,
             counts,
@@ -313,11 +315,15 @@ impl<'a> Compiler<'a> {
             counters: Vec::new(),
             starts: Vec::new(),
             supported: 0,
+            gated: gate.is_some(),
         }
     }
 
     fn finished(mut self) -> Code {
-        runs::fuse(&mut self.ops, self.tier);
+        // Machine code leaves before any operation.
+        if !self.gated {
+            runs::fuse(&mut self.ops, self.tier);
+        }
         Code {
             ops: self.ops,
             infos: self.infos,
