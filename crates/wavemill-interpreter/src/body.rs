@@ -44,17 +44,25 @@ pub(super) fn rare_handler<B: Body>() -> Handler {
     portable_entry::<B>
 }
 
-/// The handler with the body's code for the tier. Unit tests have portable code only: the other
-/// tiers take minutes to compile, and the tests in `tests/` run them.
+/// The handler with the body's code for the tier.
 pub(super) fn handler<B: Body>(tier: Tier) -> Handler {
+    shape_handler::<B, B>(tier)
+}
+
+/// The handler for sources of one shape, or the one for all shapes. On x86-64, few hosts use the portable
+/// tier: it has no handlers of shapes there, which would be most of its code.
+///
+/// Unit tests have portable code only: the other tiers take minutes to compile, and the tests in `tests/` run them.
+pub(super) fn shape_handler<OwnShape: Body, AnyShape: Body>(tier: Tier) -> Handler {
     match tier {
-        Tier::Portable => portable_entry::<B>,
         #[cfg(all(target_arch = "x86_64", not(test)))]
-        Tier::Avx2 => avx2_entry::<B>,
+        Tier::Portable => portable_entry::<AnyShape>,
         #[cfg(all(target_arch = "x86_64", not(test)))]
-        Tier::Avx512 => avx512_entry::<B>,
+        Tier::Avx2 => avx2_entry::<OwnShape>,
+        #[cfg(all(target_arch = "x86_64", not(test)))]
+        Tier::Avx512 => avx512_entry::<OwnShape>,
         #[cfg(any(not(target_arch = "x86_64"), test))]
-        _ => portable_entry::<B>,
+        _ => portable_entry::<OwnShape>,
     }
 }
 
