@@ -49,10 +49,11 @@ pub(super) fn handler<B: Body>(tier: Tier) -> Handler {
     shape_handler::<B, B>(tier)
 }
 
-/// The handler for sources of one shape, or the one for all shapes. On x86-64, few hosts use the portable
-/// tier: it has no handlers of shapes there, which would be most of its code.
+/// The handler for sources of one shape, or the one for all shapes: on x86-64, where few hosts use the
+/// portable tier, that tier has no handlers of shapes.
 ///
-/// Unit tests have portable code only: the other tiers take minutes to compile, and the tests in `tests/` run them.
+/// Unit tests have portable code only: the other tiers take minutes to compile, and the tests in
+/// `tests/` run them.
 pub(super) fn shape_handler<OwnShape: Body, AnyShape: Body>(tier: Tier) -> Handler {
     match tier {
         #[cfg(all(target_arch = "x86_64", not(test)))]
