@@ -46,23 +46,24 @@ pub(super) fn rare_handler<B: Body>() -> Handler {
 
 /// The handler with the body's code for the tier.
 pub(super) fn handler<B: Body>(tier: Tier) -> Handler {
-    shape_handler::<B, B>(tier)
+    special_handler::<B, B>(tier)
 }
 
-/// The handler for sources of one shape, or the one for all shapes. On x86-64, few hosts use the portable
-/// tier: it has no handlers of shapes there, which would be most of its code.
+/// The handler for some cases of an operation, such as sources of one shape, or the one for all cases:
+/// on x86-64, where few hosts use the portable tier, that tier has no special handlers.
 ///
-/// Unit tests have portable code only: the other tiers take minutes to compile, and the tests in `tests/` run them.
-pub(super) fn shape_handler<OwnShape: Body, AnyShape: Body>(tier: Tier) -> Handler {
+/// Unit tests have portable code only: the other tiers take minutes to compile, and the tests in
+/// `tests/` run them.
+pub(super) fn special_handler<Special: Body, General: Body>(tier: Tier) -> Handler {
     match tier {
         #[cfg(all(target_arch = "x86_64", not(test)))]
-        Tier::Portable => portable_entry::<AnyShape>,
+        Tier::Portable => portable_entry::<General>,
         #[cfg(all(target_arch = "x86_64", not(test)))]
-        Tier::Avx2 => avx2_entry::<OwnShape>,
+        Tier::Avx2 => avx2_entry::<Special>,
         #[cfg(all(target_arch = "x86_64", not(test)))]
-        Tier::Avx512 => avx512_entry::<OwnShape>,
+        Tier::Avx512 => avx512_entry::<Special>,
         #[cfg(any(not(target_arch = "x86_64"), test))]
-        _ => portable_entry::<OwnShape>,
+        _ => portable_entry::<Special>,
     }
 }
 

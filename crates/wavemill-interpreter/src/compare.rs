@@ -3,7 +3,7 @@
 use wavemill_ir::{CmpPred, IntType};
 
 use super::Tier;
-use super::body::{Body, ChunkCmp, Compare, Splat, chunks, handler, lane_mask, shape_handler, write64};
+use super::body::{Body, ChunkCmp, Compare, Splat, chunks, handler, lane_mask, special_handler, write64};
 use super::hostop::{Ctx, Handler, HostOp};
 use super::simd::{CHUNK, CHUNKS, Simd};
 
@@ -100,7 +100,7 @@ impl<const TYPE: u8> Body for CompareOther<TYPE> {
 pub(super) fn cmp_handler(pred: CmpPred, ty: IntType, tier: Tier, rows: bool) -> (Handler, i32) {
     fn pick<F: ChunkCmp>(tier: Tier, rows: bool) -> Handler {
         match rows {
-            true => shape_handler::<Compare<F, true>, Compare<F, false>>(tier),
+            true => special_handler::<Compare<F, true>, Compare<F, false>>(tier),
             false => handler::<Compare<F, false>>(tier),
         }
     }

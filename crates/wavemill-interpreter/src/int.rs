@@ -7,7 +7,7 @@ use wavemill_ir::IntOp;
 
 use super::body::{
     Body, ChunkFn, Elementwise, Shape, Shaped, Splat, chunks, each_chunk, handler, lane_mask, rare_handler,
-    scalar64, shape as kinds, shape_handler, store_chunk, write64,
+    scalar64, shape as kinds, special_handler, store_chunk, write64,
 };
 use super::hostop::{Ctx, Handler, HostOp};
 use super::simd::{CHUNK, Simd};
@@ -512,7 +512,7 @@ fn frequent<F: ChunkFn>(tier: Tier) -> Shaped {
 }
 
 fn of_shape<F: ChunkFn, const SHAPE: u8>(tier: Tier) -> Handler {
-    shape_handler::<Elementwise<F, SHAPE>, Elementwise<F, { kinds::ANY }>>(tier)
+    special_handler::<Elementwise<F, SHAPE>, Elementwise<F, { kinds::ANY }>>(tier)
 }
 
 /// The handler of a rotation to the right, by the second source.
@@ -602,7 +602,7 @@ pub(super) fn int_handler(op: IntOp, tier: Tier, shape: Shape, clamp: bool) -> O
         return None;
     }
     Some(match op {
-        IntOp::Select if shape == Shape::Rows => shape_handler::<Select<true>, Select<false>>(tier),
+        IntOp::Select if shape == Shape::Rows => special_handler::<Select<true>, Select<false>>(tier),
         IntOp::Select => handler::<Select<false>>(tier),
         IntOp::MaskCountLo => handler::<MaskCount<false>>(tier),
         IntOp::MaskCountHi => handler::<MaskCount<true>>(tier),

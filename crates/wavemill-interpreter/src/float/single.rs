@@ -7,7 +7,7 @@ use wavemill_ir::{FloatOp, FpEnv};
 
 use super::{Arithmetic, Fast, lanes};
 use crate::Tier;
-use crate::body::{Body, Shaped, Source, Splat, handler, lane_mask, shape, shape_handler, store_chunk};
+use crate::body::{Body, Shaped, Source, Splat, handler, lane_mask, shape, special_handler, store_chunk};
 use crate::hostop::{Ctx, Handler, HostOp};
 use crate::mem::for_lanes;
 use crate::simd::{CHUNK, CHUNKS, Simd};
@@ -270,7 +270,7 @@ fn frequent_flushing<F: SingleFn>(tier: Tier) -> Fast {
 }
 
 fn shaped<F: SingleFn, const MODS: bool, const FLUSH: bool>(tier: Tier) -> Shaped {
-    let any = handler::<Single<F, { shape::ANY }, MODS, FLUSH>>(tier);
+    let any = of_shape::<F, { shape::ANY }, MODS, FLUSH>(tier);
     let rows = of_shape::<F, { shape::ROWS }, MODS, FLUSH>(tier);
     let (first, second) = (of_shape::<F, 0, MODS, FLUSH>(tier), of_shape::<F, 1, MODS, FLUSH>(tier));
     let third = if F::SOURCES > 2 { of_shape::<F, 2, MODS, FLUSH>(tier) } else { any };
@@ -278,7 +278,7 @@ fn shaped<F: SingleFn, const MODS: bool, const FLUSH: bool>(tier: Tier) -> Shape
 }
 
 fn of_shape<F: SingleFn, const SHAPE: u8, const MODS: bool, const FLUSH: bool>(tier: Tier) -> Handler {
-    shape_handler::<Single<F, SHAPE, MODS, FLUSH>, Single<F, { shape::ANY }, MODS, FLUSH>>(tier)
+    special_handler::<Single<F, SHAPE, MODS, FLUSH>, Single<F, { shape::ANY }, true, FLUSH>>(tier)
 }
 
 /// The handler of a [`SingleFn`] that flushes denormals on both sides.
