@@ -103,7 +103,7 @@ fn launches(c: &mut Criterion) {
         threads: 1,
         ..sized()
     };
-    // What each run costs without devices that are kept.
+    // A part of each run.
     let choice = TargetChoice::parse("gfx942").expect("a target");
     c.bench_function("a device", |b| {
         b.iter(|| {

@@ -15,7 +15,6 @@ mod launch;
 mod memory;
 mod message;
 mod module;
-mod pool;
 mod run_code;
 mod text;
 

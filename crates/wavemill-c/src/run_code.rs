@@ -2,14 +2,15 @@
 
 use std::ffi::{c_char, c_void};
 
+use wavemill::device::AddressMode;
 use wavemill::module::{CodeLocation, RawCode};
-use wavemill::{Buffer, Launch, Module};
+use wavemill::{Buffer, Device, Launch, Module};
 
 use crate::buffer::import;
+use crate::device::choice;
 use crate::launch::{Check, Settings, run, wm_check_fn_t, wm_result_t};
 use crate::memory::{self, Filled, Plain};
 use crate::message::{Failure, Result, call};
-use crate::pool::Pooled;
 
 /// A range of the program's memory. The structure never grows.
 #[repr(C)]
@@ -197,8 +198,7 @@ unsafe fn run_code(own: &wm_run_code_t) -> Result<()> {
              finds its arguments in a range",
         ));
     }
-    let device = Pooled::take(target)?;
-    let device = device.get();
+    let device = Device::builder(choice(target)?).addresses(AddressMode::Identity).build()?;
 
     let mut spans = Vec::new();
     for (index, range) in ranges.iter().enumerate().filter(|(_, range)| range.size > 0) {
@@ -221,7 +221,7 @@ unsafe fn run_code(own: &wm_run_code_t) -> Result<()> {
         let size = span.end - span.first();
         // SAFETY: the caller promises the ranges and the code for as long as the call lasts, and
         // overlapping ones are one here.
-        buffers.push(unsafe { import(device, &span.name, span.start, size as u64)? });
+        buffers.push(unsafe { import(&device, &span.name, span.start, size as u64)? });
     }
     let location = match holds_code.map(|index| &buffers[index]) {
         Some(buffer) => {
@@ -242,7 +242,7 @@ unsafe fn run_code(own: &wm_run_code_t) -> Result<()> {
         private_size: own.scratch_size,
         ..RawCode::new("code", location)
     };
-    let module = Module::from_code(device, &raw)?;
+    let module = Module::from_code(&device, &raw)?;
     let kernel = module.kernel("code")?;
     let settings = Settings {
         threads: own.threads,

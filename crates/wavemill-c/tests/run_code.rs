@@ -354,7 +354,6 @@ fn threads_run_code_at_the_same_time() {
     });
 }
 
-/// Runs have devices that other runs had.
 #[test]
 fn a_run_leaves_nothing_for_the_next_one() {
     // Exchanges the first dword of the global data share, and stores the old one.

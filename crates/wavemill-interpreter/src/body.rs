@@ -44,17 +44,26 @@ pub(super) fn rare_handler<B: Body>() -> Handler {
     portable_entry::<B>
 }
 
-/// The handler with the body's code for the tier. Unit tests have portable code only: the other
-/// tiers take minutes to compile, and the tests in `tests/` run them.
+/// The handler with the body's code for the tier.
 pub(super) fn handler<B: Body>(tier: Tier) -> Handler {
+    special_handler::<B, B>(tier)
+}
+
+/// The handler for some cases of an operation, such as sources of one shape, or the one for all cases:
+/// on x86-64, where few hosts use the portable tier, that tier has no special handlers.
+///
+/// Unit tests have portable code only: the other tiers take minutes to compile, and the tests in
+/// `tests/` run them.
+pub(super) fn special_handler<Special: Body, General: Body>(tier: Tier) -> Handler {
     match tier {
-        Tier::Portable => portable_entry::<B>,
         #[cfg(all(target_arch = "x86_64", not(test)))]
-        Tier::Avx2 => avx2_entry::<B>,
+        Tier::Portable => portable_entry::<General>,
         #[cfg(all(target_arch = "x86_64", not(test)))]
-        Tier::Avx512 => avx512_entry::<B>,
+        Tier::Avx2 => avx2_entry::<Special>,
+        #[cfg(all(target_arch = "x86_64", not(test)))]
+        Tier::Avx512 => avx512_entry::<Special>,
         #[cfg(any(not(target_arch = "x86_64"), test))]
-        _ => portable_entry::<B>,
+        _ => portable_entry::<Special>,
     }
 }
 

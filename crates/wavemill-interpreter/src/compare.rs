@@ -3,7 +3,7 @@
 use wavemill_ir::{CmpPred, IntType};
 
 use super::Tier;
-use super::body::{Body, ChunkCmp, Compare, Splat, chunks, handler, lane_mask, write64};
+use super::body::{Body, ChunkCmp, Compare, Splat, chunks, handler, lane_mask, special_handler, write64};
 use super::hostop::{Ctx, Handler, HostOp};
 use super::simd::{CHUNK, CHUNKS, Simd};
 
@@ -99,7 +99,10 @@ impl<const TYPE: u8> Body for CompareOther<TYPE> {
 /// The handler of an integer comparison, and the immediate that it needs.
 pub(super) fn cmp_handler(pred: CmpPred, ty: IntType, tier: Tier, rows: bool) -> (Handler, i32) {
     fn pick<F: ChunkCmp>(tier: Tier, rows: bool) -> Handler {
-        if rows { handler::<Compare<F, true>>(tier) } else { handler::<Compare<F, false>>(tier) }
+        match rows {
+            true => special_handler::<Compare<F, true>, Compare<F, false>>(tier),
+            false => handler::<Compare<F, false>>(tier),
+        }
     }
     let signed = matches!(ty, IntType::I32);
     let code = CmpPred::INT.iter().position(|p| *p == pred).unwrap_or(0) as i32;

@@ -7,7 +7,7 @@ use wavemill_ir::IntOp;
 
 use super::body::{
     Body, ChunkFn, Elementwise, Shape, Shaped, Splat, chunks, each_chunk, handler, lane_mask, rare_handler,
-    scalar64, shape as kinds, store_chunk, write64,
+    scalar64, shape as kinds, special_handler, store_chunk, write64,
 };
 use super::hostop::{Ctx, Handler, HostOp};
 use super::simd::{CHUNK, Simd};
@@ -504,11 +504,15 @@ fn rare<F: ChunkFn>() -> Handler {
 /// The handlers of a frequent operation, including special ones for rows only and for one scalar
 /// among rows.
 fn frequent<F: ChunkFn>(tier: Tier) -> Shaped {
-    let any = handler::<Elementwise<F, { kinds::ANY }>>(tier);
-    let first = handler::<Elementwise<F, 0>>(tier);
-    let second = if F::SOURCES > 1 { handler::<Elementwise<F, 1>>(tier) } else { any };
-    let third = if F::SOURCES > 2 { handler::<Elementwise<F, 2>>(tier) } else { any };
-    Shaped { any, rows: handler::<Elementwise<F, { kinds::ROWS }>>(tier), scalar: [first, second, third] }
+    let any = elementwise::<F>(tier);
+    let first = of_shape::<F, 0>(tier);
+    let second = if F::SOURCES > 1 { of_shape::<F, 1>(tier) } else { any };
+    let third = if F::SOURCES > 2 { of_shape::<F, 2>(tier) } else { any };
+    Shaped { any, rows: of_shape::<F, { kinds::ROWS }>(tier), scalar: [first, second, third] }
+}
+
+fn of_shape<F: ChunkFn, const SHAPE: u8>(tier: Tier) -> Handler {
+    special_handler::<Elementwise<F, SHAPE>, Elementwise<F, { kinds::ANY }>>(tier)
 }
 
 /// The handler of a rotation to the right, by the second source.
@@ -598,7 +602,7 @@ pub(super) fn int_handler(op: IntOp, tier: Tier, shape: Shape, clamp: bool) -> O
         return None;
     }
     Some(match op {
-        IntOp::Select if shape == Shape::Rows => handler::<Select<true>>(tier),
+        IntOp::Select if shape == Shape::Rows => special_handler::<Select<true>, Select<false>>(tier),
         IntOp::Select => handler::<Select<false>>(tier),
         IntOp::MaskCountLo => handler::<MaskCount<false>>(tier),
         IntOp::MaskCountHi => handler::<MaskCount<true>>(tier),

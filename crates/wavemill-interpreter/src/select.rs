@@ -7,8 +7,8 @@ use wavemill_ir::{CmpPred, FloatType, FpEnv, IntType};
 
 use super::Tier;
 use super::body::{
-    Body, ChunkCmp, Source, Splat, chunks, each_chunk, handler, lane_mask, scalar32, shape, store_chunk,
-    write64,
+    Body, ChunkCmp, Source, Splat, chunks, each_chunk, handler, lane_mask, scalar32, shape, special_handler,
+    store_chunk, write64,
 };
 use super::compare::{Eq, LtI, LtU};
 use super::float::{Fast, NOT, Relation, Signs, SingleOperands, by_relation};
@@ -154,7 +154,7 @@ pub(super) struct IntPlan {
 pub(super) fn int_plan(pred: CmpPred, ty: IntType, tier: Tier, scalars: bool) -> IntPlan {
     fn pick<F: ChunkCmp>(tier: Tier, scalars: bool) -> Handler {
         match scalars {
-            true => handler::<Select<F, true, false, false>>(tier),
+            true => special_handler::<Select<F, true, false, false>, Select<F, false, false, false>>(tier),
             false => handler::<Select<F, false, false, false>>(tier),
         }
     }
@@ -183,11 +183,15 @@ fn handlers<R: Relation, const SWAP: bool>(
     scalars: bool,
 ) -> Option<Fast> {
     fn single<F: ChunkCmp, const SCALARS: bool>(flush: bool, tier: Tier) -> Fast {
-        if flush {
-            return Fast::single(handler::<Select<F, SCALARS, true, true>>(tier));
+        fn pick<F: ChunkCmp, const SCALARS: bool, const MODS: bool, const FLUSH: bool>(tier: Tier) -> Fast {
+            Fast::single(special_handler::<Select<F, SCALARS, MODS, FLUSH>, Select<F, false, true, FLUSH>>(
+                tier,
+            ))
         }
-        let mods = Fast::single(handler::<Select<F, SCALARS, true, false>>(tier));
-        Fast { run: Fast::single(handler::<Select<F, SCALARS, false, false>>(tier)).run, ..mods }
+        if flush {
+            return pick::<F, SCALARS, true, true>(tier);
+        }
+        Fast { run: pick::<F, SCALARS, false, false>(tier).run, ..pick::<F, SCALARS, true, false>(tier) }
     }
     match (ty, flush) {
         (FloatType::F32, _) if scalars => Some(single::<Floats<R, SWAP>, true>(flush, tier)),

@@ -130,21 +130,19 @@ macro_rules! fixtures {
         /// built for every target of [`Target::GCN`]. One object may hold several kernels.
         pub const OBJECTS: &[&str] = &[$($name),+];
 
-        /// The code object `object` (one of [`OBJECTS`]) for a target, compiled with `-O2`; `None`
-        /// if there is none of that name. For [`Target::Cayman`], objects have the kernels without
-        /// [`why_absent`] only, and there is none if it would have none.
-        pub fn fixture(target: Target, object: &str) -> Option<&'static [u8]> {
-            match (target, object) {
-                $(
-                    (Target::Gfx906, $name) => Some(fixtures!(@file "gfx906", $name)),
-                    (Target::Gfx90a, $name) => Some(fixtures!(@file "gfx90a", $name)),
-                    (Target::Gfx942, $name) => Some(fixtures!(@file "gfx942", $name)),
-                    (Target::Gfx950, $name) => Some(fixtures!(@file "gfx950", $name)),
-                )+
-                $((Target::Cayman, $cayman) => Some(fixtures!(@file "cayman", $cayman, ".o")),)+
-                _ => None,
-            }
-        }
+        /// The code objects of [`Target::GCN`]. Those of one name have much in common. Next to each other, they make
+        /// the command a tenth of a megabyte smaller in archives, whose compression looks back 32 KB.
+        static GCN: &[(&str, [&[u8]; Target::GCN.len()])] = &[$((
+            $name,
+            [
+                fixtures!(@file "gfx906", $name),
+                fixtures!(@file "gfx90a", $name),
+                fixtures!(@file "gfx942", $name),
+                fixtures!(@file "gfx950", $name),
+            ],
+        )),+];
+
+        static CAYMAN: &[(&str, &[u8])] = &[$(($cayman, fixtures!(@file "cayman", $cayman, ".o"))),+];
     };
     (@file $target:literal, $name:literal) => {
         fixtures!(@file $target, $name, ".co")
@@ -162,6 +160,16 @@ macro_rules! fixtures {
         ))
         .as_slice()
     };
+}
+
+/// The code object `object` (one of [`OBJECTS`]) for a target, compiled with `-O2`; `None` if there is
+/// none of that name. For [`Target::Cayman`], objects have the kernels without [`why_absent`] only,
+/// and there is none if it would have none.
+pub fn fixture(target: Target, object: &str) -> Option<&'static [u8]> {
+    match Target::GCN.iter().position(|other| *other == target) {
+        Some(at) => GCN.iter().find(|(name, _)| *name == object).map(|(_, objects)| objects[at]),
+        None => CAYMAN.iter().find(|(name, _)| *name == object).map(|(_, object)| *object),
+    }
 }
 
 /// What `kernels/cayman/build.sh` could not compile.

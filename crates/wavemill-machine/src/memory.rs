@@ -231,22 +231,6 @@ impl GuestMemory {
         CHECKS_ACCESSES.then(|| GuestMemory::in_space(AddressMode::Sandbox, SHORT))
     }
 
-    /// Forgets all allocations, freed ones and the state that waves share. The mode, the space of
-    /// addresses and the observer stay. The observer gets no events.
-    pub fn renew(&mut self) {
-        let GuestMemory { quarantine, map, next, leaving, space, .. } = self;
-        let map = map.get_mut().unwrap_or_else(|e| e.into_inner());
-        let observer = map.observer.clone();
-        // Views that still exist keep theirs.
-        let mut empty = MemoryMap::default();
-        empty.observer = observer;
-        *map = Arc::new(empty);
-        *quarantine = Arc::default();
-        *next.get_mut().unwrap_or_else(|e| e.into_inner()) =
-            Next { users: space.first, internal: INTERNAL_BASE };
-        leaving.get_mut().unwrap_or_else(|e| e.into_inner()).clear();
-    }
-
     fn in_space(mode: AddressMode, space: Space) -> Self {
         GuestMemory {
             // Unchecked accesses go to host addresses.

@@ -144,14 +144,6 @@ impl Code {
         }
     }
 
-    /// Forgets all code. Nothing may run.
-    pub(crate) fn renew(&mut self) {
-        self.regions.get_mut().unwrap_or_else(|e| e.into_inner()).clear();
-        *self.lifted.get_mut().unwrap_or_else(|e| e.into_inner()) = Lifted::default();
-        self.programs.clear();
-        *self.generation.get_mut() = 0;
-    }
-
     /// Whether code reads the floating-point exceptions of its wave.
     pub(crate) fn looks_at_exceptions(&self, code: &[u8]) -> bool {
         self.lifter.reads_exceptions(code)

@@ -1,7 +1,7 @@
 //! Devices: a modelled chip with guest memory.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use wavemill_asm::InstructionSet;
 use wavemill_isa::{Family, Target};
@@ -261,34 +261,6 @@ impl Device {
         let choice = choice.into();
         let (addresses, poison, heap_size, matrix_rule, memory_observer) = Default::default();
         DeviceBuilder { choice, addresses, poison, heap_size, matrix_rule, memory_observer }
-    }
-
-    /// The device as it was when it was built: without memory, code, heap, and with a global data
-    /// share and synchronization state of zeros. `None` if something else uses it: a clone of it, or
-    /// a buffer, a module, a kernel or a launch.
-    ///
-    /// ```
-    /// use wavemill::Device;
-    /// use wavemill::device::TargetChoice;
-    ///
-    /// let device = Device::builder(TargetChoice::parse("mi60").ok_or("no such product")?).build()?;
-    /// device.write_gds(0, &[1, 2, 3])?;
-    /// let device = device.renewed().ok_or("nothing uses it")?;
-    /// let mut bytes = [9; 3];
-    /// device.read_gds(0, &mut bytes)?;
-    /// assert_eq!(bytes, [0; 3]);
-    /// // It stays in use.
-    /// let _buffer = device.buffer("x", 64)?;
-    /// assert!(device.renewed().is_none());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn renewed(mut self) -> Option<Device> {
-        let inner = Arc::get_mut(&mut self.0)?;
-        inner.memory.renew();
-        inner.code.renew();
-        *inner.heap.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
-        Some(self)
     }
 
     /// A device for the target with default options: [`Device::builder`] has more.

@@ -7,8 +7,8 @@ use wavemill_ir::{CmpPred, FloatType, FpEnv};
 use super::single::{Operands, Signs};
 use super::{Fast, half};
 use crate::Tier;
-use crate::body::{Body, Shaped, Source, Splat, chunks, handler, lane_mask, shape, write64};
-use crate::hostop::{Ctx, HostOp};
+use crate::body::{Body, Shaped, Source, Splat, chunks, handler, lane_mask, shape, special_handler, write64};
+use crate::hostop::{Ctx, Handler, HostOp};
 use crate::simd::{CHUNK, Simd};
 
 /// A comparison of the vector hardware. All predicates are one of these, possibly negated or with
@@ -119,13 +119,18 @@ impl<R: Relation, const SWAP: bool> Body for Double<R, SWAP> {
     }
 }
 
+fn of_shape<R: Relation, const SHAPE: u8, const SWAP: bool>(tier: Tier) -> Handler {
+    special_handler::<Single<R, SHAPE, false, false, SWAP>, Single<R, { shape::ANY }, true, false, SWAP>>(
+        tier,
+    )
+}
+
 fn handlers<R: Relation, const SWAP: bool>(ty: FloatType, flush: bool, tier: Tier) -> Option<Fast> {
     Some(match (ty, flush) {
         (FloatType::F32, false) => {
-            let any = handler::<Single<R, { shape::ANY }, false, false, SWAP>>(tier);
-            let rows = handler::<Single<R, { shape::ROWS }, false, false, SWAP>>(tier);
-            let first = handler::<Single<R, 0, false, false, SWAP>>(tier);
-            let second = handler::<Single<R, 1, false, false, SWAP>>(tier);
+            let any = of_shape::<R, { shape::ANY }, SWAP>(tier);
+            let rows = of_shape::<R, { shape::ROWS }, SWAP>(tier);
+            let (first, second) = (of_shape::<R, 0, SWAP>(tier), of_shape::<R, 1, SWAP>(tier));
             let mods = handler::<Single<R, { shape::ANY }, true, false, SWAP>>(tier);
             Fast {
                 run: Shaped { any, rows, scalar: [first, second, any] },

@@ -7,8 +7,8 @@ use wavemill_ir::{FloatOp, FpEnv};
 
 use super::{Arithmetic, Fast, lanes};
 use crate::Tier;
-use crate::body::{Body, Shaped, Source, Splat, handler, lane_mask, shape, store_chunk};
-use crate::hostop::{Ctx, HostOp};
+use crate::body::{Body, Shaped, Source, Splat, handler, lane_mask, shape, special_handler, store_chunk};
+use crate::hostop::{Ctx, Handler, HostOp};
 use crate::mem::for_lanes;
 use crate::simd::{CHUNK, CHUNKS, Simd};
 
@@ -270,12 +270,15 @@ fn frequent_flushing<F: SingleFn>(tier: Tier) -> Fast {
 }
 
 fn shaped<F: SingleFn, const MODS: bool, const FLUSH: bool>(tier: Tier) -> Shaped {
-    let any = handler::<Single<F, { shape::ANY }, MODS, FLUSH>>(tier);
-    let rows = handler::<Single<F, { shape::ROWS }, MODS, FLUSH>>(tier);
-    let first = handler::<Single<F, 0, MODS, FLUSH>>(tier);
-    let second = handler::<Single<F, 1, MODS, FLUSH>>(tier);
-    let third = if F::SOURCES > 2 { handler::<Single<F, 2, MODS, FLUSH>>(tier) } else { any };
+    let any = of_shape::<F, { shape::ANY }, MODS, FLUSH>(tier);
+    let rows = of_shape::<F, { shape::ROWS }, MODS, FLUSH>(tier);
+    let (first, second) = (of_shape::<F, 0, MODS, FLUSH>(tier), of_shape::<F, 1, MODS, FLUSH>(tier));
+    let third = if F::SOURCES > 2 { of_shape::<F, 2, MODS, FLUSH>(tier) } else { any };
     Shaped { any, rows, scalar: [first, second, third] }
+}
+
+fn of_shape<F: SingleFn, const SHAPE: u8, const MODS: bool, const FLUSH: bool>(tier: Tier) -> Handler {
+    special_handler::<Single<F, SHAPE, MODS, FLUSH>, Single<F, { shape::ANY }, true, FLUSH>>(tier)
 }
 
 /// The handler of a [`SingleFn`] that flushes denormals on both sides.

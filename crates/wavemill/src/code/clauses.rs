@@ -33,11 +33,6 @@ impl Programs {
         all.retain(|(program, _)| !range.contains(&program.start));
     }
 
-    /// Forgets all programs.
-    pub(super) fn clear(&self) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-
     /// The program that has a position. Outside of all programs, it is one that declares nothing.
     fn of(&self, position: u64) -> Cayman {
         let address = Position::from_number(position).control;
