@@ -54,6 +54,12 @@ impl Jit {
         SHARED.get_or_init(Jit::new)
     }
 
+    /// Whether this host has what machine code needs: x86-64 with AVX-512.
+    #[must_use]
+    pub fn is_available() -> bool {
+        cfg!(target_arch = "x86_64") && Interpreter::new().tier() == wavemill_interpreter::Tier::Avx512
+    }
+
     /// An engine that translates a block when it has been entered this often.
     #[must_use]
     pub fn with_patience(entries: u64) -> Jit {

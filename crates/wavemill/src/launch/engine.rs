@@ -3,7 +3,6 @@
 use std::fmt;
 
 use wavemill_interpreter::{Interpreter, Tier};
-use wavemill_jit::Jit;
 use wavemill_machine::engine;
 use wavemill_reference_engine::ReferenceEngine;
 
@@ -32,9 +31,9 @@ pub enum Engine {
     /// The interpreter on the vector hardware of the host: on this tier, or on the best one of the
     /// host.
     Interpreter(Option<Tier>),
-    /// Machine code of the host for all code that it enters, on the best vector hardware of the host.
-    /// What it has no code for is run by the interpreter: single operations, watched, counted and
-    /// strict runs, and everything on hosts without AVX-512.
+    /// Machine code of the host for all code that it enters. What it has no code for is run by the
+    /// interpreter: single operations, watched, counted and strict runs. On hosts without AVX-512, and
+    /// without the feature `jit` of this crate, it is the interpreter ([`Engine::on_this_host`]).
     Jit,
     /// The reference engine, which runs one IR operation at a time through exact references. It is
     /// slow, and checks other engines. The interpreter runs watched waves and waves that run
@@ -73,11 +72,13 @@ impl Engine {
         }
     }
 
-    /// The engine on this host: an interpreter includes the tier that it uses.
+    /// The engine on this host: an interpreter includes the tier that it uses, and stands for machine
+    /// code if there is none.
     #[must_use]
     pub fn on_this_host(self) -> Engine {
         match self {
             Engine::Interpreter(tier) => Engine::Interpreter(Some(interpreter(tier).tier())),
+            Engine::Jit if !has_jit() => Engine::default().on_this_host(),
             other => other,
         }
     }
@@ -86,10 +87,28 @@ impl Engine {
     pub(super) fn make(self) -> Box<dyn engine::Engine> {
         match self {
             Engine::Interpreter(tier) => Box::new(interpreter(tier)),
-            Engine::Jit => Box::new(Jit::shared().clone()),
+            Engine::Jit => jit(),
             Engine::Reference => Box::new(ReferenceEngine::with_close_looks(Box::new(interpreter(None)))),
         }
     }
+}
+
+#[cfg(feature = "jit")]
+fn jit() -> Box<dyn engine::Engine> {
+    Box::new(wavemill_jit::Jit::shared().clone())
+}
+
+#[cfg(not(feature = "jit"))]
+fn jit() -> Box<dyn engine::Engine> {
+    Box::new(interpreter(None))
+}
+
+/// Whether there is machine code on this host, in this build.
+fn has_jit() -> bool {
+    #[cfg(feature = "jit")]
+    return wavemill_jit::Jit::is_available();
+    #[cfg(not(feature = "jit"))]
+    false
 }
 
 fn interpreter(tier: Option<Tier>) -> Interpreter {
