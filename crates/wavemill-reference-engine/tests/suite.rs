@@ -1,6 +1,7 @@
 //! The reference engine compared with the interpreter, and waves that it hands over.
 
 mod common;
+mod effects;
 mod handed_over;
 mod images;
 mod kernels;

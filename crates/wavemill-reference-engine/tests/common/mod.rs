@@ -63,6 +63,26 @@ pub(crate) struct After {
 }
 
 impl After {
+    /// A difference from another run in anything but registers.
+    pub(crate) fn memory_difference(&self, other: &After) -> Option<String> {
+        let registers = |after: &After| (after.cells.clone(), after.rows.clone());
+        let (cells, rows) = registers(self);
+        let same_registers = After {
+            exit: other.exit.clone(),
+            pc: other.pc,
+            from: other.from,
+            context: other.context,
+            retired: other.retired,
+            cells,
+            rows,
+            lds: other.lds.clone(),
+            memory: other.memory.clone(),
+            private: other.private.clone(),
+            out_of_range: other.out_of_range,
+        };
+        self.difference(&same_registers)
+    }
+
     /// A short description of a difference from another run.
     pub(crate) fn difference(&self, other: &After) -> Option<String> {
         let first = |what: &str, a: &[u32], b: &[u32]| {
@@ -150,7 +170,7 @@ impl Bench {
         self.counts.all_rows().collect()
     }
 
-    fn wave(&self) -> Wave {
+    pub(crate) fn wave(&self) -> Wave {
         let mut wave = Wave::new(self.counts);
         for (n, value) in (0..).zip(&self.cells) {
             wave.regs.set_uni(Uni(n), *value);
@@ -167,6 +187,12 @@ impl Bench {
 
     /// Runs the block once.
     pub(crate) fn run(&self, who: Who) -> After {
+        let mut wave = self.wave();
+        self.run_wave(who, &mut wave)
+    }
+
+    /// Runs the block once on a wave.
+    pub(crate) fn run_wave(&self, who: Who, wave: &mut Wave) -> After {
         let fill =
             |size: usize, step: usize| -> Vec<u8> { (0..size).map(|n| (n * step + n / 256) as u8).collect() };
         self.memory.write(self.buffer, &fill(BUFFER as usize, 7)).unwrap();
@@ -197,7 +223,6 @@ impl Bench {
             strict: self.strict,
             interests: None,
         };
-        let mut wave = self.wave();
         let mut out_of_range = OutOfRange::default();
         let interpreter = |wave: &mut Wave, out_of_range: &mut OutOfRange| {
             let mut executor = Interpreter::new().executor(task);
@@ -206,27 +231,27 @@ impl Bench {
             exit
         };
         let exit = match who {
-            Who::Interpreter => interpreter(&mut wave, &mut out_of_range),
+            Who::Interpreter => interpreter(wave, &mut out_of_range),
             Who::Reference => {
                 let close_looks = Box::new(Interpreter::new());
                 let mut executor = ReferenceEngine::with_close_looks(close_looks).executor(task);
-                let exit = executor.run(&mut wave, around, BUDGET, None);
+                let exit = executor.run(wave, around, BUDGET, None);
                 out_of_range += executor.out_of_range();
                 exit
             }
             Who::Both(operations) => {
                 let mut executor = ReferenceExecutor::new(task);
-                let exit = executor.run_operations(&mut wave, around, BUDGET, operations);
+                let exit = executor.run_operations(wave, around, BUDGET, operations);
                 out_of_range += wavemill_machine::engine::Executor::out_of_range(&executor);
                 match exit {
                     Some(exit) => exit,
-                    None => interpreter(&mut wave, &mut out_of_range),
+                    None => interpreter(wave, &mut out_of_range),
                 }
             }
             Who::Pieces(operations) => {
                 let mut executor = ReferenceExecutor::new(task);
                 let exit = loop {
-                    if let Some(exit) = executor.run_operations(&mut wave, around, BUDGET, operations) {
+                    if let Some(exit) = executor.run_operations(wave, around, BUDGET, operations) {
                         break exit;
                     }
                 };
