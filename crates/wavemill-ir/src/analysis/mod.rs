@@ -18,6 +18,7 @@ mod flow;
 mod full;
 mod liveness;
 mod registers;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod wave;
@@ -27,4 +28,5 @@ pub use flow::{Exit, Graph, Limits, Loop, Node};
 pub use full::Full;
 pub use liveness::{Exits, Liveness};
 pub use registers::RegisterSet;
+pub use shape::{Lanes, STRIP, Shape};
 pub use wave::WaveFacts;
