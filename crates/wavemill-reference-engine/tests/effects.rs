@@ -66,8 +66,14 @@ fn program(seed: u64) -> (Bench, Inst) {
     let inst = programs::instruction(&mut random, 0);
     let terminator = programs::terminator(&mut random);
     let ranges = bench.block.ranges.clone();
-    bench.block =
-        Arc::new(Block { start: 0x1000, next: 0x2000, ranges, insts: vec![inst], guest: vec![0x1000], terminator });
+    bench.block = Arc::new(Block {
+        start: 0x1000,
+        next: 0x2000,
+        ranges,
+        insts: vec![inst],
+        guest: vec![0x1000],
+        terminator,
+    });
     (bench, inst)
 }
 

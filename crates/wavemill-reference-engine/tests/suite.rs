@@ -7,3 +7,4 @@ mod images;
 mod kernels;
 mod malformed;
 mod programs;
+mod shapes;

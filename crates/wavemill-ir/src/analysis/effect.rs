@@ -127,7 +127,7 @@ fn reaches_private(inst: &Inst) -> bool {
 }
 
 /// The registers that the index of an operation may lead to.
-fn reachable(inst: &Inst) -> Vec<Operand> {
+pub(super) fn reachable(inst: &Inst) -> Vec<Operand> {
     let cells = |first: u16, end: u16| (first..end).map(|n| Operand::Uni(Uni(n))).collect();
     let rows = |first: u16, end: u16| (first..end).map(|n| Operand::Row(Row(n))).collect();
     let bank = |operand: Operand| match operand {
@@ -151,7 +151,7 @@ fn reachable(inst: &Inst) -> Vec<Operand> {
 }
 
 /// The lanes of its rows that an operation writes.
-fn written_lanes(inst: &Inst) -> WrittenLanes {
+pub(super) fn written_lanes(inst: &Inst) -> WrittenLanes {
     let signature = inst.op.signature();
     let half = signature.updates && signature.effects.reads_memory;
     if inst.attrs.lanes.is_some() || inst.attrs.dst_sel != SubDword::Dword || half {

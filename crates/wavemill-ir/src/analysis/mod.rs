@@ -8,6 +8,7 @@
 //! | [`Effect`] | registers and memory that an operation reads and writes, and whether it may leave the wave |
 //! | [`Full`] | where all lanes are active |
 //! | [`Liveness`] | the registers whose values matter |
+//! | [`Shapes`] | how the values of a row relate to each other, with [`Shape`] |
 //!
 //! What they say holds for each run that begins at the graph's entry, with what the caller said of the
 //! entry, and that has followed the graph's edges since. It does not hold for a wave that comes from
@@ -19,6 +20,7 @@ mod full;
 mod liveness;
 mod registers;
 mod shape;
+mod shapes;
 #[cfg(test)]
 mod tests;
 mod wave;
@@ -29,4 +31,5 @@ pub use full::Full;
 pub use liveness::{Exits, Liveness};
 pub use registers::RegisterSet;
 pub use shape::{Lanes, STRIP, Shape};
+pub use shapes::{ComparedLanes, Entry, Shapes, State, Walk};
 pub use wave::WaveFacts;

@@ -199,6 +199,9 @@ impl Shape {
     /// Whether a set of values, of the lanes in a mask, can be of this shape.
     #[must_use]
     pub fn admits(&self, values: &[u64; LANES], mask: u64) -> bool {
+        if *self == Shape::varying(self.width) {
+            return true;
+        }
         let active = |lane: &usize| mask >> lane & 1 != 0;
         let value = |lane: usize| values[lane] & self.ones();
         let based = |lanes: std::ops::Range<usize>| {
@@ -226,6 +229,14 @@ impl Shape {
         let neighbours = pairs.filter(|lane| active(lane) && active(&(lane + 1)));
         let exact = !self.does_not_wrap() || neighbours.into_iter().all(|lane| !wraps(lane));
         (0..LANES).filter(active).all(in_range) && related && exact
+    }
+
+    /// Whether all lanes can have a value.
+    #[must_use]
+    pub fn admits_value(&self, value: u64) -> bool {
+        let in_range = (self.range.0..=self.range.1).contains(&value);
+        let base = (value ^ self.low) & ones(self.known.into()) == 0;
+        in_range && base && self.is_strip_uniform() || self.admits(&[value; LANES], !0)
     }
 
     const fn ones(&self) -> u64 {

@@ -140,6 +140,36 @@ pub(crate) enum Who {
     Pieces(u64),
 }
 
+/// Bytes of private memory of a wave.
+const PRIVATE: usize = 64 * SCRATCH as usize;
+
+/// Memory as a run finds it.
+pub(crate) struct Setting {
+    map: wavemill_machine::MemoryMap,
+    lds: Lds,
+    private: u64,
+}
+
+impl Setting {
+    pub(crate) fn around(&self) -> Surroundings<'_> {
+        Surroundings {
+            map: &self.map,
+            lds: &self.lds,
+            scratch_size: SCRATCH,
+            private: (self.private, self.private + PRIVATE as u64),
+            deterministic: true,
+        }
+    }
+
+    #[allow(clippy::mut_from_ref, reason = "the words are in memory outside of the value")]
+    fn lds_words(&self) -> &mut [u32] {
+        // SAFETY: nothing else accesses the LDS, which has this many bytes and is aligned.
+        unsafe {
+            std::slice::from_raw_parts_mut(self.lds.ptr().cast::<u32>(), self.lds.allocated() as usize / 4)
+        }
+    }
+}
+
 impl Bench {
     /// A wave of a family with these registers, in a state that depends on the seed. `block`
     /// receives the address of the buffer.
@@ -191,30 +221,26 @@ impl Bench {
         self.run_wave(who, &mut wave)
     }
 
-    /// Runs the block once on a wave.
-    pub(crate) fn run_wave(&self, who: Who, wave: &mut Wave) -> After {
+    /// Fills memory, and makes LDS.
+    pub(crate) fn setting(&self) -> Setting {
         let fill =
             |size: usize, step: usize| -> Vec<u8> { (0..size).map(|n| (n * step + n / 256) as u8).collect() };
         self.memory.write(self.buffer, &fill(BUFFER as usize, 7)).unwrap();
-        let private_size = 64 * SCRATCH as usize;
-        self.memory.write(self.private, &fill(private_size, 3)).unwrap();
-        let map = self.memory.snapshot();
-        let lds = Lds::new(LDS.0, LDS.1);
-        let words = lds.allocated() as usize / 4;
-        // SAFETY: nothing else accesses the LDS, which has this many bytes and is aligned.
-        let lds_words = || unsafe { std::slice::from_raw_parts_mut(lds.ptr().cast::<u32>(), words) };
-        for (n, word) in (0..).zip(lds_words()) {
+        self.memory.write(self.private, &fill(PRIVATE, 3)).unwrap();
+        let setting =
+            Setting { map: self.memory.snapshot(), lds: Lds::new(LDS.0, LDS.1), private: self.private };
+        for (n, word) in (0..).zip(setting.lds_words()) {
             *word = 0x0101_0000 + 77 * n;
         }
         // What an earlier run of the program left in the global data share.
-        assert!(map.share().write(0, &vec![0; wavemill_machine::GDS_BYTES as usize]));
-        let around = Surroundings {
-            map: &map,
-            lds: &lds,
-            scratch_size: SCRATCH,
-            private: (self.private, self.private + private_size as u64),
-            deterministic: true,
-        };
+        assert!(setting.map.share().write(0, &vec![0; wavemill_machine::GDS_BYTES as usize]));
+        setting
+    }
+
+    /// Runs the block once on a wave.
+    pub(crate) fn run_wave(&self, who: Who, wave: &mut Wave) -> After {
+        let setting = self.setting();
+        let around = setting.around();
         let source = Source(self);
         let task = Task {
             counts: self.counts,
@@ -278,9 +304,9 @@ impl Bench {
             retired: wave.retired,
             cells: self.counts.persistent_cells().map(|cell| wave.regs.uni(cell)).collect(),
             rows: self.all_rows().into_iter().map(|row| wave.regs.row(row)).collect(),
-            lds: lds_words().iter().flat_map(|word| word.to_le_bytes()).collect(),
+            lds: setting.lds_words().iter().flat_map(|word| word.to_le_bytes()).collect(),
             memory: read(self.buffer, BUFFER as usize),
-            private: read(self.private, private_size),
+            private: read(self.private, PRIVATE),
             out_of_range,
         }
     }

@@ -2,6 +2,7 @@
 //! bits whatever the host does.
 
 mod launch;
+mod shapes;
 mod watched;
 
 use std::process::ExitCode;
@@ -173,13 +174,14 @@ enum Group {
     SameSteps,
     SameWatched,
     SameReference,
+    Shapes,
 }
 
 /// The check of a group for one case.
 type Check = fn(&Case, Code) -> Result<(), Failed>;
 
 impl Group {
-    const ALL: [(Group, &str, Check); 7] = [
+    const ALL: [(Group, &str, Check); 8] = [
         (Group::RightNumbers, "right_numbers", right_numbers),
         (Group::InPlace, "in_place", in_place),
         (Group::Counts, "counts", counts),
@@ -187,6 +189,7 @@ impl Group {
         (Group::SameSteps, "same_steps", same_steps),
         (Group::SameWatched, "same_watched", same_watched),
         (Group::SameReference, "same_reference", same_reference),
+        (Group::Shapes, "shapes", shapes::shapes),
     ];
 
     /// Whether the group applies to a kernel at a level.
@@ -198,6 +201,7 @@ impl Group {
             Group::SameBits | Group::SameSteps => !racy,
             // One level is enough for the slow engine: it runs the same operations on others.
             Group::SameWatched | Group::SameReference => !racy && level == Level::O2,
+            Group::Shapes => !racy,
         }
     }
 }
