@@ -4,6 +4,8 @@ mod check;
 mod masks;
 mod operation;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::ops::Deref;

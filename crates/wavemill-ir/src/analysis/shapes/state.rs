@@ -99,7 +99,8 @@ impl View {
     /// The shapes that say more, of two views that both hold.
     fn better(self, other: &View) -> View {
         let rows = self.rows.into_iter().zip(&other.rows);
-        let rows = rows.map(|(a, b)| if a.stride().is_none() { *b } else { a }).collect();
+        let rows =
+            rows.map(|(a, b)| if a.stride().is_none() && b.stride().is_some() { *b } else { a }).collect();
         let mut wide = other.wide.clone();
         wide.extend(self.wide);
         View { rows, wide }
