@@ -1,6 +1,8 @@
 //! The registers that an operation reads and writes, cell by cell.
 
-use crate::{DstUnused, Effects, Inst, LaneMask, Op, Operand, Space, SubDword, Terminator, Uni, Value};
+use crate::{
+    DstUnused, Effects, Inst, LaneMask, LaneOp, Op, Operand, Space, SubDword, Terminator, Uni, Value,
+};
 
 impl Inst {
     /// Number of cells of its source; meaningless for constants.
@@ -101,7 +103,9 @@ impl Inst {
         let lanes = is_row && (self.mask != LaneMask::All || self.attrs.lanes.is_some());
         let part =
             n == 0 && self.attrs.dst_sel != SubDword::Dword && self.attrs.dst_unused == DstUnused::Preserve;
-        signature.updates || lanes || part
+        // A result of less than a cell leaves the rest of the cell.
+        let small = matches!(self.op, Op::FormatCvt(cvt) if cvt.result_bits() < 32);
+        signature.updates || lanes || part || small
     }
 
     /// Whether its effect depends on the lanes that its mask names.
@@ -109,7 +113,9 @@ impl Inst {
         let signature = self.op.signature();
         let is_varying = |value: &Value| value.is_varying() || *value == Value::Mask;
         let varying = signature.sources.iter().chain(&signature.results).any(is_varying);
-        varying && self.mask != LaneMask::All
+        // The first active lane is one of those that are active, whatever the mask says.
+        let first = matches!(self.op, Op::Lane(LaneOp::ReadFirstLane));
+        varying && (self.mask != LaneMask::All || first)
     }
 }
 

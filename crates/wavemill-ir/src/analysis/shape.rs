@@ -448,7 +448,7 @@ impl Shape {
 
     /// The sum.
     #[must_use]
-    pub fn add(self, other: Shape) -> Shape {
+    pub fn plus(self, other: Shape) -> Shape {
         let (a, b) = self.alike(other);
         let known = a.known.min(b.known);
         let low = a.low.wrapping_add(b.low) & ones(known.into());
@@ -460,7 +460,7 @@ impl Shape {
 
     /// The difference.
     #[must_use]
-    pub fn sub(self, other: Shape) -> Shape {
+    pub fn minus(self, other: Shape) -> Shape {
         let (a, b) = self.alike(other);
         let known = a.known.min(b.known);
         let low = a.low.wrapping_sub(b.low) & ones(known.into());
@@ -471,14 +471,14 @@ impl Shape {
 
     /// The product.
     #[must_use]
-    pub fn mul(self, other: Shape) -> Shape {
+    pub fn times(self, other: Shape) -> Shape {
         let range = self.range.1.checked_mul(other.range.1).filter(|largest| *largest <= self.ones());
         let range = range.map(|largest| (self.range.0 * other.range.0, largest));
         if let Some(by) = other.value() {
-            return self.times(by).with_range(range);
+            return self.scaled(by).with_range(range);
         }
         if let Some(by) = self.value() {
-            return other.times(by).with_range(range);
+            return other.scaled(by).with_range(range);
         }
         let lanes = match (self.is_uniform(), other.is_uniform()) {
             (true, true) => Lanes::Wave { stride: 0, strips: [0; 3] },
@@ -503,7 +503,7 @@ impl Shape {
     }
 
     /// The product with a constant.
-    fn times(self, by: u64) -> Shape {
+    fn scaled(self, by: u64) -> Shape {
         let mask = self.ones();
         let known = (u32::from(self.known) + by.trailing_zeros()).min(self.width.into());
         let known = if by & mask == 0 { self.width.into() } else { known };
@@ -515,14 +515,14 @@ impl Shape {
 
     /// Shifted left by a constant.
     #[must_use]
-    pub fn shl(self, by: u32) -> Shape {
+    pub fn shifted_left(self, by: u32) -> Shape {
         let by = by % u32::from(self.width);
-        self.mul(Shape::constant(self.width, 1 << by))
+        self.times(Shape::constant(self.width, 1 << by))
     }
 
     /// Shifted right by a constant, zeros shifted in.
     #[must_use]
-    pub fn shr(self, by: u32) -> Shape {
+    pub fn shifted_right(self, by: u32) -> Shape {
         let by = by % u32::from(self.width);
         let range = (self.range.0 >> by, self.range.1 >> by);
         match self.split() {
@@ -539,10 +539,10 @@ impl Shape {
 
     /// Shifted right by a constant, the sign shifted in.
     #[must_use]
-    pub fn sar(self, by: u32) -> Shape {
+    pub fn shifted_right_signed(self, by: u32) -> Shape {
         let by = by % u32::from(self.width);
         if self.range.1 <= self.ones() >> 1 {
-            return self.shr(by);
+            return self.shifted_right(by);
         }
         let all = (0, self.ones());
         match self.split() {
@@ -602,7 +602,7 @@ impl Shape {
         let bits = x.bits.min(y.bits);
         let high = |split: &Split| {
             // The bits above the common low ones, if they are the same in all lanes.
-            let first = split.values[0] >> bits % 64;
+            let first = split.values[0] >> (bits % 64);
             let same = bits == 64 || split.values.iter().all(|value| value >> (bits % 64) == first);
             (same, (split.bits == width && !split.per_strip && bits < 64).then_some(first))
         };
@@ -794,7 +794,7 @@ impl Shape {
     /// The high 32 bits of a 64-bit value.
     #[must_use]
     pub fn high_half(self) -> Shape {
-        let high = self.shr(32);
+        let high = self.shifted_right(32);
         let known = high.known.min(32);
         let lanes = Shape::linear(high.lanes, high.lanes, 32, |x, _| x);
         Shape { width: 32, lanes, known, low: high.low & ones(known.into()), range: high.range }
@@ -947,9 +947,9 @@ mod tests {
     fn results_are_of_the_shape_that_operations_give() {
         let mut random = Random(1);
         let binary: [Binary; 8] = [
-            ("add", Shape::add, u64::wrapping_add),
-            ("sub", Shape::sub, u64::wrapping_sub),
-            ("mul", Shape::mul, u64::wrapping_mul),
+            ("add", Shape::plus, u64::wrapping_add),
+            ("sub", Shape::minus, u64::wrapping_sub),
+            ("mul", Shape::times, u64::wrapping_mul),
             ("and", Shape::and, |a, b| a & b),
             ("or", Shape::or, |a, b| a | b),
             ("xor", Shape::xor, |a, b| a ^ b),
@@ -977,9 +977,13 @@ mod tests {
             }
             let by =
                 random.pick(&[0, 1, 2, 6, 10, 16, 20, 30, 31, u32::from(width) - 1, u32::from(width) / 2]);
-            check("shl", a.shl(by), x.map(|x| x << by & ones(width.into())));
-            check("shr", a.shr(by), x.map(|x| x >> by));
-            check("sar", a.sar(by), x.map(|x| (a.signed(x) >> by) as u64 & ones(width.into())));
+            check("shl", a.shifted_left(by), x.map(|x| x << by & ones(width.into())));
+            check("shr", a.shifted_right(by), x.map(|x| x >> by));
+            check(
+                "sar",
+                a.shifted_right_signed(by),
+                x.map(|x| (a.signed(x) >> by) as u64 & ones(width.into())),
+            );
             check("join", a.join(b), x);
             check("join", b.join(a), x);
             check("widened", b.widened(a), x);
@@ -1014,7 +1018,7 @@ mod tests {
         let shape = Shape::exact(&lane.map(|n| n as u32));
         assert_eq!((shape.stride(), shape.range(), shape.value()), (Some(1), (0, 63), None));
         assert!(shape.admits(&lane, !0) && !shape.admits(&lane.map(|n| n + 1), !0));
-        let based = shape.add(Shape::uniform(32));
+        let based = shape.plus(Shape::uniform(32));
         assert!(based.admits(&lane.map(|n| n + 1), !0) && !based.admits(&lane.map(|n| 2 * n), !0));
         assert!(based.admits(&lane.map(|n| 2 * n), 1) && !based.admits(&lane.map(|n| 2 * n), 3));
         assert!(!Shape::uniform(32).admits(&lane, !0) && Shape::uniform(32).admits(&lane.map(|_| 9), !0));
@@ -1038,22 +1042,25 @@ mod tests {
             ("lane*1 mod 0x40=0x0 in 0x0..=0xff".to_owned(), true)
         );
         // The first item of the workgroup, a multiple of 256, does not make it wrap.
-        let global = Shape::uniform(32).shl(8).add(x);
+        let global = Shape::uniform(32).shifted_left(8).plus(x);
         assert_eq!((global.stride(), global.does_not_wrap()), (Some(1), true));
-        assert!(!Shape::uniform(32).add(x).does_not_wrap());
-        let bytes = Shape::combined(global, Shape::constant(32, 0)).shl(2);
+        assert!(!Shape::uniform(32).plus(x).does_not_wrap());
+        let bytes = Shape::combined(global, Shape::constant(32, 0)).shifted_left(2);
         assert_eq!((bytes.stride(), bytes.width(), bytes.is_uniform()), (Some(4), 64, false));
-        assert!(global.sar(31).is_uniform() && Shape::combined(global, global.sar(31)).stride() == Some(1));
+        assert!(
+            global.shifted_right_signed(31).is_uniform()
+                && Shape::combined(global, global.shifted_right_signed(31)).stride() == Some(1)
+        );
         // 32 x 8, packed: ten bits for each.
-        let packed = ids(|n| n % 32 | n / 32 << 10, 4);
+        let packed = ids(|n| (n % 32) | ((n / 32) << 10), 4);
         let x = packed.and(Shape::constant(32, 0x3ff));
         assert_eq!(x, ids(|n| n % 32, 4));
         assert_eq!(x.lanes(), Lanes::Wave { stride: 1, strips: [16, 0, 16] });
-        let y = packed.shr(10).and(Shape::constant(32, 0x3ff));
+        let y = packed.shifted_right(10).and(Shape::constant(32, 0x3ff));
         assert_eq!((y.lanes(), y.range()), (Lanes::Wave { stride: 0, strips: [0, 1, 1] }, (0, 7)));
         // Disjoint bits.
-        assert_eq!(y.shl(5).or(x).lanes(), Lanes::Wave { stride: 1, strips: [16, 32, 48] });
+        assert_eq!(y.shifted_left(5).or(x).lanes(), Lanes::Wave { stride: 1, strips: [16, 32, 48] });
         // A row of pixels at an unknown pitch.
-        assert_eq!(y.mul(Shape::uniform(32)).add(x).lanes(), Lanes::Strip { stride: 1 });
+        assert_eq!(y.times(Shape::uniform(32)).plus(x).lanes(), Lanes::Strip { stride: 1 });
     }
 }

@@ -145,7 +145,7 @@ const PRIVATE: usize = 64 * SCRATCH as usize;
 
 /// Memory as a run finds it.
 pub(crate) struct Setting {
-    map: wavemill_machine::MemoryMap,
+    map: Arc<wavemill_machine::MemoryMap>,
     lds: Lds,
     private: u64,
 }

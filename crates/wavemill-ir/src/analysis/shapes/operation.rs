@@ -78,8 +78,8 @@ impl Operation<'_> {
         }
         let sources = self.inst.op.signature().sources;
         let mut all = Shape::uniform(32);
-        for n in 0..self.inst.src.len() {
-            match sources[n] {
+        for (n, value) in sources.into_iter().enumerate() {
+            match value {
                 Value::Mask if !self.is_even(state, self.inst.src[n]) => return Shape::varying(32),
                 value if value.is_varying() => {
                     let odd = self.odd && self.wave.lacks(self.inst.src[n], self.inst.source_dwords(n));
@@ -187,12 +187,12 @@ impl Operation<'_> {
     fn write_cells(&self, state: &mut State, even: bool, range: (u64, u64)) {
         let inst = self.inst;
         let results = inst.op.signature().results;
-        for n in 0..inst.dst.len() {
+        for (n, value) in results.into_iter().enumerate() {
             let Operand::Uni(first) = inst.dst[n] else { continue };
             for dword in 0..inst.result_dwords(n) {
                 state.set_cell(first.plus(dword), Shape::uniform(32).in_range(range.0, range.1));
             }
-            let mask = match results[n] {
+            let mask = match value {
                 Value::Mask if inst.mask == LaneMask::Active && !self.odd => {
                     let within = state.within(Uni::ACTIVE);
                     Mask { within, even: even && inst.attrs.traps == 0 }
@@ -255,28 +255,28 @@ impl Operation<'_> {
         let all = Shape::constant(bits, !0);
         match op {
             ScalarOp::Mov => source(0),
-            ScalarOp::Not => all.sub(source(0)),
+            ScalarOp::Not => all.minus(source(0)),
             ScalarOp::And => source(0).and(source(1)),
             ScalarOp::Or => source(0).or(source(1)),
             ScalarOp::Xor => source(0).xor(source(1)),
-            ScalarOp::AndNot => source(0).and(all.sub(source(1))),
-            ScalarOp::OrNot => source(0).or(all.sub(source(1))),
-            ScalarOp::AddCarryOut | ScalarOp::AddOverflow => source(0).add(source(1)),
-            ScalarOp::SubBorrowOut | ScalarOp::SubOverflow => source(0).sub(source(1)),
-            ScalarOp::Mul => source(0).mul(source(1)),
-            ScalarOp::Shl => amount().map_or(any, |by| source(0).shl(by)),
-            ScalarOp::Shr => amount().map_or(any, |by| source(0).shr(by)),
-            ScalarOp::Sar => amount().map_or(any, |by| source(0).sar(by)),
+            ScalarOp::AndNot => source(0).and(all.minus(source(1))),
+            ScalarOp::OrNot => source(0).or(all.minus(source(1))),
+            ScalarOp::AddCarryOut | ScalarOp::AddOverflow => source(0).plus(source(1)),
+            ScalarOp::SubBorrowOut | ScalarOp::SubOverflow => source(0).minus(source(1)),
+            ScalarOp::Mul => source(0).times(source(1)),
+            ScalarOp::Shl => amount().map_or(any, |by| source(0).shifted_left(by)),
+            ScalarOp::Shr => amount().map_or(any, |by| source(0).shifted_right(by)),
+            ScalarOp::Sar => amount().map_or(any, |by| source(0).shifted_right_signed(by)),
             ScalarOp::BfeU => match self.narrow(state, 1).value() {
                 Some(field) => {
                     let (at, size) = (field as u32 % u32::from(bits), field as u32 >> 16 & 0x7f);
                     let mask = if size >= 64 { !0 } else { (1 << size) - 1 };
-                    source(0).shr(at).and(Shape::constant(bits, mask))
+                    source(0).shifted_right(at).and(Shape::constant(bits, mask))
                 }
                 None => any,
             },
             ScalarOp::ShlAdd if width == Width::W32 => {
-                source(0).shl(self.inst.attrs.imm as u32 & 31).add(source(1))
+                source(0).shifted_left(self.inst.attrs.imm as u32 & 31).plus(source(1))
             }
             ScalarOp::MinU => {
                 let (a, b) = (source(0).range(), source(1).range());
@@ -303,7 +303,7 @@ impl Operation<'_> {
                 };
                 let (low, known) = shape.forget_lanes().low_bits();
                 let (least, largest) = shape.range();
-                let base = Shape::uniform(32).aligned(known).add(Shape::constant(32, low));
+                let base = Shape::uniform(32).aligned(known).plus(Shape::constant(32, low));
                 let value =
                     shape.value().map_or(base.in_range(least, largest), |value| Shape::constant(32, value));
                 if let Operand::Uni(cell) = inst.dst[0] {
@@ -384,7 +384,7 @@ impl Operation<'_> {
         }
         let moved = |shape: Shape| {
             let by = Shape::constant(shape.width(), inst.attrs.imm.unsigned_abs().into());
-            if inst.attrs.imm < 0 { shape.sub(by) } else { shape.add(by) }
+            if inst.attrs.imm < 0 { shape.minus(by) } else { shape.plus(by) }
         };
         let space = match inst.op {
             Op::Load(space, _) | Op::Store(space, _) | Op::Atomic(_, space, _) => space,
@@ -406,14 +406,14 @@ impl Operation<'_> {
         Some(match space {
             Space::Lds => moved(self.narrow(state, 0)),
             // The base is in bits of a cell.
-            Space::Gds => moved(self.narrow(state, 0)).zero_extended().add(Shape::uniform(64)),
+            Space::Gds => moved(self.narrow(state, 0)).zero_extended().plus(Shape::uniform(64)),
             Space::Scratch => {
                 let base = self.narrow(state, 1).zero_extended();
-                moved(self.narrow(state, 0).zero_extended().add(base))
+                moved(self.narrow(state, 0).zero_extended().plus(base))
             }
             Space::Global | Space::Flat if inst.src[1].is_none() => moved(self.wide(state, 0)),
             Space::Global | Space::Flat => {
-                moved(self.narrow(state, 0).zero_extended().add(self.wide(state, 1)))
+                moved(self.narrow(state, 0).zero_extended().plus(self.wide(state, 1)))
             }
         })
     }
@@ -466,10 +466,10 @@ impl Operation<'_> {
             }
         };
         if subtracts {
-            return Some(operand(0, 0).sub(operand(1, 1)));
+            return Some(operand(0, 0).minus(operand(1, 1)));
         }
-        let straight = operand(0, 0).add(operand(1, 1));
-        let crossed = operand(0, 1).add(operand(1, 0));
+        let straight = operand(0, 0).plus(operand(1, 1));
+        let crossed = operand(0, 1).plus(operand(1, 0));
         Some(if straight.stride().is_some() { straight } else { crossed })
     }
 
@@ -481,11 +481,11 @@ impl Operation<'_> {
         let c = || self.narrow(state, 2);
         let constant = |n: usize| self.narrow(state, n).value().map(|value| value as u32);
         let word = |value: u64| Shape::constant(32, value);
-        let not = |shape: Shape| word(WORD).sub(shape);
+        let not = |shape: Shape| word(WORD).minus(shape);
         let field = |bits: u64| (1 << bits) - 1;
         // Factors of 24 bits, as unsigned and as signed numbers.
         let u24 = |shape: Shape| shape.and(word(field(24)));
-        let i24 = |shape: Shape| shape.shl(8).sar(8);
+        let i24 = |shape: Shape| shape.shifted_left(8).shifted_right_signed(8);
         let narrow = match op {
             Mov => a(),
             Not => not(a()),
@@ -493,42 +493,41 @@ impl Operation<'_> {
             Or => a().or(b()),
             Xor => a().xor(b()),
             Xnor => not(a().xor(b())),
-            Add | AddI | AddCo => a().add(b()),
-            Sub | SubI | SubCo => a().sub(b()),
+            Add | AddI | AddCo => a().plus(b()),
+            Sub | SubI | SubCo => a().minus(b()),
             AddCi | SubCi => {
                 let wide = self.with_high_half(state, op == SubCi)?;
                 return Some(Result::Narrow(wide.high_half())).filter(|_| wide.stride().is_some());
             }
-            MulLo => a().mul(b()),
-            MulHiU => a().zero_extended().mul(b().zero_extended()).high_half(),
-            MulHiI => a().sign_extended().mul(b().sign_extended()).high_half(),
-            MulU24 => u24(a()).mul(u24(b())),
-            MulI24 => i24(a()).mul(i24(b())),
-            MadU32 => a().mul(b()).add(c()),
-            MadU24 => u24(a()).mul(u24(b())).add(c()),
-            MadI24 => i24(a()).mul(i24(b())).add(c()),
-            Shl => a().shl(constant(1)?),
-            Shr => a().shr(constant(1)?),
-            Sar => a().sar(constant(1)?),
-            ShlAdd => a().shl(constant(1)?).add(c()),
-            AddShl => a().add(b()).shl(constant(2)?),
-            ShlOr => a().shl(constant(1)?).or(c()),
-            Add3 => a().add(b()).add(c()),
+            MulLo => a().times(b()),
+            MulHiU => a().zero_extended().times(b().zero_extended()).high_half(),
+            MulHiI => a().sign_extended().times(b().sign_extended()).high_half(),
+            MulU24 => u24(a()).times(u24(b())),
+            MulI24 => i24(a()).times(i24(b())),
+            MadU32 => a().times(b()).plus(c()),
+            MadU24 => u24(a()).times(u24(b())).plus(c()),
+            MadI24 => i24(a()).times(i24(b())).plus(c()),
+            Shl => a().shifted_left(constant(1)?),
+            Shr => a().shifted_right(constant(1)?),
+            Sar => a().shifted_right_signed(constant(1)?),
+            ShlAdd => a().shifted_left(constant(1)?).plus(c()),
+            AddShl => a().plus(b()).shifted_left(constant(2)?),
+            ShlOr => a().shifted_left(constant(1)?).or(c()),
+            Add3 => a().plus(b()).plus(c()),
             AndOr => a().and(b()).or(c()),
             Or3 => a().or(b()).or(c()),
-            XorAdd => a().xor(b()).add(c()),
+            XorAdd => a().xor(b()).plus(c()),
             BfeU => {
                 let (at, size) = (constant(1)? % 32, u64::from(constant(2)?) % 32);
-                a().shr(at).and(word(field(size)))
+                a().shifted_right(at).and(word(field(size)))
             }
             BfeI => {
                 let (at, size) = (constant(1)? % 32, constant(2)? % 32);
-                match size {
-                    0 => word(0),
-                    _ => {
-                        let field = a().shr(at).and(word(field(size.into())));
-                        field.shl(32 - size).sar(32 - size)
-                    }
+                match at + size {
+                    _ if size == 0 => word(0),
+                    // The field goes on above the highest bit.
+                    32.. => a().shifted_right_signed(at),
+                    end => a().shifted_left(32 - end).shifted_right_signed(32 - size),
                 }
             }
             Bfi => a().and(b()).or(not(a()).and(c())),
@@ -560,26 +559,26 @@ impl Operation<'_> {
                     let half = if op == MaskCountLo { below as u32 } else { (below >> 32) as u32 };
                     (mask & half).count_ones()
                 });
-                Shape::exact(&counts).add(b())
+                Shape::exact(&counts).plus(b())
             }
             Mov64 => return Some(Result::Wide(self.wide(state, 0))),
-            Shl64 => return Some(Result::Wide(self.wide(state, 0).shl(constant(1)? % 64))),
-            Shr64 => return Some(Result::Wide(self.wide(state, 0).shr(constant(1)? % 64))),
-            Sar64 => return Some(Result::Wide(self.wide(state, 0).sar(constant(1)? % 64))),
+            Shl64 => return Some(Result::Wide(self.wide(state, 0).shifted_left(constant(1)? % 64))),
+            Shr64 => return Some(Result::Wide(self.wide(state, 0).shifted_right(constant(1)? % 64))),
+            Sar64 => return Some(Result::Wide(self.wide(state, 0).shifted_right_signed(constant(1)? % 64))),
             ShlAdd64 => {
                 let by = match constant(1)? & 7 {
                     by @ 0..=4 => by,
                     _ => 0,
                 };
-                return Some(Result::Wide(self.wide(state, 0).shl(by).add(self.wide(state, 2))));
+                return Some(Result::Wide(self.wide(state, 0).shifted_left(by).plus(self.wide(state, 2))));
             }
             MadU64U32 => {
-                let product = a().zero_extended().mul(b().zero_extended());
-                return Some(Result::Wide(product.add(self.wide(state, 2))));
+                let product = a().zero_extended().times(b().zero_extended());
+                return Some(Result::Wide(product.plus(self.wide(state, 2))));
             }
             MadI64I32 => {
-                let product = a().sign_extended().mul(b().sign_extended());
-                return Some(Result::Wide(product.add(self.wide(state, 2))));
+                let product = a().sign_extended().times(b().sign_extended());
+                return Some(Result::Wide(product.plus(self.wide(state, 2))));
             }
             _ => return None,
         };
