@@ -494,9 +494,9 @@ fn wrong_rules_are_found() {
                 inst.op = Op::Int(IntOp::Shr);
             }
         }),
-        ("products are sums", |inst| {
-            if inst.op == Op::Int(IntOp::MadU64U32) {
-                inst.op = Op::Int(IntOp::MadI64I32);
+        ("addends are ignored", |inst| {
+            if let Op::Int(IntOp::MadU32 | IntOp::MadU24 | IntOp::MadI24) = inst.op {
+                inst.op = Op::Int(IntOp::MulLo);
             }
         }),
         ("an operation does nothing", |inst| {
@@ -512,8 +512,7 @@ fn wrong_rules_are_found() {
             }
         };
         let mut tally = (0, 0);
-        let found = (0..400).filter(|number| check(*number, &mut tally, mutate).is_err()).count();
-        eprintln!("{name}: {found}");
-        assert!(found > 0, "nobody notices that {name}");
+        let found = (0..4000).any(|number| check(number, &mut tally, mutate).is_err());
+        assert!(found, "nobody notices that {name}");
     }
 }
