@@ -13,7 +13,7 @@ use wavemill_ir::analysis::{
     WaveFacts,
 };
 use wavemill_ir::{Block, Inst, LANES, Names, Op, Operand, Row, Space};
-use wavemill_isa::{InstructionSet, Target};
+use wavemill_isa::Target;
 use wavemill_kernels::{KERNELS, Level, Size, fixture_at};
 use wavemill_lift::Lift;
 use wavemill_lift::gcn::{Gcn, MatrixRule};
@@ -89,7 +89,8 @@ fn programs(options: &Options) -> Result<Vec<Program>, Box<dyn Error>> {
     let chosen = |name: &str| options.kernel.as_deref().is_none_or(|kernel| kernel == name);
     let mut programs = Vec::new();
     if let Some(path) = options.kernel.as_deref().filter(|name| Path::new(name).is_file()) {
-        let workgroup = std::array::from_fn(|d| options.workgroup.get(d).copied().unwrap_or(1).max(1));
+        let workgroup: [u32; 3] =
+            std::array::from_fn(|d| options.workgroup.get(d).copied().unwrap_or(1).max(1));
         for_each_object(&[PathBuf::from(path)], |found| {
             let object = CodeObject::parse(found.bytes)?;
             for kernel in object.kernels() {
@@ -104,14 +105,19 @@ fn programs(options: &Options) -> Result<Vec<Program>, Box<dyn Error>> {
         let target = wavemill_kernels::Target::from_name(&options.target)
             .filter(|target| wavemill_kernels::Target::GCN.contains(target))
             .ok_or_else(|| format!("no target `{}` of GCN or CDNA", options.target))?;
+        let isa = Target::GCN.into_iter().find(|isa| isa.name() == target.name());
+        let isa = isa.ok_or("no instruction set of that name")?;
         let level =
             Level::from_name(&options.level).ok_or_else(|| format!("no level `{}`", options.level))?;
         for maker in KERNELS.iter().filter(|kernel| chosen(kernel.name)) {
             let case = maker.make(Size::Small);
             let bytes = fixture_at(target, level, case.object)?.into_owned();
-            let id = CodeObject::parse(&bytes)?.target().clone();
-            let target = InstructionSet::of(&id).ok_or("no instruction set")?.target();
-            programs.push(Program { name: case.kernel.to_owned(), bytes, target, workgroup: case.local });
+            programs.push(Program {
+                name: case.kernel.to_owned(),
+                bytes,
+                target: isa,
+                workgroup: case.local,
+            });
         }
     }
     match programs.is_empty() {

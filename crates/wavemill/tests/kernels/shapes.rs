@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use wavemill::ir::analysis::{Entry, Full, Graph, Limits, Shape, Shapes, Walk, WaveFacts};
 use wavemill::ir::{Block, LANES, Row, Uni};
 use wavemill::observe::{Instruction, Interests, Observer, Registers, Reporter, Watcher, WaveId};
-use wavemill_isa::InstructionSet;
+use wavemill_isa::Target;
 use wavemill_kernels::{Case, fixture_at};
 use wavemill_lift::Lift;
 use wavemill_lift::gcn::{Gcn, MatrixRule};
@@ -261,7 +261,8 @@ pub(crate) fn shapes(case: &Case, code: Code) -> Result<(), Failed> {
     let (at, context) = starts.iter().find_map(|start| start.at).ok_or("no wave was watched")?;
     let bytes = fixture_at(code.target, code.level, case.object)?;
     let object = CodeObject::parse(&bytes)?;
-    let target = InstructionSet::of(object.target()).ok_or("no instruction set")?.target();
+    let target = Target::GCN.into_iter().find(|target| target.name() == code.target.name());
+    let target = target.ok_or("no instruction set of that name")?;
     let kernel = object.kernels().iter().find(|kernel| kernel.name == case.kernel).ok_or("no such kernel")?;
     let lifter = Gcn { target, sramecc: true, matrix: MatrixRule::Exact };
     let image = object.image(&wavemill_object::Limits::default())?;
