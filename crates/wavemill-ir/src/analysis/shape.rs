@@ -708,6 +708,9 @@ impl Shape {
                 self
             };
         }
+        if self.is_uniform() && self.known < 32 {
+            return Shape { width: 64, ..self };
+        }
         if let Some(values) = self.values() {
             return Shape::of_values(64, &values.map(whole));
         }

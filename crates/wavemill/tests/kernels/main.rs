@@ -340,7 +340,7 @@ fn cayman(share: Share, suite: &mut Suite) {
         for (group, name, test) in Group::ALL {
             // Its addresses have 32 bits, and memory of the host may have others. Each slot of a
             // group counts, while a group is one instruction of the engine.
-            let is_of_gcn = matches!(group, Group::InPlace | Group::Counts);
+            let is_of_gcn = matches!(group, Group::InPlace | Group::Counts | Group::Shapes);
             let fits = !is_of_gcn && group.fits(kernel, case.racy, Level::O2);
             let runs = if group == Group::RightNumbers { !is_other } else { ends };
             if !fits || !runs {

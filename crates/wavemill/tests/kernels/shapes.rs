@@ -266,7 +266,9 @@ pub(crate) fn shapes(case: &Case, code: Code) -> Result<(), Failed> {
     let kernel = object.kernels().iter().find(|kernel| kernel.name == case.kernel).ok_or("no such kernel")?;
     let lifter = Gcn { target, sramecc: true, matrix: MatrixRule::Exact };
     let image = object.image(&wavemill_object::Limits::default())?;
-    let program = Program { lifter, image, moved: at.wrapping_sub(kernel.entry_address), context };
+    // Segments are at whole pages. A kernel whose arguments are preloaded starts behind its entry.
+    let moved = at.wrapping_sub(kernel.entry_address) & !0xfff;
+    let program = Program { lifter, image, moved, context };
     let wave = WaveFacts { exceptions: program.lifter.exceptions(), ..starts[0].facts.clone() };
     let full = starts.iter().all(|start| start.active == !0);
     let main = program.analyse(at, &wave, full, &entry(&starts));

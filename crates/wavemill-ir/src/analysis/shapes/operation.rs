@@ -120,7 +120,8 @@ impl Operation<'_> {
             _ => {
                 let result = self.result(state);
                 let carry = self.carry(state);
-                let even = inst.attrs.lanes.is_none() && self.function(state).is_uniform();
+                let has_mask = inst.op.signature().results.contains(&Value::Mask);
+                let even = has_mask && self.function(state).is_uniform();
                 let range = match inst.op {
                     Op::ScalarCmp(..) if !self.odd => (0, 1),
                     _ => (0, WORD),

@@ -16,17 +16,21 @@ pub(super) const SLOTS: u8 = 63;
 pub(super) struct Layout {
     places: Vec<Option<u16>>,
     rows: u16,
+    temporaries: Vec<u16>,
 }
 
 impl Layout {
     pub(super) fn new(registers: &RegisterSet) -> Layout {
         let mut places = vec![None; Row::COUNT.into()];
-        let mut rows = 0;
+        let (mut rows, mut temporaries) = (0, Vec::new());
         for row in registers.rows() {
             places[usize::from(row.0)] = Some(rows);
+            if row >= Row::TEMP0 {
+                temporaries.push(rows);
+            }
             rows += 1;
         }
-        Layout { places, rows }
+        Layout { places, rows, temporaries }
     }
 
     fn place(&self, row: Row) -> Option<usize> {
@@ -319,11 +323,11 @@ impl State {
         for cell in &mut self.cells[usize::from(Uni::TEMP0.0)..] {
             *cell = Shape::uniform(32);
         }
-        for n in 0..Row::TEMPS {
-            let row = Row::temp(n);
-            for view in self.saved.values_mut().chain([&mut self.all, &mut self.active]) {
-                view.set(&self.layout, row, Shape::varying(32), How::Whole);
+        for view in self.saved.values_mut().chain([&mut self.all, &mut self.active]) {
+            for place in &self.layout.temporaries {
+                view.rows[usize::from(*place)] = Shape::varying(32);
             }
+            view.wide.retain(|row, _| row + 1 < Row::TEMP0.0);
         }
     }
 
