@@ -283,8 +283,9 @@ fn program(random: &mut SplitMix64) -> Program {
             }
         };
         let guest = (0..u64::from(guests)).map(|guest| place(n) + 4 * guest).collect();
-        let ranges = vec![place(n)..place(n + 1)];
-        let block = Block { start: place(n), next: place(n + 1), ranges, insts, guest, terminator };
+        let covered = place(n)..place(n + 1);
+        let block =
+            Block { start: place(n), next: place(n + 1), ranges: vec![covered], insts, guest, terminator };
         verify(&block).expect("operations are well formed");
         program.insert(block.start, Arc::new(block));
     }
@@ -314,7 +315,7 @@ fn seed(random: &mut SplitMix64, wave: u32) -> ([u32; LANES], Option<Shape>) {
     let base = bits(random);
     match random.below(9) {
         0 => any_wave(&|item| item),
-        1 => any_wave(&|item| item % 32 | item / 32 << 10),
+        1 => any_wave(&|item| (item % 32) | ((item / 32) << 10)),
         2 => any_wave(&|item| item % 16),
         3 => any_wave(&|item| 4 * (item / 32)),
         4 => (of(&|_| base), Some(Shape::uniform(32))),

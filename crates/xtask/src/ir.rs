@@ -139,13 +139,13 @@ fn ids([nx, ny, nz]: [u32; 3], packed: bool) -> Vec<(Row, Shape)> {
             let first = wave * LANES as u32;
             let active = (0..LANES as u32)
                 .filter(|lane| first + lane < items)
-                .fold(0, |mask, lane| mask | 1u64 << lane);
+                .fold(0, |mask, lane| mask | (1u64 << lane));
             Shape::exact_in(&std::array::from_fn(|lane| value(first + lane as u32)), active)
         };
         waves.clone().map(of_wave).reduce(Shape::join).unwrap_or(Shape::varying(32))
     };
     match packed {
-        true => vec![(Row(0), shape(&|item| id(item, 0) | id(item, 1) << 10 | id(item, 2) << 20))],
+        true => vec![(Row(0), shape(&|item| id(item, 0) | (id(item, 1) << 10) | (id(item, 2) << 20)))],
         false => (0..3).map(|d| (Row(d as u16), shape(&|item| id(item, d)))).collect(),
     }
 }
