@@ -1,6 +1,8 @@
 //! The registers that an operation reads and writes, cell by cell.
 
-use crate::{DstUnused, Effects, Inst, LaneMask, Op, Operand, Space, SubDword, Uni, Value};
+use crate::{
+    DstUnused, Effects, Inst, LaneMask, LaneOp, Op, Operand, Space, SubDword, Terminator, Uni, Value,
+};
 
 impl Inst {
     /// Number of cells of its source; meaningless for constants.
@@ -35,15 +37,43 @@ impl Inst {
     /// part, and the lanes that it works on. The index of an indexed move is known only at run time; its base
     /// stands for the register.
     pub fn reads(&self) -> impl Iterator<Item = Operand> {
-        let sources = (0..self.src.len()).flat_map(|n| cells(self.src[n], self.source_dwords(n)));
+        self.source_registers().chain(self.kept()).chain(self.lane_mask())
+    }
+
+    /// The registers of its sources, one cell or row each: without those of results and of the lanes
+    /// that it works on.
+    pub fn source_registers(&self) -> impl Iterator<Item = Operand> {
+        (0..self.src.len()).flat_map(|n| cells(self.src[n], self.source_dwords(n)))
+    }
+
+    /// The registers of results of which it keeps a part, one cell or row each.
+    pub fn kept(&self) -> impl Iterator<Item = Operand> {
         let results = (0..self.dst.len()).filter(|n| self.keeps(*n));
-        let kept = results.flat_map(|n| cells(self.dst[n], self.result_dwords(n)));
+        results.flat_map(|n| cells(self.dst[n], self.result_dwords(n)))
+    }
+
+    /// The two cells with the lanes that it works on, if its effect depends on them.
+    pub fn lane_mask(&self) -> impl Iterator<Item = Operand> {
         let mask = match self.mask {
             LaneMask::Given(pair) => pair,
             LaneMask::Active | LaneMask::All => Uni::ACTIVE,
         };
         let lanes = self.depends_on_lanes().then_some([mask, mask.plus(1)]);
-        sources.chain(kept).chain(lanes.into_iter().flatten().map(Operand::Uni))
+        lanes.into_iter().flatten().map(Operand::Uni)
+    }
+
+    /// The space of the memory that it accesses by itself, if it accesses memory: for accesses through
+    /// resources and of images, and for uniform ones, global memory.
+    #[must_use]
+    pub fn space(&self) -> Option<Space> {
+        let effects = self.op.signature().effects;
+        match self.op {
+            Op::Load(space, _) | Op::Store(space, _) | Op::Atomic(_, space, _) | Op::Counter(_, space) => {
+                Some(space)
+            }
+            Op::LdsDirect | Op::Parameter(_) => Some(Space::Lds),
+            _ => (effects.reads_memory || effects.writes_memory).then_some(Space::Global),
+        }
     }
 
     /// The registers that it may write, one cell or row each. The index of an indexed move is known
@@ -62,15 +92,7 @@ impl Inst {
     /// Whether it accesses memory through caches: not data shares, and not the private memory of a lane.
     #[must_use]
     pub fn accesses_caches(&self) -> bool {
-        let effects = self.op.signature().effects;
-        let own = match self.op {
-            Op::Load(space, _) | Op::Store(space, _) | Op::Atomic(_, space, _) => {
-                matches!(space, Space::Lds | Space::Scratch | Space::Gds)
-            }
-            Op::Counter(..) | Op::LdsDirect | Op::Parameter(_) => true,
-            _ => false,
-        };
-        (effects.reads_memory || effects.writes_memory) && !own
+        matches!(self.space(), Some(Space::Global | Space::Flat))
     }
 
     /// Whether it keeps a part of the old result.
@@ -81,7 +103,9 @@ impl Inst {
         let lanes = is_row && (self.mask != LaneMask::All || self.attrs.lanes.is_some());
         let part =
             n == 0 && self.attrs.dst_sel != SubDword::Dword && self.attrs.dst_unused == DstUnused::Preserve;
-        signature.updates || lanes || part
+        // A result of less than a cell leaves the rest of the cell.
+        let small = matches!(self.op, Op::FormatCvt(cvt) if cvt.result_bits() < 32);
+        signature.updates || lanes || part || small
     }
 
     /// Whether its effect depends on the lanes that its mask names.
@@ -89,7 +113,27 @@ impl Inst {
         let signature = self.op.signature();
         let is_varying = |value: &Value| value.is_varying() || *value == Value::Mask;
         let varying = signature.sources.iter().chain(&signature.results).any(is_varying);
-        varying && self.mask != LaneMask::All
+        // The first active lane is one of those that are active, whatever the mask says.
+        let first = matches!(self.op, Op::Lane(LaneOp::ReadFirstLane));
+        varying && (self.mask != LaneMask::All || first)
+    }
+}
+
+impl Terminator {
+    /// The cells that it reads.
+    pub fn reads(&self) -> impl Iterator<Item = Operand> {
+        let none = (Operand::None, 0);
+        let sources = match *self {
+            Terminator::Branch { cond, .. } => {
+                let (cell, width) = cond.cell();
+                [(cell.into(), width.dwords()), none]
+            }
+            Terminator::Indirect(pair) => [(pair.into(), 2), none],
+            Terminator::SetContext { value, .. } => [(value, 1), none],
+            Terminator::Resume { context, at } => [(context, 1), (at, 2)],
+            _ => [none, none],
+        };
+        sources.into_iter().flat_map(|(first, count)| cells(first, count))
     }
 }
 

@@ -16,6 +16,7 @@
 //! blocks. `wavemill-machine` runs them with an engine such as `wavemill-interpreter`.
 
 mod access;
+pub mod analysis;
 mod attrs;
 mod block;
 mod builder;

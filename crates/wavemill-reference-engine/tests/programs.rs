@@ -20,7 +20,7 @@ use crate::common::{BUFFER, Bench, bits};
 const CELLS: u16 = 40;
 const LACKING: Uni = Uni(36);
 const ROWS: u16 = 24;
-const COUNTS: RegisterCounts = RegisterCounts {
+pub(crate) const COUNTS: RegisterCounts = RegisterCounts {
     cells: CELLS,
     absent: (LACKING, Uni(38)),
     private_base: CellPair::new(Uni(38)),
@@ -401,7 +401,7 @@ fn attributes(random: &mut SplitMix64, op: Op) -> Attrs {
 }
 
 /// A well-formed operation.
-fn instruction(random: &mut SplitMix64, guest: u32) -> Inst {
+pub(crate) fn instruction(random: &mut SplitMix64, guest: u32) -> Inst {
     loop {
         let op = operation(random);
         let signature = op.signature();
@@ -481,7 +481,7 @@ fn instruction(random: &mut SplitMix64, guest: u32) -> Inst {
     }
 }
 
-fn terminator(random: &mut SplitMix64) -> Terminator {
+pub(crate) fn terminator(random: &mut SplitMix64) -> Terminator {
     let cond = random.pick(&[Cond::Zero(Uni(12), Width::W32), Cond::NonZero(Uni(12), Width::W64)]);
     random.pick(&[
         Terminator::Jump(0x5000),
@@ -498,7 +498,7 @@ fn terminator(random: &mut SplitMix64) -> Terminator {
     ])
 }
 
-fn bench(seed: u64) -> Bench {
+pub(crate) fn bench(seed: u64) -> Bench {
     let mut random = SplitMix64::new(seed);
     let mut bench = Bench::new(COUNTS, !seed);
     let (start, guests) = (0x1000, 1 + random.below(6) as u32);
@@ -565,7 +565,7 @@ fn bench(seed: u64) -> Bench {
     bench
 }
 
-fn programs() -> u64 {
+pub(crate) fn programs() -> u64 {
     match std::env::var("WAVEMILL_TESTS").as_deref() {
         Ok("all") => 60_000,
         _ => 6_000,

@@ -1,8 +1,10 @@
 //! The reference engine compared with the interpreter, and waves that it hands over.
 
 mod common;
+mod effects;
 mod handed_over;
 mod images;
 mod kernels;
 mod malformed;
 mod programs;
+mod shapes;

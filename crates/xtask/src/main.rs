@@ -10,6 +10,7 @@ mod files;
 mod generated;
 mod handbook;
 mod histogram;
+mod ir;
 mod ir_reference;
 mod mutants;
 mod operations;
@@ -41,6 +42,8 @@ enum Chore {
     Handbook(generated::Options),
     /// Print what kernels and instructions binaries have, by how often they occur, and whether all of them have a meaning
     Histogram(histogram::Options),
+    /// Print the blocks of a kernel as IR, with what analyses say of each operation
+    Ir(ir::Options),
     /// Write docs/ir.md: what every operation of the IR takes, gives and does
     IrReference(generated::Options),
     /// Change expressions of lifting rules and float operations, and list the changes that no test notices
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Chore::Fidelity(options) => fidelity::run(&options),
         Chore::Handbook(options) => handbook::run(&options),
         Chore::Histogram(options) => histogram::run(&options),
+        Chore::Ir(options) => ir::run(&options),
         Chore::IrReference(options) => ir_reference::run(&options),
         Chore::Mutants(options) => mutants::run(&options),
         Chore::Operations(options) => operations::run(&options),

@@ -64,6 +64,26 @@ pub(crate) struct After {
 }
 
 impl After {
+    /// A difference from another run in anything but registers.
+    pub(crate) fn memory_difference(&self, other: &After) -> Option<String> {
+        let registers = |after: &After| (after.cells.clone(), after.rows.clone());
+        let (cells, rows) = registers(self);
+        let same_registers = After {
+            exit: other.exit.clone(),
+            pc: other.pc,
+            from: other.from,
+            context: other.context,
+            retired: other.retired,
+            cells,
+            rows,
+            lds: other.lds.clone(),
+            memory: other.memory.clone(),
+            private: other.private.clone(),
+            out_of_range: other.out_of_range,
+        };
+        self.difference(&same_registers)
+    }
+
     /// A short description of a difference from another run.
     pub(crate) fn difference(&self, other: &After) -> Option<String> {
         let first = |what: &str, a: &[u32], b: &[u32]| {
@@ -126,6 +146,36 @@ pub(crate) enum Who {
     Pieces(u64),
 }
 
+/// Bytes of private memory of a wave.
+const PRIVATE: usize = 64 * SCRATCH as usize;
+
+/// Memory as a run finds it.
+pub(crate) struct Setting {
+    map: Arc<wavemill_machine::MemoryMap>,
+    lds: Lds,
+    private: u64,
+}
+
+impl Setting {
+    pub(crate) fn around(&self) -> Surroundings<'_> {
+        Surroundings {
+            map: &self.map,
+            lds: &self.lds,
+            scratch_size: SCRATCH,
+            private: (self.private, self.private + PRIVATE as u64),
+            deterministic: true,
+        }
+    }
+
+    #[allow(clippy::mut_from_ref, reason = "the words are in memory outside of the value")]
+    fn lds_words(&self) -> &mut [u32] {
+        // SAFETY: nothing else accesses the LDS, which has this many bytes and is aligned.
+        unsafe {
+            std::slice::from_raw_parts_mut(self.lds.ptr().cast::<u32>(), self.lds.allocated() as usize / 4)
+        }
+    }
+}
+
 impl Bench {
     /// A wave of a family with these registers, in a state that depends on the seed. `block`
     /// receives the address of the buffer.
@@ -156,7 +206,7 @@ impl Bench {
         self.counts.all_rows().collect()
     }
 
-    fn wave(&self) -> Wave {
+    pub(crate) fn wave(&self) -> Wave {
         let mut wave = Wave::new(self.counts);
         for (n, value) in (0..).zip(&self.cells) {
             wave.regs.set_uni(Uni(n), *value);
@@ -173,34 +223,35 @@ impl Bench {
 
     /// Runs the block once.
     pub(crate) fn run(&self, who: Who) -> After {
+        let mut wave = self.wave();
+        self.run_wave(who, &mut wave)
+    }
+
+    /// Fills memory, and makes LDS.
+    pub(crate) fn setting(&self) -> Setting {
+        let setting =
+            Setting { map: self.memory.snapshot(), lds: Lds::new(LDS.0, LDS.1), private: self.private };
+        self.fill(&setting);
+        setting
+    }
+
+    /// Fills memory and LDS as they are before a run.
+    fn fill(&self, setting: &Setting) {
         let fill =
             |size: usize, step: usize| -> Vec<u8> { (0..size).map(|n| (n * step + n / 256) as u8).collect() };
-        let private_size = 64 * SCRATCH as usize;
-        let fill_memory = || {
-            self.memory.write(self.buffer, &fill(BUFFER as usize, 7)).unwrap();
-            self.memory.write(self.private, &fill(private_size, 3)).unwrap();
-        };
-        fill_memory();
-        let map = self.memory.snapshot();
-        let lds = Lds::new(LDS.0, LDS.1);
-        let words = lds.allocated() as usize / 4;
-        // SAFETY: nothing else accesses the LDS, which has this many bytes and is aligned.
-        let lds_words = || unsafe { std::slice::from_raw_parts_mut(lds.ptr().cast::<u32>(), words) };
-        let fill_shares = || {
-            for (n, word) in (0..).zip(lds_words()) {
-                *word = 0x0101_0000 + 77 * n;
-            }
-            // What an earlier run of the program left in the global data share.
-            assert!(map.share().write(0, &vec![0; wavemill_machine::GDS_BYTES as usize]));
-        };
-        fill_shares();
-        let around = Surroundings {
-            map: &map,
-            lds: &lds,
-            scratch_size: SCRATCH,
-            private: (self.private, self.private + private_size as u64),
-            deterministic: true,
-        };
+        self.memory.write(self.buffer, &fill(BUFFER as usize, 7)).unwrap();
+        self.memory.write(self.private, &fill(PRIVATE, 3)).unwrap();
+        for (n, word) in (0..).zip(setting.lds_words()) {
+            *word = 0x0101_0000 + 77 * n;
+        }
+        // What an earlier run of the program left in the global data share.
+        assert!(setting.map.share().write(0, &vec![0; wavemill_machine::GDS_BYTES as usize]));
+    }
+
+    /// Runs the block once on a wave.
+    pub(crate) fn run_wave(&self, who: Who, wave: &mut Wave) -> After {
+        let setting = self.setting();
+        let around = setting.around();
         let source = Source(self);
         let task = Task {
             counts: self.counts,
@@ -209,7 +260,6 @@ impl Bench {
             strict: self.strict,
             interests: None,
         };
-        let mut wave = self.wave();
         let mut out_of_range = OutOfRange::default();
         let interpreter = |wave: &mut Wave, out_of_range: &mut OutOfRange| {
             let mut executor = Interpreter::new().executor(task);
@@ -218,7 +268,7 @@ impl Bench {
             exit
         };
         let exit = match who {
-            Who::Interpreter => interpreter(&mut wave, &mut out_of_range),
+            Who::Interpreter => interpreter(wave, &mut out_of_range),
             Who::Jit(_) | Who::Leaving(_) => {
                 let (engine, before) = match who {
                     Who::Leaving(operation) => (Jit::leaving_before(operation), 1),
@@ -228,11 +278,10 @@ impl Bench {
                 let mut executor = engine.executor(task);
                 for _ in 0..before {
                     executor.run(&mut self.wave(), around, BUDGET, None);
-                    fill_memory();
-                    fill_shares();
+                    self.fill(&setting);
                 }
                 let earlier = executor.out_of_range();
-                let exit = executor.run(&mut wave, around, BUDGET, None);
+                let exit = executor.run(wave, around, BUDGET, None);
                 let all = executor.out_of_range();
                 out_of_range = OutOfRange {
                     lds: all.lds - earlier.lds,
@@ -245,23 +294,23 @@ impl Bench {
             Who::Reference => {
                 let close_looks = Box::new(Interpreter::new());
                 let mut executor = ReferenceEngine::with_close_looks(close_looks).executor(task);
-                let exit = executor.run(&mut wave, around, BUDGET, None);
+                let exit = executor.run(wave, around, BUDGET, None);
                 out_of_range += executor.out_of_range();
                 exit
             }
             Who::Both(operations) => {
                 let mut executor = ReferenceExecutor::new(task);
-                let exit = executor.run_operations(&mut wave, around, BUDGET, operations);
+                let exit = executor.run_operations(wave, around, BUDGET, operations);
                 out_of_range += wavemill_machine::engine::Executor::out_of_range(&executor);
                 match exit {
                     Some(exit) => exit,
-                    None => interpreter(&mut wave, &mut out_of_range),
+                    None => interpreter(wave, &mut out_of_range),
                 }
             }
             Who::Pieces(operations) => {
                 let mut executor = ReferenceExecutor::new(task);
                 let exit = loop {
-                    if let Some(exit) = executor.run_operations(&mut wave, around, BUDGET, operations) {
+                    if let Some(exit) = executor.run_operations(wave, around, BUDGET, operations) {
                         break exit;
                     }
                 };
@@ -288,9 +337,9 @@ impl Bench {
             retired: wave.retired,
             cells: self.counts.persistent_cells().map(|cell| wave.regs.uni(cell)).collect(),
             rows: self.all_rows().into_iter().map(|row| wave.regs.row(row)).collect(),
-            lds: lds_words().iter().flat_map(|word| word.to_le_bytes()).collect(),
+            lds: setting.lds_words().iter().flat_map(|word| word.to_le_bytes()).collect(),
             memory: read(self.buffer, BUFFER as usize),
-            private: read(self.private, private_size),
+            private: read(self.private, PRIVATE),
             out_of_range,
         }
     }

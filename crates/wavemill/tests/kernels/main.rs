@@ -2,6 +2,7 @@
 //! bits whatever the host does.
 
 mod launch;
+mod shapes;
 mod watched;
 
 use std::process::ExitCode;
@@ -174,13 +175,14 @@ enum Group {
     SameSteps,
     SameWatched,
     SameReference,
+    Shapes,
 }
 
 /// The check of a group for one case.
 type Check = fn(&Case, Code) -> Result<(), Failed>;
 
 impl Group {
-    const ALL: [(Group, &str, Check); 7] = [
+    const ALL: [(Group, &str, Check); 8] = [
         (Group::RightNumbers, "right_numbers", right_numbers),
         (Group::InPlace, "in_place", in_place),
         (Group::Counts, "counts", counts),
@@ -188,6 +190,7 @@ impl Group {
         (Group::SameSteps, "same_steps", same_steps),
         (Group::SameWatched, "same_watched", same_watched),
         (Group::SameReference, "same_reference", same_reference),
+        (Group::Shapes, "shapes", shapes::shapes),
     ];
 
     /// Whether the group applies to a kernel at a level.
@@ -199,6 +202,7 @@ impl Group {
             Group::SameBits | Group::SameSteps => !racy,
             // One level is enough for the slow engine: it runs the same operations on others.
             Group::SameWatched | Group::SameReference => !racy && level == Level::O2,
+            Group::Shapes => !racy,
         }
     }
 }
@@ -337,7 +341,7 @@ fn cayman(share: Share, suite: &mut Suite) {
         for (group, name, test) in Group::ALL {
             // Its addresses have 32 bits, and memory of the host may have others. Each slot of a
             // group counts, while a group is one instruction of the engine.
-            let is_of_gcn = matches!(group, Group::InPlace | Group::Counts);
+            let is_of_gcn = matches!(group, Group::InPlace | Group::Counts | Group::Shapes);
             let fits = !is_of_gcn && group.fits(kernel, case.racy, Level::O2);
             let runs = if group == Group::RightNumbers { !is_other } else { ends };
             if !fits || !runs {
