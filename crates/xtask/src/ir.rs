@@ -480,7 +480,8 @@ mod tests {
         let [x, y, z] = ids([32, 8, 1], false).try_into().expect("three rows");
         assert_eq!((x.1.stride(), y.1.stride(), z.1.value()), (Some(1), Some(0), Some(0)));
         // Lanes beyond the workgroup do not count.
-        let [x, ..] = ids([100, 1, 1], false).try_into().expect("three rows");
+        let ids = ids([100, 1, 1], false);
+        let [x, ..] = &ids[..] else { panic!("expected rows of ids") };
         assert_eq!((x.1.stride(), x.1.is_uniform()), (Some(1), false));
     }
 }

@@ -262,7 +262,7 @@ impl Emitter<'_> {
     }
 
     /// Labels for an operation that may need its handler.
-    fn handler_at(&mut self, _: usize) -> Handler {
+    fn handler_labels(&mut self) -> Handler {
         Handler { entry: self.asm.label(), back: self.asm.label() }
     }
 

@@ -1,0 +1,154 @@
+//! Accesses of the lanes to guest memory and LDS.
+
+use iced_x86::Code;
+use wavemill_ir::{Inst, LaneMask, MemType, Op, Operand, Space};
+use wavemill_machine::registers::RegisterCounts;
+
+use super::is_plain;
+use crate::emit::Emitter;
+use crate::unit::cells;
+
+/// Where the lanes access memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Address {
+    /// Guest memory at a 64-bit address in two rows.
+    Pair { low: u32, high: u32 },
+    /// Guest memory at an offset in a row, from a base in a pair of cells.
+    Offset { row: u32, base: u32 },
+    /// LDS at an address in a row.
+    Lds { row: u32 },
+}
+
+impl Address {
+    /// Its rows.
+    fn rows(self) -> impl Iterator<Item = u32> {
+        let (first, second) = match self {
+            Address::Pair { low, high } => (low, Some(high)),
+            Address::Offset { row, .. } | Address::Lds { row } => (row, None),
+        };
+        [Some(first), second].into_iter().flatten()
+    }
+}
+
+/// An access of the lanes to dwords.
+#[derive(Clone, Debug)]
+pub(crate) struct LaneAccess {
+    pub address: Address,
+    pub offset: i32,
+    /// Rows with the dwords.
+    pub data: Vec<u32>,
+    pub is_store: bool,
+    /// Bytes of each lane, if they are less than a dword, and whether a load extends their sign.
+    pub narrow: Option<(u32, bool)>,
+    all_lanes: bool,
+}
+
+impl LaneAccess {
+    /// Rows that it reads.
+    pub(crate) fn sources(&self) -> Vec<u32> {
+        let data = if self.is_store { &self.data[..] } else { &[] };
+        self.address.rows().chain(data.iter().copied()).collect()
+    }
+
+    /// Rows that it writes.
+    pub(crate) fn results(&self) -> &[u32] {
+        if self.is_store { &[] } else { &self.data }
+    }
+}
+
+/// The access of an operation that inline code does; `None` if the interpreter does it.
+pub(crate) fn lane_access(inst: &Inst, counts: RegisterCounts) -> Option<LaneAccess> {
+    let (space, ty, is_store) = match inst.op {
+        Op::Load(space, ty) => (space, ty, false),
+        Op::Store(space, ty) => (space, ty, true),
+        _ => return None,
+    };
+    let (dwords, narrow) = match ty {
+        MemType::Dwords(n) => (n, None),
+        MemType::U8 => (1, Some((1, false))),
+        MemType::I8 => (1, Some((1, true))),
+        MemType::U16 => (1, Some((2, false))),
+        MemType::I16 => (1, Some((2, true))),
+        _ => return None,
+    };
+    let all_lanes = match inst.mask {
+        LaneMask::Active => false,
+        LaneMask::All => true,
+        LaneMask::Given(_) => return None,
+    };
+    if !is_plain(inst) || dwords == 3 {
+        return None;
+    }
+    let rows = |operand: Operand, n: u16| match operand {
+        Operand::Row(row) if counts.has(row, n) => {
+            (0..n).map(|k| counts.offset(row.plus(k))).collect::<Option<Vec<u32>>>()
+        }
+        _ => None,
+    };
+    let address = match (space, inst.src[1]) {
+        (Space::Global | Space::Flat, Operand::None) => {
+            let rows = rows(inst.src[0], 2)?;
+            Address::Pair { low: rows[0], high: rows[1] }
+        }
+        (Space::Global | Space::Flat, base) => {
+            Address::Offset { row: rows(inst.src[0], 1)?[0], base: cells(base, 2, counts)? }
+        }
+        (Space::Lds, Operand::None) => Address::Lds { row: rows(inst.src[0], 1)?[0] },
+        _ => return None,
+    };
+    let data = rows(if is_store { inst.src[2] } else { inst.dst[0] }, dwords.into())?;
+    Some(LaneAccess { address, offset: inst.attrs.imm, data, is_store, narrow, all_lanes })
+}
+
+impl Emitter<'_> {
+    /// Emits an access of lanes. Returns whether there were enough registers.
+    pub(in crate::emit) fn lane_access(&mut self, access: &LaneAccess, at: usize) -> bool {
+        let masked = !access.all_lanes && !self.full;
+        if masked {
+            self.load_masks();
+        }
+        let mut pinned = 0u32;
+        for row in access.sources() {
+            if let Some(group) = self.rows.find(row) {
+                pinned |= 1 << group;
+            }
+        }
+        // Rows with data of stores are needed in registers.
+        let mut data = Vec::new();
+        for row in &access.data {
+            let held = self.rows.find(*row);
+            let Some(group) = held.or_else(|| self.group(at, pinned)) else { return false };
+            pinned |= 1 << group;
+            if held.is_none() && (access.is_store || masked) {
+                self.load_row(group, *row);
+                self.rows.hold(group, *row, false);
+            }
+            data.push(group);
+        }
+        let Some(offsets) = self.group(at, pinned) else { return false };
+        let refused = self.handler_labels();
+        let before = self.rows.clone();
+        if masked {
+            self.lanes_apart(access, at, &data, offsets, true, refused);
+        } else {
+            let apart = self.asm.label();
+            self.consecutive(access, at, &data, apart);
+            let access = access.clone();
+            let (groups, rows, version) = (data.clone(), self.rows.clone(), self.version);
+            let back = refused.back;
+            self.later.push(Box::new(move |e| {
+                (e.rows, e.version) = (rows, version);
+                e.asm.bind(apart);
+                e.lanes_apart(&access, at, &groups, offsets, false, refused);
+                e.asm.jump(Code::Jmp_rel32_64, back);
+            }));
+        }
+        self.asm.bind(refused.back);
+        let results = access.results().iter().copied().zip(data.iter().copied()).collect();
+        self.handler_later(at, refused, before, results);
+        for (row, group) in access.results().iter().zip(data) {
+            self.rows.hold(group, *row, true);
+        }
+        true
+    }
+}

@@ -1,0 +1,133 @@
+//! Accesses to memory, inline where the lanes access one allocation.
+//!
+//! A host operation of the interpreter remembers the allocation that it accessed last. Inline code
+//! checks all active lanes against it, or against the size of LDS. What the check refuses is done by
+//! the interpreter's handler, which also finds another allocation, and reports faults.
+//!
+//! Three forms are tried in turn: consecutive pieces in all lanes; then, strip by strip, consecutive
+//! dwords or one address; then a gather or scatter.
+
+mod apart;
+mod consecutive;
+mod lanes;
+mod private;
+mod scalar;
+
+use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
+use wavemill_interpreter::translate::layout;
+use wavemill_ir::{Attrs, Inst, MemoryScope};
+
+use super::Emitter;
+use super::assembler::{Label, in_file, memory};
+use super::registers::{CONTEXT, TABLE, active, of_group};
+
+pub(crate) use lanes::{LaneAccess, lane_access};
+pub(crate) use private::{PrivateAccess, private_access};
+pub(crate) use scalar::{ScalarLoad, scalar_load};
+
+fn is_plain(inst: &Inst) -> bool {
+    Attrs { scope: MemoryScope::Wave, ..inst.attrs }.is_plain()
+}
+
+/// Registers of inline accesses.
+const HOST: Register = Register::R8;
+const OPERATION: Register = Register::RDX;
+const OFFSET: Register = Register::RAX;
+const LIMIT: Register = Register::RCX;
+const LIMIT_32: Register = Register::ECX;
+
+fn low_half(vector: Register) -> Register {
+    Register::XMM0 + (vector as u32 - Register::ZMM0 as u32)
+}
+
+/// Not less or equal, unsigned.
+const ABOVE: u32 = 6;
+const UNEQUAL: u32 = 4;
+
+/// Labels of the code that runs an operation by its handler, and goes on behind the inline code.
+#[derive(Clone, Copy)]
+pub(super) struct Handler {
+    pub entry: Label,
+    pub back: Label,
+}
+
+impl Emitter<'_> {
+    /// A field of the allocation that the operation in [`OPERATION`] accessed last.
+    fn site(field: usize) -> MemoryOperand {
+        memory(OPERATION, field as i64, false)
+    }
+
+    /// Checks that `size` bytes at the address in [`OFFSET`] are in the allocation, and makes it a host pointer.
+    fn check_site(&mut self, size: u32, refused: Label) {
+        let asm = &mut self.asm;
+        asm.put(Instruction::with2(Code::Sub_r64_rm64, OFFSET, Self::site(layout::SITE_START)));
+        asm.put(Instruction::with2(Code::Mov_r64_rm64, LIMIT, Self::site(layout::SITE_SIZE)));
+        asm.put(Instruction::with2(Code::Sub_rm64_imm32, LIMIT, size as i32));
+        asm.jump(Code::Jb_rel32_64, refused);
+        asm.put(Instruction::with2(Code::Cmp_r64_rm64, OFFSET, LIMIT));
+        asm.jump(Code::Ja_rel32_64, refused);
+        asm.put(Instruction::with2(Code::Add_r64_rm64, OFFSET, Self::site(layout::SITE_HOST)));
+    }
+
+    fn load_operation(&mut self, at: usize) {
+        let link = self.link(at);
+        let operand = memory(TABLE, layout::LINKS as i64 + 8 * i64::from(link), false);
+        self.asm.put(Instruction::with2(Code::Mov_r64_rm64, OPERATION, operand));
+    }
+
+    /// A source row as an operand of an instruction on a strip.
+    fn row_operand(&self, row: u32, strip: usize) -> Result<Register, MemoryOperand> {
+        match self.rows.find(row) {
+            Some(group) => Ok(of_group(group, strip)),
+            None => Err(in_file(row + 64 * strip as u32)),
+        }
+    }
+
+    fn put2(&mut self, code: Code, dst: Register, b: Result<Register, MemoryOperand>) {
+        self.asm.put(match b {
+            Ok(b) => Instruction::with2(code, dst, b),
+            Err(b) => Instruction::with2(code, dst, b),
+        });
+    }
+
+    fn put3(&mut self, code: Code, dst: Register, a: Register, b: Result<Register, MemoryOperand>) {
+        self.asm.put(match b {
+            Ok(b) => Instruction::with3(code, dst, a, b),
+            Err(b) => Instruction::with3(code, dst, a, b),
+        });
+    }
+
+    fn put4(&mut self, code: Code, dst: Register, a: Register, b: Result<Register, MemoryOperand>, imm: u32) {
+        self.asm.put(match b {
+            Ok(b) => Instruction::with4(code, dst, a, b, imm),
+            Err(b) => Instruction::with4(code, dst, a, b, imm),
+        });
+    }
+
+    /// Loads the value of the first lane of a row.
+    fn first_lane(&mut self, register: Register, row: u32) {
+        match self.rows.find(row) {
+            Some(group) => {
+                let vector = low_half(of_group(group, 0));
+                self.asm.put(Instruction::with2(Code::EVEX_Vmovd_rm32_xmm, register, vector));
+            }
+            None => self.asm.put(Instruction::with2(Code::Mov_r32_rm32, register, in_file(row))),
+        }
+    }
+
+    /// A later load of the wave may overtake a store.
+    fn note_store(&mut self) {
+        let flag = memory(CONTEXT, layout::UNORDERED_STORE as i64, false);
+        self.asm.put(Instruction::with2(Code::Mov_rm8_imm8, flag, 1));
+    }
+
+    /// An instruction that only concerns active lanes.
+    fn put_active(&mut self, instruction: Result<Instruction, IcedError>, strip: usize, masked: bool) {
+        self.asm.put(instruction.map(|mut instruction| {
+            if masked {
+                instruction.set_op_mask(active(strip));
+            }
+            instruction
+        }));
+    }
+}
