@@ -188,7 +188,7 @@ fn wrong_input() {
         ("wrong_target", good(&["--target", "gfx906"])),
         ("no_such_target", good(&["--target", "gfx999"])),
         ("no_such_tier", good(&["--tier", "sse"])),
-        ("no_such_engine", good(&["--engine", "jit"])),
+        ("no_such_engine", good(&["--engine", "fast"])),
         ("a_tier_of_the_reference", good(&["--engine", "reference", "--tier", "portable"])),
         ("toml_syntax", vec!["run", "syntax.toml"]),
         ("toml_unknown_key", vec!["run", "key.toml"]),

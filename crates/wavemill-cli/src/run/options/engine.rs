@@ -206,8 +206,8 @@ pub(crate) fn tier(text: &str) -> Result<Tier, Failure> {
 /// Parses the engine of `--engine`, for clap.
 pub(crate) fn engine(text: &str) -> Result<Engine, String> {
     let found = Engine::ALL.into_iter().find(|engine| engine.name() == text);
-    let expected = || Engine::ALL.map(Engine::name).join(" or ");
-    found.ok_or_else(|| format!("expected {}, found `{text}`", expected(), text = text.shown()))
+    let expected = || Engine::ALL.map(Engine::name).join(", ");
+    found.ok_or_else(|| format!("expected one of {}, found `{text}`", expected(), text = text.shown()))
 }
 
 /// Parses the rule of `--mfma`, for clap.
