@@ -19,8 +19,8 @@ use crate::Tier;
 use crate::compile::Code;
 use crate::hostop::{Ctx, Exit, HostOp};
 
-/// Entry of machine code: the context of the interpreter and the [table](LinkTable) of the unit. It
-/// returns the next host operation, or null to leave the interpreter, after a host operation did.
+/// Entry of machine code: the context of the interpreter, and the table of the unit ([`layout`]).
+/// It returns the next host operation, or null to leave the interpreter, after a host operation did.
 ///
 /// The function follows the System V calling convention on every host.
 pub type Entry = unsafe extern "sysv64" fn(context: *mut u8, table: *const u8) -> *mut u8;
