@@ -22,8 +22,12 @@ use crate::hostop::{Ctx, Exit, HostOp};
 /// Entry of machine code: the context of the interpreter, and the table of the unit ([`layout`]).
 /// It returns the next host operation, or null to leave the interpreter, after a host operation did.
 ///
-/// The function follows the System V calling convention on every host.
+/// The function follows the System V calling convention, also under Windows.
+#[cfg(target_arch = "x86_64")]
 pub type Entry = unsafe extern "sysv64" fn(context: *mut u8, table: *const u8) -> *mut u8;
+/// Entry of machine code, on hosts for which there is none.
+#[cfg(not(target_arch = "x86_64"))]
+pub type Entry = unsafe extern "C" fn(context: *mut u8, table: *const u8) -> *mut u8;
 
 /// Offsets of what machine code uses in the context.
 pub mod layout {
@@ -70,7 +74,11 @@ pub mod layout {
 
 /// Runs host operations: from the second argument on, up to but without the third. Returns null if
 /// one of them left the interpreter.
+#[cfg(target_arch = "x86_64")]
 pub type Perform = unsafe extern "sysv64" fn(context: *mut u8, from: *mut u8, to: *mut u8) -> *mut u8;
+/// Runs host operations, on hosts for which there is no machine code.
+#[cfg(not(target_arch = "x86_64"))]
+pub type Perform = unsafe extern "C" fn(context: *mut u8, from: *mut u8, to: *mut u8) -> *mut u8;
 
 /// A place in a block where machine code can leave for the interpreter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -174,7 +182,23 @@ pub(crate) fn described(block: Arc<Block>, code: &Code) -> Compiled {
     Compiled { block, host_operations, supported: code.supported }
 }
 
+#[cfg(target_arch = "x86_64")]
 unsafe extern "sysv64" fn perform(context: *mut u8, from: *mut u8, to: *mut u8) -> *mut u8 {
+    // SAFETY: the caller's promise.
+    unsafe { perform_all(context, from, to) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+unsafe extern "C" fn perform(context: *mut u8, from: *mut u8, to: *mut u8) -> *mut u8 {
+    // SAFETY: the caller's promise.
+    unsafe { perform_all(context, from, to) }
+}
+
+/// Runs the host operations from one up to another.
+///
+/// # Safety
+/// The context is the interpreter's, and the operations are of one block.
+unsafe fn perform_all(context: *mut u8, from: *mut u8, to: *mut u8) -> *mut u8 {
     let (ctx, mut op) = (context.cast::<Ctx>(), from.cast::<HostOp>());
     loop {
         // SAFETY: machine code passes the context and operations of its table.
