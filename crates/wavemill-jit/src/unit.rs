@@ -69,8 +69,10 @@ pub(crate) struct UnitBlock {
     pub how: Vec<How>,
     /// Whether it may change which lanes are active.
     pub changes_active: bool,
-    /// Numbers of the operations with strip code that read a row, in ascending order.
+    /// Numbers of the operations with inline code that read a row, in ascending order.
     pub reads: HashMap<u32, Vec<u32>>,
+    /// Numbers of the last operations of any kind that read a row.
+    pub last_read: HashMap<u32, u32>,
 }
 
 /// A block, in the version for waves whose lanes are all active at its beginning or in the version for all waves.
@@ -182,8 +184,18 @@ impl Plan {
             }
             waiting.extend(targets(compiled.block.terminator).into_iter().flatten());
             let changes_active = compiled.block.insts.iter().any(changes_active);
+            let mut last_read = HashMap::new();
+            for (n, inst) in (0..).zip(&compiled.block.insts) {
+                for register in inst.reads() {
+                    if let Operand::Row(row) = register
+                        && let Some(offset) = counts.offset(row)
+                    {
+                        last_read.insert(offset, n);
+                    }
+                }
+            }
             by_position.insert(position, blocks.len());
-            blocks.push(UnitBlock { compiled, how, changes_active, reads });
+            blocks.push(UnitBlock { compiled, how, changes_active, reads, last_read });
         }
         if blocks.is_empty() {
             return None;

@@ -498,29 +498,8 @@ pub(crate) fn terminator(random: &mut SplitMix64) -> Terminator {
     ])
 }
 
-pub(crate) fn bench(seed: u64) -> Bench {
-    let mut random = SplitMix64::new(seed);
-    let mut bench = Bench::new(COUNTS, !seed);
-    let (start, guests) = (0x1000, 1 + random.below(6) as u32);
-    let mut insts = Vec::new();
-    for guest in 0..guests {
-        // In a guest instruction with several operations, those that may fault come first.
-        insts.push(instruction(&mut random, guest));
-        while random.one_in(3) {
-            let inst = instruction(&mut random, guest);
-            if !inst.op.signature().effects.may_fault {
-                insts.push(inst);
-            }
-        }
-    }
-    let guest = (0..u64::from(guests)).map(|n| start + 4 * n).collect();
-    let terminator = terminator(&mut random);
-    let covered = start..0x2000;
-    let block = Block { start, next: 0x2000, ranges: vec![covered], insts, guest, terminator };
-    verify(&block).expect("operations are well formed");
-    bench.block = Arc::new(block);
-    bench.strict = random.pick(&[Strict::default(), Strict::default(), Strict::ALL]);
-    bench.exceptions = random.one_in(3).then_some(EXCEPTIONS);
+/// Puts addresses, offsets and a resource where programs expect them.
+pub(crate) fn set_up(bench: &mut Bench, random: &mut SplitMix64) {
     let set = |cells: &mut Vec<u32>, at: Uni, value: u64| {
         cells[usize::from(at.0)] = value as u32;
         cells[usize::from(at.0) + 1] = (value >> 32) as u32;
@@ -545,11 +524,11 @@ pub(crate) fn bench(seed: u64) -> Bench {
             bench.rows[usize::from(row.0)][lane] = value as u32;
             bench.rows[usize::from(row.0) + 1][lane] = (value >> 32) as u32;
         };
-        put(ADDRESS, buffer + within(&mut random));
+        put(ADDRESS, buffer + within(random));
         put(
             ANYWHERE,
             match random.below(3) {
-                0 => buffer + within(&mut random),
+                0 => buffer + within(random),
                 1 => LDS_APERTURE + 8 * random.below(127),
                 _ => SCRATCH_APERTURE + 4 * random.below(12),
             },
@@ -562,6 +541,32 @@ pub(crate) fn bench(seed: u64) -> Bench {
             },
         );
     }
+}
+
+pub(crate) fn bench(seed: u64) -> Bench {
+    let mut random = SplitMix64::new(seed);
+    let mut bench = Bench::new(COUNTS, !seed);
+    let (start, guests) = (0x1000, 1 + random.below(6) as u32);
+    let mut insts = Vec::new();
+    for guest in 0..guests {
+        // In a guest instruction with several operations, those that may fault come first.
+        insts.push(instruction(&mut random, guest));
+        while random.one_in(3) {
+            let inst = instruction(&mut random, guest);
+            if !inst.op.signature().effects.may_fault {
+                insts.push(inst);
+            }
+        }
+    }
+    let guest = (0..u64::from(guests)).map(|n| start + 4 * n).collect();
+    let terminator = terminator(&mut random);
+    let covered = start..0x2000;
+    let block = Block { start, next: 0x2000, ranges: vec![covered], insts, guest, terminator };
+    verify(&block).expect("operations are well formed");
+    bench.block = Arc::new(block);
+    bench.strict = random.pick(&[Strict::default(), Strict::default(), Strict::ALL]);
+    bench.exceptions = random.one_in(3).then_some(EXCEPTIONS);
+    set_up(&mut bench, &mut random);
     bench
 }
 

@@ -75,14 +75,19 @@ impl Emitter<'_> {
         next.copied().unwrap_or_else(is_hot)
     }
 
+    /// Whether nothing from the operation `at` on reads a row: it is a temporary that its block has done with.
+    fn is_dead_at(&self, row: u32, at: usize) -> bool {
+        let block = &self.plan.blocks[self.version.block];
+        self.plan.is_temporary(row) && block.last_read.get(&row).is_none_or(|last| (*last as usize) < at)
+    }
+
     /// A group for a row, after another row has left it if need be.
     pub(super) fn group(&mut self, at: usize, pinned: u32) -> Option<usize> {
         if let Some(group) = self.rows.free(pinned) {
             return Some(group);
         }
         let (group, row, dirty) = self.rows.victim(pinned, |row| self.next_use(row, at))?;
-        let is_dead = self.plan.is_temporary(row) && self.next_use(row, at) == u32::MAX;
-        if dirty && !is_dead {
+        if dirty && !self.is_dead_at(row, at) {
             self.store_row(group, row);
         }
         self.rows.release(group);

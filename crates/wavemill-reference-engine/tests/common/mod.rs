@@ -28,14 +28,17 @@ pub(crate) const BUFFER: u64 = 4096;
 const LDS: (u32, u32) = (1000, 512);
 /// Bytes of private memory of a lane.
 const SCRATCH: u32 = 64;
-/// Budget of a run in guest instructions. A block may have more, but a run ends only at the end of
-/// a block.
-const BUDGET: u64 = 1;
 
-/// A block, and the state that it starts in.
+/// A program, and the state that it starts in.
 pub(crate) struct Bench {
     pub(crate) counts: RegisterCounts,
+    /// The block that it starts with.
     pub(crate) block: Arc<Block>,
+    /// Its other blocks.
+    pub(crate) more: Vec<Arc<Block>>,
+    /// Budget of a run in guest instructions. A block may have more, but a run ends only at the end
+    /// of a block.
+    pub(crate) budget: u64,
     pub(crate) strict: Strict,
     pub(crate) exceptions: Option<Uni>,
     pub(crate) context: u32,
@@ -117,8 +120,9 @@ pub(crate) struct Source<'a>(pub(crate) &'a Bench);
 
 impl BlockSource for Source<'_> {
     fn block(&self, pc: u64, _: u32) -> Arc<Block> {
-        if pc == self.0.block.start {
-            return self.0.block.clone();
+        let mut blocks = self.0.blocks();
+        if let Some(block) = blocks.find(|block| block.start == pc) {
+            return block.clone();
         }
         let mut b = BlockBuilder::new(pc);
         b.begin_guest(pc);
@@ -190,6 +194,8 @@ impl Bench {
         Bench {
             counts,
             block: Arc::new(BlockBuilder::new(0x1000).finish(0x1000, Terminator::End)),
+            more: Vec::new(),
+            budget: 1,
             strict: Strict::default(),
             exceptions: None,
             context: random.next_u64() as u32,
@@ -200,6 +206,11 @@ impl Bench {
             buffer,
             private,
         }
+    }
+
+    /// All blocks.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Arc<Block>> {
+        std::iter::once(&self.block).chain(&self.more)
     }
 
     fn all_rows(&self) -> Vec<Row> {
@@ -263,7 +274,7 @@ impl Bench {
         let mut out_of_range = OutOfRange::default();
         let interpreter = |wave: &mut Wave, out_of_range: &mut OutOfRange| {
             let mut executor = Interpreter::new().executor(task);
-            let exit = executor.run(wave, around, BUDGET, None);
+            let exit = executor.run(wave, around, self.budget, None);
             *out_of_range += executor.out_of_range();
             exit
         };
@@ -277,11 +288,11 @@ impl Bench {
                 };
                 let mut executor = engine.executor(task);
                 for _ in 0..before {
-                    executor.run(&mut self.wave(), around, BUDGET, None);
+                    executor.run(&mut self.wave(), around, self.budget, None);
                     self.fill(&setting);
                 }
                 let earlier = executor.out_of_range();
-                let exit = executor.run(wave, around, BUDGET, None);
+                let exit = executor.run(wave, around, self.budget, None);
                 let all = executor.out_of_range();
                 out_of_range = OutOfRange {
                     lds: all.lds - earlier.lds,
@@ -294,13 +305,13 @@ impl Bench {
             Who::Reference => {
                 let close_looks = Box::new(Interpreter::new());
                 let mut executor = ReferenceEngine::with_close_looks(close_looks).executor(task);
-                let exit = executor.run(wave, around, BUDGET, None);
+                let exit = executor.run(wave, around, self.budget, None);
                 out_of_range += executor.out_of_range();
                 exit
             }
             Who::Both(operations) => {
                 let mut executor = ReferenceExecutor::new(task);
-                let exit = executor.run_operations(wave, around, BUDGET, operations);
+                let exit = executor.run_operations(wave, around, self.budget, operations);
                 out_of_range += wavemill_machine::engine::Executor::out_of_range(&executor);
                 match exit {
                     Some(exit) => exit,
@@ -310,7 +321,7 @@ impl Bench {
             Who::Pieces(operations) => {
                 let mut executor = ReferenceExecutor::new(task);
                 let exit = loop {
-                    if let Some(exit) = executor.run_operations(wave, around, BUDGET, operations) {
+                    if let Some(exit) = executor.run_operations(wave, around, self.budget, operations) {
                         break exit;
                     }
                 };
@@ -342,6 +353,24 @@ impl Bench {
             private: read(self.private, PRIVATE),
             out_of_range,
         }
+    }
+
+    /// Runs the program as machine code, cold and warm, and leaving before every seventh operation from
+    /// the one with this number on.
+    ///
+    /// # Errors
+    /// The way that leaves a state different from the interpreter's, and the difference.
+    pub(crate) fn compare_machine_code(&self, first: usize) -> Result<String, String> {
+        let expected = self.run(Who::Interpreter);
+        let longest = self.blocks().map(|block| block.insts.len()).max();
+        let leaving = (first..longest.unwrap_or(0)).step_by(7).map(|n| Who::Leaving(n as u32));
+        for who in [Who::Jit(0), Who::Jit(1)].into_iter().chain(leaving) {
+            if let Some(difference) = expected.difference(&self.run(who)) {
+                let blocks: Vec<String> = self.blocks().map(|block| block.to_string()).collect();
+                return Err(format!("{who:?}: {difference}\n{}", blocks.join("\n")));
+            }
+        }
+        Ok(expected.exit)
     }
 
     /// Runs the block in all ways, handed over before every operation and after the last one.
