@@ -3,6 +3,7 @@
 //! It is a template. The emitter repeats it for each strip, with the registers of the strip.
 
 use iced_x86::Code;
+use wavemill_ir::Round;
 
 /// A source of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +22,8 @@ pub(crate) enum Src {
     ConstPair(u64),
     /// Four constants in each quarter of the strip.
     Quad([u32; 4]),
+    /// The number of lanes below each that are in a range.
+    Below { first: u8, end: u8 },
 }
 
 /// A destination of an instruction.
@@ -63,6 +66,32 @@ pub(crate) enum Step {
     AndActive { dst: u8 },
 }
 
+/// Whether the sources of an instruction are registers.
+const fn takes_no_memory(code: Code) -> bool {
+    matches!(code, Code::EVEX_Vpmovdw_ymmm256_k1z_zmm | Code::EVEX_Vcvtps2ph_ymmm256_k1z_zmm_imm8_sae)
+}
+
+/// Whether an instruction rounds its result by a mode that can be given with it.
+pub(crate) const fn rounds(code: Code) -> bool {
+    matches!(
+        code,
+        Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er
+            | Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er
+            | Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er
+            | Code::EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er
+            | Code::EVEX_Vfmsub231ps_zmm_k1z_zmm_zmmm512b32_er
+            | Code::EVEX_Vfnmadd231ps_zmm_k1z_zmm_zmmm512b32_er
+            | Code::EVEX_Vfnmsub231ps_zmm_k1z_zmm_zmmm512b32_er
+            | Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er
+            | Code::EVEX_Vsubpd_zmm_k1z_zmm_zmmm512b64_er
+            | Code::EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er
+            | Code::EVEX_Vfmadd231pd_zmm_k1z_zmm_zmmm512b64_er
+            | Code::EVEX_Vfmsub231pd_zmm_k1z_zmm_zmmm512b64_er
+            | Code::EVEX_Vfnmadd231pd_zmm_k1z_zmm_zmmm512b64_er
+            | Code::EVEX_Vfnmsub231pd_zmm_k1z_zmm_zmmm512b64_er
+    )
+}
+
 impl Step {
     /// Its sources but masks.
     fn sources(&self) -> impl Iterator<Item = Src> {
@@ -75,12 +104,16 @@ impl Step {
         [first, second].into_iter().flatten()
     }
 
-    /// The source that must be in a register.
-    pub(crate) fn first_source(&self) -> Option<Src> {
+    /// Whether a source must be in a register: a first one, or one of an instruction that takes no memory, which those with
+    /// a rounding mode of their own do not.
+    pub(crate) fn needs_register(&self, src: Src, round: Round) -> bool {
         match *self {
-            Step::Vector { a, .. } => a,
-            Step::Bytes { a, .. } | Step::BytesToMask { a, .. } => Some(a),
-            Step::Mask { .. } | Step::LoadMask { .. } | Step::AndActive { .. } => None,
+            Step::Vector { a, b, code, .. } => {
+                let registers_only = takes_no_memory(code) || (round != Round::NearestEven && rounds(code));
+                a == Some(src) || (b == src && registers_only)
+            }
+            Step::Bytes { a, .. } | Step::BytesToMask { a, .. } => a == src,
+            Step::Mask { .. } | Step::LoadMask { .. } | Step::AndActive { .. } => false,
         }
     }
 }
@@ -96,6 +129,8 @@ pub(crate) struct Strip {
     pub mask_result: Option<(u8, u32)>,
     /// It computes all lanes, active or not.
     pub all_lanes: bool,
+    /// How instructions that round do it.
+    pub round: Round,
     /// What is for the interpreter.
     pub refuses: Refused,
 }
@@ -112,6 +147,8 @@ pub(crate) enum Refused {
     Sources([Src; 2]),
     /// f64 in the two rows that are results, with infinities.
     WideResults,
+    /// The lanes in mask 0 of the operation's own, after its steps.
+    Lanes,
     /// No NaN: numbers in a cell with one of these bits.
     Bits { cell: u32, bits: u32 },
 }

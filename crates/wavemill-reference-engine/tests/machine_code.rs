@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use wavemill_interpreter::{Interpreter, operation_costs};
 use wavemill_ir::{
-    Attrs, Block, Cond, FloatOp, FloatType, Inst, IntOp, LaneMask, LaneOp, MemType, Op, Operand, Row,
+    Attrs, Block, Cond, FloatOp, FloatType, Inst, IntOp, LANES, LaneMask, LaneOp, MemType, Op, Operand, Row,
     Terminator, Uni, Width, verify,
 };
 use wavemill_oracle::SplitMix64;
 
 use crate::common::Bench;
-use crate::programs::{COUNTS, instruction, programs, set_up};
+use crate::programs::{ADDRESS, COUNTS, OFFSET, instruction, programs, set_up};
 
 /// Temporary rows that blocks use. Each block gives all of them a value first.
 const TEMPS: u16 = 12;
@@ -27,21 +27,27 @@ fn is_plain(op: Op) -> bool {
     match op {
         Op::Int(_) | Op::IntCmp(..) | Op::Cvt(_) | Op::Scalar(..) | Op::ScalarCmp(..) => true,
         Op::Float(op, ty) => {
-            matches!(ty, FloatType::F32 | FloatType::PkF32 | FloatType::F64)
-                && matches!(
-                    op,
-                    FloatOp::Add
-                        | FloatOp::Sub
-                        | FloatOp::Mul
-                        | FloatOp::Fma
-                        | FloatOp::Min
-                        | FloatOp::Max
-                        | FloatOp::Rcp
-                        | FloatOp::Sqrt
-                )
+            matches!(
+                ty,
+                FloatType::F16 | FloatType::PkF16 | FloatType::F32 | FloatType::PkF32 | FloatType::F64
+            ) && matches!(
+                op,
+                FloatOp::Add
+                    | FloatOp::Sub
+                    | FloatOp::Mul
+                    | FloatOp::Fma
+                    | FloatOp::Min
+                    | FloatOp::Max
+                    | FloatOp::Rcp
+                    | FloatOp::Sqrt
+                    | FloatOp::Trunc
+                    | FloatOp::Floor
+                    | FloatOp::Ceil
+                    | FloatOp::RoundEven
+            )
         }
         Op::FloatCmp(_, FloatType::F32) | Op::IntSelect(..) => true,
-        Op::Load(_, ty) | Op::Store(_, ty) => matches!(ty, MemType::Dwords(1 | 2 | 4)),
+        Op::Load(_, ty) | Op::Store(_, ty) => !matches!(ty, MemType::D16U8 | MemType::D16HiU8),
         Op::Lane(LaneOp::ReadLane | LaneOp::ReadFirstLane | LaneOp::WriteLane) => true,
         _ => false,
     }
@@ -53,14 +59,14 @@ fn operation(random: &mut SplitMix64, guest: u32) -> Inst {
     loop {
         let mut inst = instruction(random, guest);
         let faults = inst.op.signature().effects.may_fault;
-        if matches!(inst.op, Op::Sync(_)) || (faults && !random.one_in(4)) {
+        if matches!(inst.op, Op::Sync(_)) || (faults && !random.one_in(2)) {
             continue;
         }
         if !calls {
             if !is_plain(inst.op) {
                 continue;
             }
-            if !random.one_in(6) {
+            if !random.one_in(4) {
                 inst.attrs = Attrs { imm: inst.attrs.imm, ..Attrs::default() };
             }
         }
@@ -117,7 +123,8 @@ fn block(random: &mut SplitMix64, n: u64, blocks: u64) -> Block {
     };
     let (start, next) = (at(n), at(n) + 0x800);
     let guest = (0..u64::from(guests)).map(|n| start + 4 * n).collect();
-    Block { start, next, ranges: vec![start..next], insts, guest, terminator }
+    let covered = start..next;
+    Block { start, next, ranges: vec![covered], insts, guest, terminator }
 }
 
 /// Without operations that no engine supports, in most blocks.
@@ -144,7 +151,29 @@ fn bench(seed: u64) -> Bench {
     bench.more = blocks.collect();
     bench.budget = random.pick(&[1, 100, 1000]);
     set_up(&mut bench, &mut random);
+    arrange_addresses(&mut bench, &mut random);
     bench
+}
+
+/// Addresses as kernels have them: one for all lanes, consecutive, with a stride, and in other orders.
+fn arrange_addresses(bench: &mut Bench, random: &mut SplitMix64) {
+    for row in [ADDRESS, OFFSET] {
+        if random.one_in(4) {
+            continue;
+        }
+        let first = 4 * random.below(64);
+        let stride = random.pick(&[0, 1, 2, 4, 4, 8, 8, 12, 16, 16, 20, 24, 40]);
+        let order = random.pick(&[0, 0, 0, 63, 1, 32]);
+        let period = random.pick(&[64, 64, 16, 5]);
+        for lane in 0..LANES {
+            let offset = first + stride * ((lane as u64 ^ order) % period);
+            let value = if row == ADDRESS { bench.buffer + offset } else { offset };
+            bench.rows[usize::from(row.0)][lane] = value as u32;
+            if row == ADDRESS {
+                bench.rows[usize::from(row.0) + 1][lane] = (value >> 32) as u32;
+            }
+        }
+    }
 }
 
 /// A program that fails, without the operations that do not matter. Returns what it fails with.

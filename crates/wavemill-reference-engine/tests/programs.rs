@@ -32,9 +32,9 @@ const RESOURCE: Uni = Uni(4);
 /// A cell with a small number, which is an offset or an index.
 const SMALL: Uni = Uni(8);
 /// Rows with addresses in the buffer, and with addresses in any memory; with small offsets.
-const ADDRESS: Row = Row(0);
+pub(crate) const ADDRESS: Row = Row(0);
 const ANYWHERE: Row = Row(2);
-const OFFSET: Row = Row(4);
+pub(crate) const OFFSET: Row = Row(4);
 /// First row and cell that programs write.
 const FREE_ROW: u16 = 5;
 const FREE_CELL: u16 = 9;

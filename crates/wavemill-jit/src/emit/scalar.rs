@@ -62,6 +62,8 @@ enum Kind {
     Select,
     /// The product.
     Multiply,
+    /// The upper half of a product of 32-bit numbers, by a sign or zero extension of both.
+    MultiplyHigh(Code),
     /// The number of zeros below the lowest one, or above the highest; -1 if there is no one.
     Position(Both),
     /// The number of ones.
@@ -109,6 +111,8 @@ const fn kind(op: ScalarOp) -> Option<Kind> {
         }
         ScalarOp::Select => Kind::Select,
         ScalarOp::Mul => Kind::Multiply,
+        ScalarOp::MulHiU => Kind::MultiplyHigh(Code::Mov_r32_rm32),
+        ScalarOp::MulHiI => Kind::MultiplyHigh(Code::Movsxd_r64_rm32),
         ScalarOp::FindOneLow => Kind::Position(Both(Code::Tzcnt_r32_rm32, Code::Tzcnt_r64_rm64)),
         ScalarOp::LeadingZeros => Kind::Position(Both(Code::Lzcnt_r32_rm32, Code::Lzcnt_r64_rm64)),
         ScalarOp::CountOnes => Kind::CountOnes,
@@ -160,6 +164,7 @@ fn has_cells(inst: &Inst, counts: RegisterCounts) -> bool {
 /// Whether there is code for an operation on cells.
 pub(crate) fn supports(inst: &Inst, counts: RegisterCounts) -> bool {
     let known = match inst.op {
+        Op::Scalar(ScalarOp::MulHiU | ScalarOp::MulHiI, Width::W64) => false,
         Op::Scalar(op, _) => kind(op).is_some(),
         Op::ScalarCmp(pred, ty) => condition(pred, ty).is_some(),
         _ => false,
@@ -330,6 +335,17 @@ impl Emitter<'_> {
                 self.load(a, inst.src[0], width);
                 self.apply(Both(Code::Imul_r32_rm32, Code::Imul_r64_rm64), a, inst.src[1], width);
                 self.store_result(result, a, width);
+            }
+            Kind::MultiplyHigh(extend) => {
+                for (register, operand) in [(Register::RAX, inst.src[0]), (Register::RDX, inst.src[1])] {
+                    let low = sized(register, Width::W32);
+                    self.load(register, operand, Width::W32);
+                    let extended = if extend == Code::Mov_r32_rm32 { low } else { register };
+                    self.asm.put(Instruction::with2(extend, extended, low));
+                }
+                self.asm.put(Instruction::with2(Code::Imul_r64_rm64, a, Register::RDX));
+                self.asm.put(Instruction::with2(Code::Shr_rm64_imm8, a, 32));
+                self.store_result(result, a, Width::W32);
             }
             Kind::Position(code) => {
                 self.load(a, inst.src[0], width);

@@ -1,11 +1,12 @@
 //! Emits strip code: once for each strip, with the registers of the strip.
 
-use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
+use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register, RoundingControl};
+use wavemill_ir::Round;
 
 use super::Emitter;
-use super::assembler::in_file;
+use super::assembler::{Label, in_file};
 use super::registers::{STRIPS, active, mask_temp, of_group, temp};
-use crate::lir::{Dst, Refused, Src, Step, Strip, Where};
+use crate::lir::{Dst, Refused, Src, Step, Strip, Where, rounds};
 
 /// An operand of an instruction.
 enum Operand {
@@ -29,6 +30,21 @@ fn accumulates(code: Code) -> bool {
     )
 }
 
+/// The register of the lower half of a vector.
+fn lower_half(vector: Register) -> Register {
+    Register::YMM0 + (vector as u32 - Register::ZMM0 as u32)
+}
+
+/// The rounding mode of an instruction.
+const fn rounding(round: Round) -> RoundingControl {
+    match round {
+        Round::NearestEven => RoundingControl::RoundToNearest,
+        Round::PlusInf => RoundingControl::RoundUp,
+        Round::MinusInf => RoundingControl::RoundDown,
+        Round::Zero => RoundingControl::RoundTowardZero,
+    }
+}
+
 /// An instruction of two or three operands and perhaps an immediate.
 fn instruction(
     code: Code,
@@ -37,6 +53,16 @@ fn instruction(
     b: Operand,
     imm: Option<u8>,
 ) -> Result<Instruction, IcedError> {
+    let (dst, b) = match (code, b) {
+        (Code::EVEX_Vpmovdw_ymmm256_k1z_zmm | Code::EVEX_Vcvtps2ph_ymmm256_k1z_zmm_imm8_sae, b) => {
+            (lower_half(dst), b)
+        }
+        (
+            Code::EVEX_Vcvtph2ps_zmm_k1z_ymmm256_sae | Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256,
+            Operand::Register(b),
+        ) => (dst, Operand::Register(lower_half(b))),
+        (_, b) => (dst, b),
+    };
     let imm = imm.map(u32::from);
     match (a, b, imm) {
         (None, Operand::Register(b), None) => Instruction::with2(code, dst, b),
@@ -58,6 +84,8 @@ struct Results {
     fresh: bool,
     /// Only active lanes are written.
     masked: bool,
+    /// How instructions that round do it.
+    round: Round,
 }
 
 impl Emitter<'_> {
@@ -94,6 +122,16 @@ impl Emitter<'_> {
         Some(group)
     }
 
+    /// The group of a row, which is at its home from here on.
+    fn send_home(&mut self, row: u32) -> Option<usize> {
+        let group = self.rows.find(row)?;
+        if self.rows.is_dirty(group) {
+            self.store_row(group, row);
+        }
+        self.rows.release(group);
+        Some(group)
+    }
+
     /// Emits an operation. Returns whether there were enough registers; nothing has happened otherwise, but rows may have
     /// moved.
     pub(super) fn strip(&mut self, strip: &Strip, at: usize) -> bool {
@@ -109,7 +147,7 @@ impl Emitter<'_> {
             }
         }
         let needs_register = |row: u32| {
-            let first = strip.steps.iter().any(|step| step.first_source() == Some(Src::Row(row)));
+            let first = strip.steps.iter().any(|step| step.needs_register(Src::Row(row), strip.round));
             first || matches!(strip.refuses, Refused::Sources(both) if both.contains(&Src::Row(row)))
         };
         for row in &sources {
@@ -130,8 +168,9 @@ impl Emitter<'_> {
             }
         }
         let fresh = strip.refuses != Refused::Nothing || strip.reads_after_write();
-        let mut results = Results { groups: Vec::new(), fresh, masked };
-        for row in strip.results() {
+        let mut results = Results { groups: Vec::new(), fresh, masked, round: strip.round };
+        let kept = strip.results();
+        for row in kept.iter().copied() {
             let mut old = self.rows.find(row);
             if old.is_none() && masked {
                 let Some(group) = self.group(at, pinned) else { return false };
@@ -144,13 +183,21 @@ impl Emitter<'_> {
             }
             let group = match old {
                 Some(group) if !fresh => Some(group),
-                _ => self.group(at, pinned),
+                _ => self.group(at, pinned).or_else(|| {
+                    // Sources that instructions can read from memory make room.
+                    let mut spare =
+                        sources.iter().filter(|row| !needs_register(**row) && !kept.contains(row));
+                    let row = *spare.find(|row| self.rows.find(**row).is_some())?;
+                    self.send_home(row)
+                }),
             };
             let Some(group) = group else { return false };
             pinned |= 1 << group;
             results.groups.push((row, group));
         }
-        self.steps(strip, &results, at);
+        let refused = self.handler_labels();
+        let before = self.rows.clone();
+        self.steps(strip, &results, refused.entry);
         for (row, group) in &results.groups {
             match self.rows.find(*row) {
                 Some(old) if results.fresh && results.masked => {
@@ -167,14 +214,19 @@ impl Emitter<'_> {
                 _ => self.rows.hold(*group, *row, true),
             }
         }
+        if strip.refuses != Refused::Nothing {
+            self.asm.bind(refused.back);
+            let group = |row: u32| self.rows.find(row).expect("results are in registers");
+            let results = results.groups.iter().map(|(row, _)| (*row, group(*row))).collect();
+            self.handler_later(at, refused, before, results);
+        }
         true
     }
 
-    fn steps(&mut self, strip: &Strip, results: &Results, at: usize) {
+    fn steps(&mut self, strip: &Strip, results: &Results, refused: Label) {
         if let Refused::Bits { cell, bits } = strip.refuses {
             self.asm.put(Instruction::with2(Code::Test_rm32_imm32, in_file(cell), bits as i32));
-            let label = self.exit_before(at);
-            self.asm.jump(Code::Jne_rel32_64, label);
+            self.asm.jump(Code::Jne_rel32_64, refused);
         }
         let uses_masks = strip.steps.iter().any(|step| {
             !matches!(step, Step::Vector { dst: Dst::Row(_) | Dst::Temp(_), lanes: Where::Everywhere, .. })
@@ -194,6 +246,14 @@ impl Emitter<'_> {
                 if let Refused::Sources([a, b]) = strip.refuses {
                     self.unordered_sources(a, b, n, results);
                 }
+                if strip.refuses == Refused::Lanes {
+                    let (all, found) = (mask_temp(2), mask_temp(0));
+                    self.asm.put(if n == 0 {
+                        Instruction::with2(Code::VEX_Kmovw_kr_km16, all, found)
+                    } else {
+                        Instruction::with3(Code::VEX_Korw_kr_kr_kr, all, all, found)
+                    });
+                }
                 if let Some((mask, _)) = strip.mask_result {
                     self.collect_mask(mask_temp(mask.into()), n);
                 }
@@ -202,13 +262,12 @@ impl Emitter<'_> {
         match strip.refuses {
             Refused::Nothing => {}
             Refused::Bits { .. } => {}
-            Refused::WideResults => self.leave_if_exponents_are_full(results, at),
-            Refused::Results => self.leave_if_results_are_nan(results, at),
-            Refused::Sources(_) => {
-                let all = mask_temp(1);
+            Refused::WideResults => self.refuse_full_exponents(results, refused),
+            Refused::Results => self.refuse_nans(results, refused),
+            Refused::Sources(_) | Refused::Lanes => {
+                let all = mask_temp(if strip.refuses == Refused::Lanes { 2 } else { 1 });
                 self.asm.put(Instruction::with2(Code::VEX_Kortestw_kr_kr, all, all));
-                let label = self.exit_before(at);
-                self.asm.jump(Code::Jne_rel32_64, label);
+                self.asm.jump(Code::Jne_rel32_64, refused);
             }
         }
         if let Some((_, cells)) = strip.mask_result {
@@ -238,6 +297,11 @@ impl Emitter<'_> {
             Src::ConstPair(value) => {
                 let broadcast = code != Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64;
                 Operand::Memory(self.asm.constant_pair(value, broadcast))
+            }
+            Src::Below { first, end } => {
+                let below =
+                    |lane: usize| (16 * n + lane).clamp(first.into(), end.into()) - usize::from(first);
+                Operand::Memory(self.asm.vector(std::array::from_fn(|lane| below(lane) as u32)))
             }
             Src::Quad(values) => {
                 Operand::Memory(self.asm.vector(std::array::from_fn(|lane| values[lane % 4])))
@@ -278,6 +342,9 @@ impl Emitter<'_> {
                 };
                 let made = instruction(code, register, a, b, imm);
                 self.asm.put(made.map(|mut made| {
+                    if results.round != Round::NearestEven && rounds(code) {
+                        made.set_rounding_control(rounding(results.round));
+                    }
                     if let Some(mask) = mask {
                         made.set_op_mask(mask);
                         made.set_zeroing_masking(zero);
@@ -364,8 +431,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// Leaves before the operation if a f64 result is NaN or infinite: if its exponent is all ones.
-    fn leave_if_exponents_are_full(&mut self, results: &Results, at: usize) {
+    /// Goes to a label if a f64 result is NaN or infinite: if its exponent is all ones.
+    fn refuse_full_exponents(&mut self, results: &Results, refused: Label) {
         const NOT_LESS: u32 = 5;
         let Some((_, high)) = results.groups.get(1) else { return };
         let (all, found) = (mask_temp(0), mask_temp(1));
@@ -382,12 +449,11 @@ impl Emitter<'_> {
             }
         }
         self.asm.put(Instruction::with2(Code::VEX_Kortestw_kr_kr, all, all));
-        let label = self.exit_before(at);
-        self.asm.jump(Code::Jne_rel32_64, label);
+        self.asm.jump(Code::Jne_rel32_64, refused);
     }
 
-    /// Leaves before the operation if a result is NaN. One test covers two vectors.
-    fn leave_if_results_are_nan(&mut self, results: &Results, at: usize) {
+    /// Goes to a label if a result is NaN. One test covers two vectors.
+    fn refuse_nans(&mut self, results: &Results, refused: Label) {
         const UNORDERED: u32 = 3;
         let groups = results.groups.iter();
         let vectors: Vec<Register> =
@@ -403,7 +469,6 @@ impl Emitter<'_> {
             }
         }
         self.asm.put(Instruction::with2(Code::VEX_Kortestw_kr_kr, all, found));
-        let label = self.exit_before(at);
-        self.asm.jump(Code::Jne_rel32_64, label);
+        self.asm.jump(Code::Jne_rel32_64, refused);
     }
 }

@@ -1,11 +1,11 @@
 //! Builds strip code.
 
 use iced_x86::Code;
-use wavemill_ir::{Attrs, Inst, LaneMask, Operand, SrcMods, SubDword};
+use wavemill_ir::{Attrs, Inst, LaneMask, Operand, Round, SrcMods, SubDword};
 use wavemill_machine::registers::{RegisterCounts, uni_offset};
 
 use crate::emit::TEMPS;
-use crate::lir::{Dst, Src, Step, Strip, Where};
+use crate::lir::{Dst, Src, Step, Strip, Where, rounds};
 
 /// Strip code in the making, with the operands of its operation.
 pub(crate) struct Builder<'a> {
@@ -141,8 +141,13 @@ impl<'a> Builder<'a> {
             Src::Row(_) | Src::Temp(_) => Some(src),
             Src::Cell(_) | Src::Const(_) => self.unary(Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, src),
             Src::CellPair(_) | Src::ConstPair(_) => self.unary(Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64, src),
-            Src::Quad(_) => self.unary(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, src),
+            Src::Quad(_) | Src::Below { .. } => self.unary(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, src),
         }
+    }
+
+    /// The second source of an instruction, in a register if the instruction has a rounding mode of its own.
+    pub(crate) fn second(&mut self, code: Code, b: Src) -> Option<Src> {
+        if self.strip.round != Round::NearestEven && rounds(code) { self.reg(b) } else { Some(b) }
     }
 
     /// A value of the operation's own: `code(b)`.
@@ -166,6 +171,7 @@ impl<'a> Builder<'a> {
             Some(a) => Some(self.reg(a)?),
             None => None,
         };
+        let b = self.second(code, b)?;
         let temp = self.temp()?;
         self.push(Step::Vector { code, dst: Dst::Temp(temp), a, b, imm, lanes: Where::Everywhere });
         Some(Src::Temp(temp))
@@ -186,6 +192,7 @@ impl<'a> Builder<'a> {
             Some(a) => Some(self.reg(a)?),
             None => None,
         };
+        let b = self.second(code, b)?;
         self.push(Step::Vector { code, dst: Dst::Temp(temp), a, b, imm, lanes });
         Some(())
     }
@@ -203,6 +210,7 @@ impl<'a> Builder<'a> {
             Some(a) => Some(self.reg(a)?),
             None => None,
         };
+        let b = self.second(code, b)?;
         self.push(Step::Vector { code, dst: Dst::Row(row), a, b, imm, lanes: Where::Everywhere });
         Some(())
     }
@@ -210,7 +218,9 @@ impl<'a> Builder<'a> {
     /// The result in a row: a copy.
     pub(crate) fn copy(&mut self, row: u32, b: Src) -> Option<()> {
         let code = match b {
-            Src::Row(_) | Src::Temp(_) | Src::Quad(_) => Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512,
+            Src::Row(_) | Src::Temp(_) | Src::Quad(_) | Src::Below { .. } => {
+                Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512
+            }
             Src::Cell(_) | Src::Const(_) => Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
             Src::CellPair(_) | Src::ConstPair(_) => Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64,
         };

@@ -4,14 +4,33 @@ use iced_x86::Code;
 use wavemill_ir::{CmpPred, CvtOp, FloatOp, FloatType, FpEnv, Round, SrcMods, SubDword};
 
 use super::builder::Builder;
+use super::half;
 use crate::lir::{Dst, Refused, Src, Step, Where};
+
+const fn keeps_denormals(env: FpEnv) -> bool {
+    env.denorm_in && env.denorm_out
+}
 
 /// Whether the host computes the same numbers by default: to nearest, with denormals.
 const fn is_host(env: FpEnv) -> bool {
-    matches!(env.round, Round::NearestEven) && env.denorm_in && env.denorm_out
+    matches!(env.round, Round::NearestEven) && keeps_denormals(env)
 }
 
-const SIGN: u32 = 0x8000_0000;
+/// The way to an integral number, as the host's instruction takes it, without exceptions.
+const fn integral(op: FloatOp) -> Option<u8> {
+    Some(match op {
+        FloatOp::RoundEven => 8,
+        FloatOp::Floor => 9,
+        FloatOp::Ceil => 10,
+        FloatOp::Trunc => 11,
+        _ => return None,
+    })
+}
+
+pub(super) const SIGN: u32 = 0x8000_0000;
+
+/// The predicate of comparisons with NaN.
+pub(super) const UNORDERED: u8 = 3;
 
 /// The signs of a source.
 #[derive(Clone, Copy)]
@@ -82,11 +101,23 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<(
     if ty == FloatType::F32 && matches!(op, FloatOp::Rcp | FloatOp::RcpIflag | FloatOp::Sqrt) {
         return approximate(b, op);
     }
-    if !is_host(b.inst.attrs.fp) {
+    if let FloatType::F16 | FloatType::PkF16 = ty {
+        return half::lower(b, op, ty);
+    }
+    let env = b.inst.attrs.fp;
+    if !keeps_denormals(env) {
         return None;
     }
+    b.strip.round = env.round;
     if ty == FloatType::F64 {
         return wide(b, op);
+    }
+    if let Some(to) = integral(op) {
+        let (dst, x) = (b.dst(0, 0)?, part_of(b, 0, None)?);
+        let x = signed(b, x)?;
+        b.result(dst, Code::EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae, None, x, Some(to))?;
+        b.strip.refuses = Refused::Results;
+        return (ty == FloatType::F32).then_some(());
     }
     for part in parts(ty)? {
         let dst = b.dst(0, part.unwrap_or(0))?;
@@ -148,6 +179,7 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<(
                     (true, false) => Code::EVEX_Vfnmadd231ps_zmm_k1z_zmm_zmmm512b32_er,
                     (true, true) => Code::EVEX_Vfnmsub231ps_zmm_k1z_zmm_zmmm512b32_er,
                 };
+                let y = b.second(code, y)?;
                 b.copy(dst, z)?;
                 b.push(Step::Vector {
                     code,
@@ -397,6 +429,9 @@ fn approximate(b: &mut Builder<'_>, op: FloatOp) -> Option<()> {
 pub(super) fn convert(b: &mut Builder<'_>, op: CvtOp) -> Option<()> {
     if let CvtOp::U32F32 | CvtOp::I32F32 = op {
         return to_integer(b, op);
+    }
+    if let CvtOp::F32F16 | CvtOp::F16F32 | CvtOp::PkF16F32 | CvtOp::PackF16 = op {
+        return half::convert(b, op);
     }
     if !is_host(b.inst.attrs.fp) || !b.is_plain() {
         return None;

@@ -1,7 +1,7 @@
 //! Integer operations.
 
 use iced_x86::Code;
-use wavemill_ir::IntOp;
+use wavemill_ir::{IntOp, SubDword};
 
 use super::builder::Builder;
 use super::{mask, wide};
@@ -130,9 +130,22 @@ fn permute(b: &mut Builder<'_>, dst: u32, high: Src) -> Option<()> {
     b.copy(dst, value)
 }
 
+/// A selected dword of each source.
+fn join_selected(b: &mut Builder<'_>) -> Option<()> {
+    for i in 0..2 {
+        let mods = b.inst.attrs.src[i];
+        let (src, dst) = (b.src(i, u16::from(mods.sel == SubDword::Word1))?, b.dst(0, i as u16)?);
+        b.copy(dst, src)?;
+    }
+    Some(())
+}
+
 pub(super) fn lower(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
     if op == IntOp::Select {
         return mask::select(b);
+    }
+    if op == IntOp::PkMov {
+        return join_selected(b);
     }
     if !b.is_plain() && !(b.has_parts_only() && (binary(op).is_some() || op == IntOp::Mov)) {
         return None;
@@ -245,6 +258,11 @@ pub(super) fn lower(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
             }
             let up = b.with_imm(Shift::Left.codes().0, x, (32 - offset - width) as u8)?;
             b.result(dst, Shift::Arithmetic.codes().0, None, up, Some((32 - width) as u8))
+        }
+        IntOp::MaskCountLo | IntOp::MaskCountHi if x == Src::Const(!0) => {
+            let (first, end) = if op == IntOp::MaskCountLo { (0, 32) } else { (32, 64) };
+            let below = b.reg(Src::Below { first, end })?;
+            b.result(dst, ADD, Some(below), src(b, 1)?, None)
         }
         IntOp::Perm => permute(b, dst, x),
         IntOp::LeadingZeros => {

@@ -2,6 +2,7 @@
 
 mod builder;
 mod float;
+mod half;
 mod integer;
 mod mask;
 mod wide;

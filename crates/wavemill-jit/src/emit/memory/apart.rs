@@ -25,11 +25,6 @@ impl Emitter<'_> {
     ) {
         let is_lds = matches!(access.address, Address::Lds { .. });
         let dwords = access.data.len();
-        // The dwords of a lane must not be torn where others see them.
-        if dwords > 1 && (access.is_store || !is_lds) {
-            self.asm.jump(Code::Jmp_rel32_64, refused.entry);
-            return;
-        }
         let size = access.narrow.map_or(4 * dwords as u32, |(bytes, _)| bytes);
         if masked {
             // Nothing is checked, and nothing happens.
@@ -40,19 +35,24 @@ impl Emitter<'_> {
         if !is_lds && access.is_store {
             self.note_store();
         }
+        // All lanes get the same value, whatever others write.
+        if !is_lds && !access.is_store {
+            self.load_once(access, data, offsets, masked, refused.back);
+        }
         if let Some((bytes, signed)) = access.narrow {
             self.narrow_apart((bytes, signed, access.is_store), data[0], offsets, masked, refused.entry);
             return;
         }
         if access.is_store {
-            self.scatter(is_lds, data[0], offsets, masked, refused.entry);
+            self.scatter(is_lds, data, offsets, masked, refused.entry);
             return;
         }
-        if !is_lds {
-            self.load_once(data, offsets, masked, refused.back);
-        }
-        for strip in 0..STRIPS {
-            self.gather(data, offsets, strip, masked);
+        if let [row] = data {
+            for strip in 0..STRIPS {
+                self.gather(*row, offsets, strip, masked);
+            }
+        } else {
+            self.gather_wide(data, offsets, masked);
         }
     }
 
@@ -154,12 +154,26 @@ impl Emitter<'_> {
             if strip > 0 {
                 self.asm.put(Instruction::with3(Code::VEX_Korw_kr_kr_kr, out, out, found));
             }
-            if let Address::Pair { high, .. } = access.address {
-                let compare = match self.row_operand(high, strip) {
-                    Ok(high) => Instruction::with4(COMPARE, found, temp(2), high, UNEQUAL),
-                    Err(high) => Instruction::with4(COMPARE, found, temp(2), high, UNEQUAL),
+            if let Address::Pair { low, high } = access.address {
+                // The upper half of the distance, which is 0 in range: less by one if the lower half borrows.
+                let distance = temp(3);
+                let high = self.row_operand(high, strip);
+                self.put2(Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512, distance, high);
+                self.put3(Code::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32, distance, distance, Ok(temp(2)));
+                let compare = match self.row_operand(low, strip) {
+                    Ok(low) => Instruction::with4(COMPARE, found, other, low, ABOVE),
+                    Err(low) => Instruction::with4(COMPARE, found, other, low, ABOVE),
                 };
-                self.put_active(compare, strip, masked);
+                self.asm.put(compare);
+                let ones = self.asm.constant(1, true);
+                let borrow =
+                    Instruction::with3(Code::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32, distance, distance, ones);
+                self.asm.put(borrow.map(|mut borrow| {
+                    borrow.set_op_mask(found);
+                    borrow
+                }));
+                let code = Code::EVEX_Vptestmd_kr_k1_zmm_zmmm512b32;
+                self.put_active(Instruction::with3(code, found, distance, distance), strip, masked);
                 self.asm.put(Instruction::with3(Code::VEX_Korw_kr_kr_kr, out, out, found));
             }
         }
@@ -168,7 +182,7 @@ impl Emitter<'_> {
     }
 
     /// If all active lanes load from one address, loads it once and goes to `done`.
-    fn load_once(&mut self, data: &[usize], offsets: usize, masked: bool, done: Label) {
+    fn load_once(&mut self, access: &LaneAccess, data: &[usize], offsets: usize, masked: bool, done: Label) {
         let (first, out, found) = (temp(0), mask_temp(1), mask_temp(0));
         if masked {
             // The first active lane.
@@ -201,11 +215,21 @@ impl Emitter<'_> {
         self.asm.jump(Code::Jne_rel32_64, several);
         let mut value = memory(HOST, 0, false);
         value.index = Register::RAX;
-        self.asm.put(Instruction::with2(Code::Mov_r32_rm32, Register::EAX, value));
-        for strip in 0..STRIPS {
-            let code = Code::EVEX_Vpbroadcastd_zmm_k1z_r32;
-            let dst = of_group(data[0], strip);
-            self.put_active(Instruction::with2(code, dst, Register::EAX), strip, masked);
+        match access.narrow {
+            Some((bytes, signed)) => {
+                let code = match (bytes, signed) {
+                    (1, false) => Code::Movzx_r32_rm8,
+                    (1, true) => Code::Movsx_r32_rm8,
+                    (_, false) => Code::Movzx_r32_rm16,
+                    (_, true) => Code::Movsx_r32_rm16,
+                };
+                self.asm.put(Instruction::with2(code, Register::ECX, value));
+                self.broadcast(data[0], Register::ECX, masked);
+            }
+            None => {
+                self.asm.put(Instruction::with2(Code::Lea_r64_m, Register::RAX, value));
+                self.broadcast_dwords(data, Register::RAX, masked);
+            }
         }
         self.asm.jump(Code::Jmp_rel32_64, done);
         self.asm.bind(several);
@@ -259,21 +283,18 @@ impl Emitter<'_> {
         }
     }
 
-    fn gather(&mut self, data: &[usize], offsets: usize, strip: usize, masked: bool) {
+    /// Loads dwords of a strip.
+    fn gather(&mut self, row: usize, offsets: usize, strip: usize, masked: bool) {
         let (found, distances) = (mask_temp(0), temp(0));
         let (same, apart, done) = (self.asm.label(), self.asm.label(), self.asm.label());
+        let row = of_group(row, strip);
         self.distances(offsets, strip, distances);
-        let at = |dword: usize| {
-            let mut operand = memory(HOST, 4 * dword as i64, false);
-            operand.index = OFFSET;
-            operand
-        };
-        if let [row] = data {
-            self.unless_consecutive(distances, 4, strip, masked, same);
-            let load = Instruction::with2(Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512, of_group(*row, strip), at(0));
-            self.put_active(load, strip, masked);
-            self.asm.jump(Code::Jmp_rel32_64, done);
-        }
+        let mut there = memory(HOST, 0, false);
+        there.index = OFFSET;
+        self.unless_consecutive(distances, 4, strip, masked, same);
+        let load = Instruction::with2(Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512, row, there);
+        self.put_active(load, strip, masked);
+        self.asm.jump(Code::Jmp_rel32_64, done);
         self.asm.bind(same);
         let code = Code::EVEX_Vptestmd_kr_k1_zmm_zmmm512b32;
         self.put_active(Instruction::with3(code, found, distances, distances), strip, masked);
@@ -284,29 +305,23 @@ impl Emitter<'_> {
             self.asm.put(Instruction::with2(Code::VEX_Kortestw_kr_kr, active(strip), active(strip)));
             self.asm.jump(Code::Je_rel32_64, done);
         }
-        for (n, row) in data.iter().enumerate() {
-            let code = Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32;
-            let load = Instruction::with2(code, of_group(*row, strip), at(n));
-            self.put_active(load, strip, masked);
-        }
+        let load = Instruction::with2(Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, row, there);
+        self.put_active(load, strip, masked);
         self.asm.jump(Code::Jmp_rel32_64, done);
         self.asm.bind(apart);
-        for (n, row) in data.iter().enumerate() {
-            self.set_lanes(found, strip, masked);
-            let mut operand = memory(HOST, 4 * n as i64, false);
-            operand.index = of_group(offsets, strip);
-            let gather =
-                Instruction::with2(Code::EVEX_Vpgatherdd_zmm_k1_vm32z, of_group(*row, strip), operand);
-            self.asm.put(gather.map(|mut gather| {
-                gather.set_op_mask(found);
-                gather
-            }));
-        }
+        self.set_lanes(found, strip, masked);
+        let mut operand = memory(HOST, 0, false);
+        operand.index = of_group(offsets, strip);
+        let gather = Instruction::with2(Code::EVEX_Vpgatherdd_zmm_k1_vm32z, row, operand);
+        self.asm.put(gather.map(|mut gather| {
+            gather.set_op_mask(found);
+            gather
+        }));
         self.asm.bind(done);
     }
 
     /// A mask of the lanes that take part, which a gather or scatter uses up.
-    fn set_lanes(&mut self, mask: Register, strip: usize, masked: bool) {
+    pub(super) fn set_lanes(&mut self, mask: Register, strip: usize, masked: bool) {
         self.asm.put(if masked {
             Instruction::with2(Code::VEX_Kmovw_kr_km16, mask, active(strip))
         } else {
@@ -314,15 +329,23 @@ impl Emitter<'_> {
         });
     }
 
-    /// Stores dwords at offsets. If they are not consecutive in some strip, guest memory is for the handler: of lanes with
-    /// one address, only the last one may store there.
-    fn scatter(&mut self, is_lds: bool, row: usize, offsets: usize, masked: bool, refused: Label) {
+    /// Stores dwords at offsets. In guest memory, of lanes with one address only the last one stores: the handler sees to
+    /// it where addresses do not ascend.
+    fn scatter(&mut self, is_lds: bool, data: &[usize], offsets: usize, masked: bool, refused: Label) {
+        let [row] = data else {
+            if !is_lds || data.len() > 2 {
+                self.unless_ascending(offsets, 4 * data.len() as u32, masked, refused);
+            }
+            return self.scatter_wide(data, offsets, masked);
+        };
+        let all_apart = self.asm.label();
         if !is_lds {
             for strip in 0..STRIPS {
                 self.distances(offsets, strip, temp(0));
-                self.unless_consecutive(temp(0), 4, strip, masked, refused);
+                self.unless_consecutive(temp(0), 4, strip, masked, all_apart);
             }
         }
+        let stored = self.asm.label();
         for strip in 0..STRIPS {
             let (apart, done) = (self.asm.label(), self.asm.label());
             self.distances(offsets, strip, temp(0));
@@ -332,22 +355,22 @@ impl Emitter<'_> {
             let mut to = memory(HOST, 0, false);
             to.index = OFFSET;
             let code = Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm;
-            self.put_active(Instruction::with2(code, to, of_group(row, strip)), strip, masked);
+            self.put_active(Instruction::with2(code, to, of_group(*row, strip)), strip, masked);
             if is_lds {
                 self.asm.jump(Code::Jmp_rel32_64, done);
                 self.asm.bind(apart);
-                let found = mask_temp(0);
-                self.set_lanes(found, strip, masked);
-                let mut to = memory(HOST, 0, false);
-                to.index = of_group(offsets, strip);
-                let scatter =
-                    Instruction::with2(Code::EVEX_Vpscatterdd_vm32z_k1_zmm, to, of_group(row, strip));
-                self.asm.put(scatter.map(|mut scatter| {
-                    scatter.set_op_mask(found);
-                    scatter
-                }));
+                self.scatter_dwords(*row, 0, offsets, strip, masked);
                 self.asm.bind(done);
             }
         }
+        if !is_lds {
+            self.asm.jump(Code::Jmp_rel32_64, stored);
+            self.asm.bind(all_apart);
+            self.unless_ascending(offsets, 4, masked, refused);
+            for strip in 0..STRIPS {
+                self.scatter_dwords(*row, 0, offsets, strip, masked);
+            }
+        }
+        self.asm.bind(stored);
     }
 }

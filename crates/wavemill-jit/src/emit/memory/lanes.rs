@@ -76,7 +76,7 @@ pub(crate) fn lane_access(inst: &Inst, counts: RegisterCounts) -> Option<LaneAcc
         LaneMask::All => true,
         LaneMask::Given(_) => return None,
     };
-    if !is_plain(inst) || dwords == 3 {
+    if !is_plain(inst) {
         return None;
     }
     let rows = |operand: Operand, n: u16| match operand {
@@ -128,8 +128,9 @@ impl Emitter<'_> {
         let Some(offsets) = self.group(at, pinned) else { return false };
         let refused = self.handler_labels();
         let before = self.rows.clone();
-        if masked {
-            self.lanes_apart(access, at, &data, offsets, true, refused);
+        // Three dwords of each lane are no vectors.
+        if masked || data.len() == 3 {
+            self.lanes_apart(access, at, &data, offsets, masked, refused);
         } else {
             let apart = self.asm.label();
             self.consecutive(access, at, &data, apart);

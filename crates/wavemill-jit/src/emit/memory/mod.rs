@@ -12,6 +12,7 @@ mod consecutive;
 mod lanes;
 mod private;
 mod scalar;
+mod wide;
 
 use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
 use wavemill_interpreter::translate::layout;
