@@ -32,6 +32,9 @@ impl Emitter<'_> {
             self.asm.jump(Code::Je_rel32_64, refused.back);
         }
         self.resolve(access, at, size, offsets, masked, refused.entry);
+        if !is_lds && data.len() > 2 {
+            self.unless_aligned(offsets, masked, refused.entry);
+        }
         if !is_lds && access.is_store {
             self.note_store();
         }
