@@ -16,7 +16,7 @@ use wavemill_machine::{BlockCount, BlockSource, FaultCause, FaultLane, OutOfRang
 use crate::compile::{Code, Purpose, compile};
 use crate::edge::Heads;
 use crate::hostop::{self, Clock, Ctx, Exit};
-use crate::translate::{self, Blocks, Link, Linked, Translator};
+use crate::translate::{self, Blocks, Link, Linked, Translation, Translator};
 use crate::{Tier, control};
 
 /// Host operations that a thread keeps (64 MiB of them); beyond it, the thread drops all blocks.
@@ -139,8 +139,11 @@ impl<'a> Runner<'a> {
         let pc = unsafe { (*gate).pc };
         let dropped = self.dropped;
         let translator = self.translator.clone();
-        let unit =
-            translator.and_then(|translator| translator.translate(pc, &mut CodeOf { runner: self, context }));
+        let translation = translator.map_or(Translation::Never, |translator| {
+            translator.translate(pc, &mut CodeOf { runner: self, context })
+        });
+        let is_for_later = matches!(translation, Translation::Later);
+        let unit = if let Translation::Unit(unit) = translation { Some(unit) } else { None };
         let linked = unit.and_then(|unit| {
             Linked::new(unit, |Link { block, operation }| {
                 self.entry(block, context);
@@ -160,6 +163,7 @@ impl<'a> Runner<'a> {
                     (*gate).run = translate::enter;
                     self.units.push(linked);
                 }
+                None if is_for_later => translate::look_later(gate),
                 None => (*gate).run = translate::pass,
             }
         }

@@ -132,18 +132,28 @@ pub trait Blocks {
     fn context(&self) -> u32;
 }
 
+/// The answer of a [`Translator`].
+#[derive(Clone, Debug)]
+pub enum Translation {
+    /// Machine code.
+    Unit(Arc<Unit>),
+    /// There will be machine code. The interpreter goes on, and asks again after some entries.
+    Later,
+    /// There is none, and the interpreter does not ask again.
+    Never,
+}
+
 /// Makes machine code of blocks.
 pub trait Translator: Send + Sync + fmt::Debug {
     /// How often a block is entered before it is translated: at least 1.
     fn patience(&self) -> u64;
 
-    /// Machine code that begins with the block at a position; `None` if the interpreter goes on with
-    /// it.
+    /// Machine code that begins with the block at a position.
     ///
     /// The code must be sound: it accesses only the register file within
     /// [`RegisterCounts`], the context at the offsets in [`layout`], its table, LDS within its size,
     /// the private memory of the wave, and memory in the allocation that the access's own host operation accessed last.
-    fn translate(&self, position: u64, blocks: &mut dyn Blocks) -> Option<Arc<Unit>>;
+    fn translate(&self, position: u64, blocks: &mut dyn Blocks) -> Translation;
 }
 
 /// Machine code with the host operations of one thread.
@@ -219,6 +229,18 @@ pub(crate) unsafe fn count(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
         }
         crate::control::leave(ctx, Exit::Hot { gate: op })
     }
+}
+
+/// Entries of a block before its gate asks again for machine code that is being made.
+const ENTRIES_UNTIL_NEXT_LOOK: u64 = 16;
+
+/// A gate looks again later.
+///
+/// # Safety
+/// The operation is a gate.
+pub(crate) unsafe fn look_later(gate: *mut HostOp) {
+    // SAFETY: the caller's promise.
+    unsafe { (*gate).k[0] = ENTRIES_UNTIL_NEXT_LOOK };
 }
 
 /// A gate without machine code.

@@ -26,6 +26,9 @@ use std::sync::OnceLock;
 use wavemill_interpreter::Interpreter;
 use wavemill_machine::engine::{Engine, Executor, Task};
 
+/// Entries after which [`Jit::shared_in_background`] translates a block: less is interpreted sooner than translated.
+const ENTRIES_OF_HOT_BLOCKS: u64 = 64;
+
 /// The engine.
 #[derive(Clone, Debug)]
 pub struct Jit {
@@ -36,7 +39,7 @@ pub struct Jit {
 #[derive(Clone, Debug)]
 enum Inner {
     #[cfg(target_arch = "x86_64")]
-    Translating(wavemill_interpreter::Translating),
+    Translating(wavemill_interpreter::Translating, std::sync::Arc<translator::UnitTranslator>),
     Interpreter(Interpreter),
 }
 
@@ -45,6 +48,30 @@ impl Jit {
     #[must_use]
     pub fn new() -> Jit {
         Jit::with_patience(1)
+    }
+
+    /// An engine that interprets, and translates a block in a thread of its own when it has been entered
+    /// this often. Waves never wait for machine code.
+    #[must_use]
+    pub fn in_background(entries: u64) -> Jit {
+        let interpreter = Interpreter::new();
+        #[cfg(target_arch = "x86_64")]
+        if interpreter.tier() == wavemill_interpreter::Tier::Avx512 {
+            return Jit::with_translator(
+                "auto",
+                interpreter,
+                translator::UnitTranslator::in_background(entries),
+            );
+        }
+        let _ = entries;
+        Jit { engine: Inner::Interpreter(interpreter), interpreter }
+    }
+
+    /// The engine of this process that translates in the background.
+    #[must_use]
+    pub fn shared_in_background() -> &'static Jit {
+        static SHARED: OnceLock<Jit> = OnceLock::new();
+        SHARED.get_or_init(|| Jit::in_background(ENTRIES_OF_HOT_BLOCKS))
     }
 
     /// The engine of this process: what it has made for a launch serves later ones.
@@ -76,12 +103,32 @@ impl Jit {
         let interpreter = Interpreter::new();
         #[cfg(target_arch = "x86_64")]
         if interpreter.tier() == wavemill_interpreter::Tier::Avx512 {
-            let translator = std::sync::Arc::new(translator::UnitTranslator::new(entries, leave_before));
-            let engine = wavemill_interpreter::Translating::new("jit", interpreter, translator);
-            return Jit { engine: Inner::Translating(engine), interpreter };
+            let translator = translator::UnitTranslator::new(entries, leave_before);
+            return Jit::with_translator("jit", interpreter, translator);
         }
         let _ = (entries, leave_before);
         Jit { engine: Inner::Interpreter(interpreter), interpreter }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn with_translator(
+        name: &'static str,
+        interpreter: Interpreter,
+        translator: translator::UnitTranslator,
+    ) -> Jit {
+        let translator = std::sync::Arc::new(translator);
+        let engine = wavemill_interpreter::Translating::new(name, interpreter, translator.clone());
+        Jit { engine: Inner::Translating(engine, translator), interpreter }
+    }
+
+    /// Number of units of machine code that the engine keeps.
+    #[must_use]
+    pub fn units(&self) -> usize {
+        match &self.engine {
+            #[cfg(target_arch = "x86_64")]
+            Inner::Translating(_, translator) => translator.units(),
+            Inner::Interpreter(_) => 0,
+        }
     }
 
     /// The interpreter that it consists of.
@@ -99,13 +146,17 @@ impl Default for Jit {
 
 impl Engine for Jit {
     fn name(&self) -> &'static str {
-        "jit"
+        match &self.engine {
+            #[cfg(target_arch = "x86_64")]
+            Inner::Translating(engine, _) => engine.name(),
+            Inner::Interpreter(_) => "jit",
+        }
     }
 
     fn executor<'a>(&self, task: Task<'a>) -> Box<dyn Executor + 'a> {
         match &self.engine {
             #[cfg(target_arch = "x86_64")]
-            Inner::Translating(engine) => engine.executor(task),
+            Inner::Translating(engine, _) => engine.executor(task),
             Inner::Interpreter(engine) => engine.executor(task),
         }
     }

@@ -5,15 +5,18 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use wavemill_interpreter::{Interpreter, operation_costs};
 use wavemill_ir::{
     Attrs, Block, Cond, FloatOp, FloatType, Inst, IntOp, LANES, LaneMask, LaneOp, MemType, Op, Operand, Row,
     Terminator, Uni, Width, verify,
 };
+use wavemill_jit::Jit;
+use wavemill_machine::Strict;
 use wavemill_oracle::SplitMix64;
 
-use crate::common::Bench;
+use crate::common::{Bench, Who};
 use crate::programs::{ADDRESS, COUNTS, OFFSET, instruction, programs, set_up};
 
 /// Temporary rows that blocks use. Each block gives all of them a value first.
@@ -223,4 +226,27 @@ fn random_programs_are_the_same_as_machine_code() {
     }
     eprintln!("{} names of operations, {exits:#?}", kinds.len());
     assert!(failed.is_empty(), "{} differ:\n{}", failed.len(), failed[..failed.len().min(SHOWN)].join("\n"));
+}
+
+#[test]
+fn waves_go_on_while_machine_code_is_made() {
+    if !Jit::is_available() {
+        eprintln!("skipped: this host has no machine code");
+        return;
+    }
+    for seed in 0..40 {
+        let bench = bench(seed);
+        let engine: &'static Jit = Box::leak(Box::new(Jit::in_background(1)));
+        let expected = bench.run(Who::Interpreter);
+        let check =
+            || assert_eq!(expected.difference(&bench.run(Who::Engine(engine))), None, "program {seed}");
+        check();
+        let begin = Instant::now();
+        // A strict run, or one that collects exceptions, is for the interpreter.
+        while engine.units() == 0 && bench.strict == Strict::default() && bench.exceptions.is_none() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "program {seed}: no machine code was made");
+            check();
+        }
+        check();
+    }
 }

@@ -73,7 +73,7 @@ pub(crate) struct BenchArgs {
     /// Host threads, 1024 at most; all cores by default
     #[arg(long, value_name = "N", value_parser = amount::threads)]
     threads: Option<NonZeroUsize>,
-    /// Engine that runs the kernels: interpreter, jit or reference
+    /// Engine that runs the kernels: interpreter, jit, auto or reference
     #[arg(long, value_name = "ENGINE", value_parser = crate::run::engine, default_value = "interpreter")]
     engine: Engine,
     /// Vector hardware of the host to use: portable, avx2 or avx512; the best by default

@@ -135,7 +135,7 @@ impl BlockSource for Source<'_> {
 }
 
 /// The engines that run a block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Who {
     Interpreter,
     Reference,
@@ -144,6 +144,8 @@ pub(crate) enum Who {
     Jit(usize),
     /// Machine code that leaves before this operation, in an executor that has run the block before.
     Leaving(u32),
+    /// This engine, with the machine code that it has made by now.
+    Engine(&'static Jit),
     /// The reference engine runs this many operations, then the interpreter continues.
     Both(u64),
     /// The reference engine runs this many operations at a time.
@@ -300,6 +302,12 @@ impl Bench {
                     buffer: all.buffer - earlier.buffer,
                     image: all.image - earlier.image,
                 };
+                exit
+            }
+            Who::Engine(engine) => {
+                let mut executor = engine.executor(task);
+                let exit = executor.run(wave, around, self.budget, None);
+                out_of_range += executor.out_of_range();
                 exit
             }
             Who::Reference => {

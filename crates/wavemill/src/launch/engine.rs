@@ -3,6 +3,8 @@
 use std::fmt;
 
 use wavemill_interpreter::{Interpreter, Tier};
+#[cfg(feature = "jit")]
+use wavemill_jit::Jit;
 use wavemill_machine::engine;
 use wavemill_reference_engine::ReferenceEngine;
 
@@ -35,6 +37,9 @@ pub enum Engine {
     /// interpreter: single operations, watched, counted and strict runs. On hosts without AVX-512, and
     /// without the feature `jit` of this crate, it is the interpreter ([`Engine::on_this_host`]).
     Jit,
+    /// The interpreter at first, and machine code for what runs often, as for [`Engine::Jit`]. A thread
+    /// makes it while waves go on.
+    Auto,
     /// The reference engine, which runs one IR operation at a time through exact references. It is
     /// slow, and checks other engines. The interpreter runs watched waves and waves that run
     /// instruction by instruction.
@@ -50,7 +55,7 @@ impl Default for Engine {
 impl Engine {
     /// One engine of each kind: the interpreter on the best vector hardware of the host, and the
     /// others.
-    pub const ALL: [Engine; 3] = [Engine::Interpreter(None), Engine::Jit, Engine::Reference];
+    pub const ALL: [Engine; 4] = [Engine::Interpreter(None), Engine::Jit, Engine::Auto, Engine::Reference];
 
     /// Name for messages and options.
     #[must_use]
@@ -58,6 +63,7 @@ impl Engine {
         match self {
             Engine::Interpreter(_) => "interpreter",
             Engine::Jit => "jit",
+            Engine::Auto => "auto",
             Engine::Reference => "reference",
         }
     }
@@ -68,7 +74,7 @@ impl Engine {
     pub const fn tier(self) -> Option<Tier> {
         match self {
             Engine::Interpreter(tier) => tier,
-            Engine::Jit | Engine::Reference => None,
+            Engine::Jit | Engine::Auto | Engine::Reference => None,
         }
     }
 
@@ -78,7 +84,7 @@ impl Engine {
     pub fn on_this_host(self) -> Engine {
         match self {
             Engine::Interpreter(tier) => Engine::Interpreter(Some(interpreter(tier).tier())),
-            Engine::Jit if !has_jit() => Engine::default().on_this_host(),
+            Engine::Jit | Engine::Auto if !has_jit() => Engine::default().on_this_host(),
             other => other,
         }
     }
@@ -87,26 +93,28 @@ impl Engine {
     pub(super) fn make(self) -> Box<dyn engine::Engine> {
         match self {
             Engine::Interpreter(tier) => Box::new(interpreter(tier)),
-            Engine::Jit => jit(),
+            Engine::Jit => jit(false),
+            Engine::Auto => jit(true),
             Engine::Reference => Box::new(ReferenceEngine::with_close_looks(Box::new(interpreter(None)))),
         }
     }
 }
 
 #[cfg(feature = "jit")]
-fn jit() -> Box<dyn engine::Engine> {
-    Box::new(wavemill_jit::Jit::shared().clone())
+fn jit(in_background: bool) -> Box<dyn engine::Engine> {
+    let jit = if in_background { Jit::shared_in_background() } else { Jit::shared() };
+    Box::new(jit.clone())
 }
 
 #[cfg(not(feature = "jit"))]
-fn jit() -> Box<dyn engine::Engine> {
+fn jit(_: bool) -> Box<dyn engine::Engine> {
     Box::new(interpreter(None))
 }
 
 /// Whether there is machine code on this host, in this build.
 fn has_jit() -> bool {
     #[cfg(feature = "jit")]
-    return wavemill_jit::Jit::is_available();
+    return Jit::is_available();
     #[cfg(not(feature = "jit"))]
     false
 }

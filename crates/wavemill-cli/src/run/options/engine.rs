@@ -25,10 +25,10 @@ pub(crate) struct EngineArgs {
     /// Run workgroups in order on one thread, with clocks that count instructions
     #[arg(long, hide_short_help = true, help_heading = ENGINE)]
     pub deterministic: bool,
-    /// Engine that runs kernels: interpreter (default), jit or reference
+    /// Engine that runs kernels: interpreter (default), jit, auto or reference
     ///
-    /// All give the same bits. `jit` makes machine code of the kernel, on hosts with AVX-512; it is an experiment, and for
-    /// kernels that run long. `reference` runs one operation at a time through exact references: it is hundreds of times
+    /// All give the same bits. `jit` makes machine code of all code that runs, on hosts with AVX-512. `auto` interprets at
+    /// first, and makes machine code of what runs often in a thread of its own. Both are experiments. `reference` runs one operation at a time through exact references: it is hundreds of times
     /// slower, and a check on the interpreter.
     #[arg(long, value_name = "ENGINE", value_parser = engine, hide_short_help = true, help_heading = ENGINE)]
     pub engine: Option<Engine>,
