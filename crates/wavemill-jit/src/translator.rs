@@ -183,8 +183,8 @@ impl Translator for UnitTranslator {
         }
         cache.pending.insert(key);
         drop(cache);
-        match Plan::new(position, blocks).map(|plan| worker.jobs.send((key, plan))) {
-            Some(Ok(())) => Translation::Later,
+        match Plan::new(position, blocks).map(|plan| worker.jobs.send((key, plan)).is_ok()) {
+            Some(true) => Translation::Later,
             // No code, or no thread any more.
             _ => {
                 lock(&self.cache).pending.remove(&key);

@@ -107,24 +107,11 @@ impl Emitter<'_> {
         if masked {
             self.load_masks();
         }
-        let mut pinned = 0u32;
-        for row in access.sources() {
-            if let Some(group) = self.rows.find(row) {
-                pinned |= 1 << group;
-            }
-        }
-        // Rows with data of stores are needed in registers.
-        let mut data = Vec::new();
-        for row in &access.data {
-            let held = self.rows.find(*row);
-            let Some(group) = held.or_else(|| self.group(at, pinned)) else { return false };
-            pinned |= 1 << group;
-            if held.is_none() && (access.is_store || masked) {
-                self.load_row(group, *row);
-                self.rows.hold(group, *row, false);
-            }
-            data.push(group);
-        }
+        let Some((data, pinned)) =
+            self.data_groups(&access.sources(), &access.data, at, access.is_store || masked)
+        else {
+            return false;
+        };
         let Some(offsets) = self.group(at, pinned) else { return false };
         let refused = self.handler_labels();
         let before = self.rows.clone();

@@ -53,6 +53,31 @@ pub(super) struct Handler {
 }
 
 impl Emitter<'_> {
+    /// Groups of registers for the rows with the data of an access, and a set with them and the other groups that the access
+    /// needs. With `old`, they hold the values of the rows. `None` if there are too few.
+    fn data_groups(
+        &mut self,
+        sources: &[u32],
+        data: &[u32],
+        at: usize,
+        old: bool,
+    ) -> Option<(Vec<usize>, u32)> {
+        let held = sources.iter().filter_map(|row| self.rows.find(*row));
+        let mut pinned = held.fold(0u32, |set, group| set | 1 << group);
+        let mut groups = Vec::new();
+        for row in data {
+            let held = self.rows.find(*row);
+            let group = held.or_else(|| self.group(at, pinned))?;
+            pinned |= 1 << group;
+            if held.is_none() && old {
+                self.load_row(group, *row);
+                self.rows.hold(group, *row, false);
+            }
+            groups.push(group);
+        }
+        Some((groups, pinned))
+    }
+
     /// A field of the allocation that the operation in [`OPERATION`] accessed last.
     fn site(field: usize) -> MemoryOperand {
         memory(OPERATION, field as i64, false)
