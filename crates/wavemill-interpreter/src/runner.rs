@@ -67,8 +67,8 @@ impl<'a> Runner<'a> {
         // Machine code counts nothing, collects no exceptions, checks no more than the chip, and reports to nobody.
         let plain = !counting && exceptions.is_none() && strict == Strict::default() && interests.is_none();
         let translator = translator.filter(|_| plain);
-        let gate = translator.as_ref().map(|translator| translator.patience().max(1));
-        let purpose = Purpose { tier, counts, counting, exceptions, strict, interests, gate };
+        // Blocks have gates of their own.
+        let purpose = Purpose { tier, counts, counting, exceptions, strict, interests, gate: None };
         Runner {
             purpose,
             source,
@@ -123,7 +123,9 @@ impl<'a> Runner<'a> {
                     self.drop_blocks();
                 }
                 let block = self.source.block(pc, key.1);
-                let code = Box::new(compile(&block, self.purpose, 0));
+                let translator = self.translator.as_ref();
+                let gate = translator.map(|t| t.patience(&block, key.1, self.purpose.counts).max(1));
+                let code = Box::new(compile(&block, Purpose { gate, ..self.purpose }, 0));
                 self.ops += code.ops.len();
                 self.compiled += 1;
                 self.blocks.entry(key).or_insert(code).ops.as_mut_ptr()
@@ -173,8 +175,7 @@ impl<'a> Runner<'a> {
     /// The rest of a block, compiled for a single use: waves are seldom left at the same operation
     /// twice.
     fn rest(&self, inside: &Inside) -> Box<Code> {
-        let purpose = Purpose { gate: None, ..self.purpose };
-        Box::new(compile(&inside.block, purpose, inside.operation))
+        Box::new(compile(&inside.block, self.purpose, inside.operation))
     }
 
     /// Keeps the counts of code that is dropped.

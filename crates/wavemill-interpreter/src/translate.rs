@@ -145,8 +145,9 @@ pub enum Translation {
 
 /// Makes machine code of blocks.
 pub trait Translator: Send + Sync + fmt::Debug {
-    /// How often a block is entered before it is translated: at least 1.
-    fn patience(&self) -> u64;
+    /// How often a block is entered before it is translated: at least 1. The context and the registers are those that
+    /// [`Blocks`] has.
+    fn patience(&self, block: &Block, context: u32, counts: RegisterCounts) -> u64;
 
     /// Machine code that begins with the block at a position.
     ///

@@ -51,7 +51,7 @@ impl Jit {
     }
 
     /// An engine that interprets, and translates a block in a thread of its own when it has been entered
-    /// this often. Waves never wait for machine code.
+    /// this often, a long block sooner. Waves never wait for machine code.
     #[must_use]
     pub fn in_background(entries: u64) -> Jit {
         let interpreter = Interpreter::new();

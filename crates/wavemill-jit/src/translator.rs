@@ -12,12 +12,21 @@ use crate::code::MachineCode;
 use crate::emit::emit;
 use crate::unit::Plan;
 
+/// Guest instructions of a block up to which the whole patience counts.
+const SHORT_BLOCK: u64 = 16;
+
 /// Where a unit begins, and for which waves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     position: u64,
     context: u32,
     counts: RegisterCounts,
+}
+
+impl Key {
+    fn is_of_same_waves(self, other: Key) -> bool {
+        Key { position: 0, ..self } == Key { position: 0, ..other }
+    }
 }
 
 /// Bytes of machine code that are kept. Beyond it, all of it is dropped, except what a launch still runs.
@@ -34,23 +43,16 @@ struct Kept {
 /// The units that are kept.
 #[derive(Default)]
 struct Cache {
-    units: HashMap<Key, Vec<Kept>>,
+    units: HashMap<Key, Vec<Arc<Kept>>>,
     /// Bytes of all units made since the cache was empty.
     bytes: usize,
-    /// What the thread for units works on.
-    pending: HashSet<Key>,
+    /// What the thread for units works on, with the positions of the blocks.
+    pending: HashMap<Key, HashSet<u64>>,
     /// What there is no machine code for.
     failed: HashSet<Key>,
 }
 
 impl Cache {
-    /// A unit that was made of blocks which are still the same.
-    fn find(&self, key: Key, blocks: &mut dyn Blocks) -> Option<Arc<Unit>> {
-        let versions = self.units.get(&key)?;
-        let found = versions.iter().find(|kept| is_same(&kept.blocks, blocks));
-        found.map(|kept| Arc::clone(&kept.unit))
-    }
-
     fn keep(&mut self, key: Key, kept: Kept, bytes: usize) {
         if self.bytes > MAX_BYTES {
             self.units.clear();
@@ -62,7 +64,7 @@ impl Cache {
         if versions.len() == MAX_VERSIONS {
             versions.remove(0);
         }
-        versions.push(kept);
+        versions.push(Arc::new(kept));
     }
 }
 
@@ -158,16 +160,26 @@ fn is_same(kept: &[Arc<Block>], blocks: &mut dyn Blocks) -> bool {
 }
 
 impl Translator for UnitTranslator {
-    fn patience(&self) -> u64 {
-        self.patience
+    fn patience(&self, block: &Block, context: u32, counts: RegisterCounts) -> u64 {
+        if self.worker.is_none() {
+            return self.patience;
+        }
+        let key = Key { position: block.start, context, counts };
+        if lock(&self.cache).units.contains_key(&key) {
+            return 1;
+        }
+        // Long blocks are worth it sooner.
+        (self.patience * SHORT_BLOCK / block.guest.len().max(1) as u64).clamp(1, self.patience)
     }
 
     fn translate(&self, position: u64, blocks: &mut dyn Blocks) -> Translation {
         let key = Key { position, context: blocks.context(), counts: blocks.counts() };
-        let mut cache = lock(&self.cache);
-        if let Some(unit) = cache.find(key, blocks) {
-            return Translation::Unit(unit);
+        let versions = lock(&self.cache).units.get(&key).cloned().unwrap_or_default();
+        // Without the lock: blocks that are looked at may be compiled, which asks for patience.
+        if let Some(found) = versions.iter().find(|kept| is_same(&kept.blocks, blocks)) {
+            return Translation::Unit(Arc::clone(&found.unit));
         }
+        let mut cache = lock(&self.cache);
         let Some(worker) = &self.worker else {
             let made = Plan::new(position, blocks).and_then(|plan| make(&plan, self.leave_before));
             let Some((kept, bytes)) = made else { return Translation::Never };
@@ -178,18 +190,25 @@ impl Translator for UnitTranslator {
         if cache.failed.contains(&key) {
             return Translation::Never;
         }
-        if cache.pending.contains(&key) || cache.pending.len() >= MAX_PENDING {
+        // A unit that is being made often has the block, too.
+        let is_covered = cache.pending.iter().any(|(other, positions)| {
+            *other == key || (other.is_of_same_waves(key) && positions.contains(&position))
+        });
+        if is_covered || cache.pending.len() >= MAX_PENDING {
             return Translation::Later;
         }
-        cache.pending.insert(key);
+        cache.pending.insert(key, HashSet::new());
         drop(cache);
-        match Plan::new(position, blocks).map(|plan| worker.jobs.send((key, plan)).is_ok()) {
-            Some(true) => Translation::Later,
-            // No code, or no thread any more.
-            _ => {
-                lock(&self.cache).pending.remove(&key);
-                Translation::Never
+        let plan = Plan::new(position, blocks);
+        let mut cache = lock(&self.cache);
+        if let Some(plan) = plan {
+            cache.pending.insert(key, plan.blocks.iter().map(|block| block.compiled.block.start).collect());
+            if worker.jobs.send((key, plan)).is_ok() {
+                return Translation::Later;
             }
         }
+        // No code, or no thread any more.
+        cache.pending.remove(&key);
+        Translation::Never
     }
 }
