@@ -5,6 +5,7 @@ mod effects;
 mod handed_over;
 mod images;
 mod kernels;
+mod machine_accesses;
 mod machine_code;
 mod malformed;
 mod programs;

@@ -106,19 +106,35 @@ impl Emitter<'_> {
                 self.asm.put(Instruction::with2(Code::Add_r64_rm64, HOST, OFFSET));
             }
             Address::Pair { .. } => {
+                // The lanes must have the upper half of the allocation's start, so that their lower
+                // halves alone are compared: with those of the first and the last address in range.
+                let (first, high) = (OFFSET, Register::R9);
                 self.load_operation(at);
-                self.asm.put(Instruction::with2(Code::Mov_r64_rm64, OFFSET, Self::site(layout::SITE_START)));
+                self.asm.put(Instruction::with2(Code::Mov_r64_rm64, high, Self::site(layout::SITE_START)));
+                self.asm.put(Instruction::with2(Code::Mov_r32_rm32, Register::EAX, Register::R9D));
+                self.asm.put(Instruction::with2(Code::Shr_rm64_imm8, high, 32));
+                self.asm.put(Instruction::with2(BROADCAST, temp(2), Register::R9D));
                 if access.offset != 0 {
-                    self.asm.put(Instruction::with2(Code::Sub_rm64_imm32, OFFSET, access.offset));
+                    self.asm.put(Instruction::with2(Code::Sub_rm64_imm32, first, access.offset));
                 }
                 self.asm.put(Instruction::with2(Code::Mov_r64_rm64, LIMIT, Self::site(layout::SITE_SIZE)));
                 self.asm.put(Instruction::with2(Code::Sub_rm64_imm32, LIMIT, size as i32));
                 self.asm.jump(Code::Jb_rel32_64, refused);
-                cap(self);
+                self.asm.put(Instruction::with2(Code::Add_r64_rm64, LIMIT, first));
                 self.asm.put(Instruction::with2(Code::Mov_r64_rm64, HOST, Self::site(layout::SITE_HOST)));
+                self.asm.put(Instruction::with2(Code::Sub_r64_rm64, HOST, first));
+                // Lower halves are not below zero, and not above the largest number of 32 bits.
+                self.asm.put(Instruction::with2(Code::Xor_r32_rm32, Register::R9D, Register::R9D));
+                self.asm.put(Instruction::with2(Code::Test_rm64_r64, first, first));
+                self.asm.put(Instruction::with2(Code::Cmovs_r64_rm64, first, Register::R9));
+                self.asm.put(Instruction::with2(Code::Mov_r32_imm32, Register::R9D, u32::MAX));
+                self.asm.put(Instruction::with2(Code::Cmp_r64_rm64, LIMIT, Register::R9));
+                self.asm.put(Instruction::with2(Code::Cmovg_r64_rm64, LIMIT, Register::R9));
+                self.asm.put(Instruction::with2(Code::Sub_r64_rm64, LIMIT, first));
+                self.asm.jump(Code::Jl_rel32_64, refused);
+                self.asm.put(Instruction::with2(Code::Add_r64_rm64, HOST, first));
                 self.asm.put(Instruction::with2(BROADCAST, other, Register::EAX));
-                self.asm.put(Instruction::with2(Code::Shr_rm64_imm8, OFFSET, 32));
-                self.asm.put(Instruction::with2(BROADCAST, temp(2), Register::EAX));
+                cap(self);
             }
         }
         self.asm.put(Instruction::with2(BROADCAST, limit, LIMIT_32));

@@ -1,0 +1,271 @@
+//! Random programs of accesses to memory in a loop, as machine code: consecutive, equal, strided and
+//! any addresses, in several buffers in turn, with some lanes active.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use wavemill_ir::{
+    Attrs, Block, Cond, Inst, IntOp, LaneMask, LaneOp, MemType, Op, Operand, Row, ScalarOp, Space,
+    Terminator, Uni, Width, verify,
+};
+use wavemill_machine::{AddressMode, CellPair, GuestMemory, RegisterCounts};
+use wavemill_oracle::SplitMix64;
+
+use crate::common::{BUFFER, Bench};
+use crate::programs::programs;
+
+const ROWS: u16 = 40;
+const COUNTS: RegisterCounts = RegisterCounts {
+    cells: 40,
+    absent: (Uni(40), Uni(40)),
+    private_base: CellPair::new(Uni(38)),
+    rows: [ROWS, 0],
+};
+/// Pairs of rows with addresses in guest memory, rows with offsets, rows with data.
+const PAIRS: u16 = 8;
+const OFFSETS: Row = Row(2 * PAIRS);
+const DATA: Row = Row(2 * PAIRS + 8);
+/// Cells with the addresses of buffers, and with an offset in private memory.
+const BASES: Uni = Uni(0);
+const SMALL: Uni = Uni(8);
+/// Counts the iterations that are left.
+const LEFT: Uni = Uni(10);
+const FLAG: Uni = Uni(11);
+/// A mask that becomes that of the active lanes.
+const MASK: Uni = Uni(12);
+/// Bytes that addresses use at the start of a buffer and of LDS.
+const GUEST_BYTES: u64 = BUFFER - 1600;
+const LDS_BYTES: u64 = 900;
+const LDS_LIMIT: u64 = 1030;
+
+const NONE: Operand = Operand::None;
+
+fn inst(op: Op, dst: Operand, src: &[Operand], guest: u32) -> Inst {
+    let mut sources = [NONE; Inst::SOURCES];
+    sources[..src.len()].copy_from_slice(src);
+    Inst { op, dst: [dst, NONE], src: sources, attrs: Attrs::default(), mask: LaneMask::Active, guest }
+}
+
+/// Offsets of the lanes below `bytes`.
+fn offsets(random: &mut SplitMix64, bytes: u64, size: u64) -> [u64; 64] {
+    let align = random.pick(&[4, 4, 4, 16, size, 1]);
+    let any = |random: &mut SplitMix64| random.below(bytes / align) * align;
+    let first = any(random);
+    let strips: [u64; 4] = std::array::from_fn(|_| any(random));
+    let stride = random.pick(&[8, 12, 20, 0, 2, 4, 16]);
+    let kind = random.below(10);
+    let mut all: [u64; 64] = std::array::from_fn(|lane| {
+        let (n, strip) = (lane as u64, lane / 16);
+        match kind {
+            0 | 1 => first + size * n,
+            2 => strips[strip] + size * (n % 16),
+            3 => first,
+            4 => strips[strip],
+            5 => first + stride * n,
+            6 => first + size * (63 - n),
+            7 => strips[(lane / 2) % 4] + 4 * (n % 2),
+            _ => any(random),
+        }
+    });
+    if random.one_in(4) {
+        all[random.index(64)] = any(random);
+    }
+    all.map(|offset| if offset + 16 > bytes { offset % (bytes / 2 / align * align) } else { offset })
+}
+
+fn memory_type(random: &mut SplitMix64) -> MemType {
+    random.pick(&[
+        MemType::Dwords(1),
+        MemType::Dwords(1),
+        MemType::Dwords(1),
+        MemType::Dwords(2),
+        MemType::Dwords(4),
+        MemType::Dwords(3),
+        MemType::U8,
+        MemType::I8,
+        MemType::U16,
+        MemType::I16,
+        MemType::D16HiB16,
+    ])
+}
+
+fn access(random: &mut SplitMix64, guest: u32) -> Inst {
+    let space = random.pick(&[Space::Global, Space::Global, Space::Flat, Space::Lds, Space::Scratch]);
+    let ty = memory_type(random);
+    let base = Operand::Uni(BASES.plus(2 * random.below(2) as u16));
+    let pair = Operand::Row(Row(2 * random.below(PAIRS.into()) as u16));
+    let row =
+        |random: &mut SplitMix64, first: u16| Operand::Row(OFFSETS.plus(first + random.below(2) as u16));
+    let (address, base) = match space {
+        Space::Global | Space::Flat => match random.one_in(2) {
+            true => (pair, NONE),
+            false => (row(random, 0), base),
+        },
+        Space::Lds => (row(random, 2), NONE),
+        _ => match random.below(3) {
+            0 => (NONE, SMALL.into()),
+            1 => (row(random, 4), NONE),
+            _ => (row(random, 4), SMALL.into()),
+        },
+    };
+    let last = ROWS - ty.dwords() as u16;
+    let data = Row(DATA.0 + random.below(u64::from(last - DATA.0) + 1) as u16);
+    let mut made = match random.one_in(3) {
+        true => inst(Op::Store(space, ty), NONE, &[address, base, data.into()], guest),
+        false => inst(Op::Load(space, ty), data.into(), &[address, base], guest),
+    };
+    made.attrs.imm = random.pick(&[0, 0, 4, 16, -4, 1, 64]);
+    if random.one_in(10) {
+        made.mask = LaneMask::All;
+    }
+    made
+}
+
+fn between(random: &mut SplitMix64, guest: u32) -> Inst {
+    let data = |random: &mut SplitMix64| DATA.plus(random.below(u64::from(ROWS - DATA.0)) as u16);
+    match random.below(8) {
+        // The other buffer, if there is one, for all lanes or the active ones.
+        0 => {
+            let high = Row(2 * random.below(PAIRS.into()) as u16 + 1);
+            let mut toggled =
+                inst(Op::Int(IntOp::Xor), high.into(), &[high.into(), Operand::Const(1)], guest);
+            toggled.mask = LaneMask::All;
+            toggled
+        }
+        1 => {
+            let n = random.below(u64::from(PAIRS) + 4) as u16;
+            let row = if n < PAIRS { Row(2 * n) } else { OFFSETS.plus(n - PAIRS) };
+            let by = random.pick(&[4u32, 64, 16, 4u32.wrapping_neg(), 256]);
+            inst(Op::Int(IntOp::Add), row.into(), &[row.into(), Operand::Const(by.into())], guest)
+        }
+        2 => inst(
+            Op::Scalar(ScalarOp::Mov, Width::W64),
+            Uni::ACTIVE.into(),
+            &[Uni(MASK.0 + 2 * random.below(2) as u16).into()],
+            guest,
+        ),
+        3 => inst(Op::Lane(LaneOp::ReadFirstLane), Uni(20).into(), &[data(random).into()], guest),
+        4 => inst(Op::ScalarLoad(random.pick(&[1, 2, 4, 8, 16])), Uni(20).into(), &[BASES.into()], guest),
+        _ => {
+            let op = random.pick(&[IntOp::Add, IntOp::Xor, IntOp::Sub, IntOp::Mov]);
+            let (a, b) = (data(random).into(), data(random).into());
+            let sources = if op == IntOp::Mov { [a, NONE] } else { [a, b] };
+            inst(Op::Int(op), data(random).into(), &sources, guest)
+        }
+    }
+}
+
+/// A block that goes back to the first one while iterations are left, else on.
+fn block(random: &mut SplitMix64, n: u64, simple: bool) -> Block {
+    let start = 0x1000 * (1 + n);
+    let guests = 3 + random.below(10) as u32;
+    let mut insts: Vec<Inst> = Vec::new();
+    for guest in 0..guests {
+        let calls = |inst: &Inst| matches!(inst.op, Op::Lane(_));
+        let changes = |inst: &Inst| inst.dst[0] == Uni::ACTIVE.into();
+        let made = loop {
+            let made = if random.one_in(2) { access(random, guest) } else { between(random, guest) };
+            if !(simple && (calls(&made) || changes(&made))) && made.problem().is_none() {
+                break made;
+            }
+        };
+        insts.push(made);
+    }
+    let mut count = inst(
+        Op::Scalar(ScalarOp::SubBorrowOut, Width::W32),
+        LEFT.into(),
+        &[LEFT.into(), Operand::Const(1)],
+        guests,
+    );
+    count.dst[1] = FLAG.into();
+    insts.push(count);
+    let next = start + 0x1000;
+    let cond = Cond::NonZero(LEFT, Width::W32);
+    let terminator = Terminator::Branch { cond, taken: random.pick(&[0x1000, start]), next };
+    let guest = (0..=u64::from(guests)).map(|n| start + 4 * n).collect();
+    Block { start, next: start + 0x800, ranges: vec![start..start + 0x800], insts, guest, terminator }
+}
+
+fn bench(seed: u64) -> Bench {
+    let mut random = SplitMix64::new(seed ^ 0x5eed);
+    let mode = random.pick(&[AddressMode::Sandbox, AddressMode::Sandbox, AddressMode::Identity]);
+    let mut bench = Bench::with_memory(COUNTS, !seed, GuestMemory::new(mode));
+    let buffers = [bench.buffer, bench.add_buffer(), bench.add_buffer()];
+    let simple = random.one_in(2);
+    let count = 1 + random.below(2);
+    let mut blocks = (0..count).map(|n| {
+        let block = block(&mut random, n, simple);
+        verify(&block).expect("operations are well formed");
+        Arc::new(block)
+    });
+    bench.block = blocks.next().expect("a block");
+    bench.more = blocks.collect();
+    bench.budget = random.pick(&[40, 100, 1000]);
+    let mut put = |cell: Uni, value: u64| {
+        bench.cells[usize::from(cell.0)] = value as u32;
+        bench.cells[usize::from(cell.0) + 1] = (value >> 32) as u32;
+    };
+    put(BASES, buffers[0] + 256);
+    put(BASES.plus(2), buffers[random.index(3)] + 256);
+    put(SMALL, 4 * random.below(4));
+    put(LEFT, 2 + random.below(5));
+    let any = random.next_u64();
+    let masks = [!0, !0, any, 0xffff, any | 0xffff_0000, 1 << random.below(64), 0, !1];
+    put(MASK, random.pick(&masks));
+    put(MASK.plus(2), random.pick(&masks));
+    bench.active = random.pick(&masks);
+    let active = bench.active;
+    let outside = random.one_in(6);
+    let size = |random: &mut SplitMix64| random.pick(&[4, 4, 4, 1, 2, 8, 16]);
+    // Inactive lanes have other addresses, or any.
+    let confused = random.one_in(2);
+    for pair in 0..PAIRS {
+        let bytes = size(&mut random);
+        let offsets = offsets(&mut random, GUEST_BYTES, bytes);
+        let buffer = buffers[random.index(2)];
+        let mixed = random.one_in(8);
+        for (lane, offset) in offsets.into_iter().enumerate() {
+            let buffer = if mixed { buffers[random.index(2)] } else { buffer };
+            let mut address = buffer + 600 + offset;
+            if (confused && simple && active >> lane & 1 == 0) || (outside && random.one_in(400)) {
+                let any = random.next_u64();
+                address = random.pick(&[any, 0, buffer - 1, buffer + BUFFER - 2]);
+            }
+            bench.rows[usize::from(2 * pair)][lane] = address as u32;
+            bench.rows[usize::from(2 * pair + 1)][lane] = (address >> 32) as u32;
+        }
+    }
+    for n in 0..6 {
+        let bytes = size(&mut random);
+        let within = [GUEST_BYTES, GUEST_BYTES, LDS_BYTES, LDS_BYTES, 36, 36][n];
+        let mut offsets = offsets(&mut random, within, bytes.min(within / 16).max(1));
+        if n >= 4 && !random.one_in(3) {
+            offsets = [offsets[0] & !3; 64];
+        }
+        for (lane, offset) in offsets.into_iter().enumerate() {
+            let start = if n == 2 || n == 3 { 64 } else { 8 };
+            let mut offset = offset + start;
+            if (confused && simple && active >> lane & 1 == 0) || (outside && random.one_in(400)) {
+                let any = random.next_u64();
+                offset = random.pick(&[any, BUFFER, LDS_LIMIT, 62, 1 << 31, !3]);
+            }
+            bench.rows[usize::from(OFFSETS.0) + n][lane] = offset as u32;
+        }
+    }
+    bench
+}
+
+#[test]
+fn random_accesses_are_the_same_as_machine_code() {
+    let mut exits = BTreeMap::<String, usize>::new();
+    let mut failed = Vec::new();
+    for seed in 0..programs() / 4 {
+        let bench = bench(seed);
+        match bench.compare_machine_code((seed % 7) as usize) {
+            Ok(exit) => *exits.entry(exit.chars().take(30).collect()).or_default() += 1,
+            Err(difference) => failed.push(format!("program {seed}: {difference}")),
+        }
+    }
+    eprintln!("{exits:#?}");
+    assert!(failed.is_empty(), "{} differ:\n{}", failed.len(), failed[..failed.len().min(3)].join("\n"));
+}
