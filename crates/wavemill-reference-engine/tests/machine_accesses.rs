@@ -259,7 +259,7 @@ fn bench(seed: u64) -> Bench {
 fn random_accesses_are_the_same_as_machine_code() {
     let mut exits = BTreeMap::<String, usize>::new();
     let mut failed = Vec::new();
-    for seed in 0..programs() / 4 {
+    for seed in 0..programs() / 8 {
         let bench = bench(seed);
         match bench.compare_machine_code((seed % 7) as usize) {
             Ok(exit) => *exits.entry(exit.chars().take(30).collect()).or_default() += 1,
