@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wavemill_ir::{
     Attrs, Block, CmpPred, Cond, CvtOp, FloatOp, FloatType, Inst, IntOp, IntType, LaneMask, MemType, Op,
-    Operand, Row, ScalarOp, Space, SrcMods, SubDword, Terminator, Uni, Value, Width, verify,
+    Operand, Round, Row, ScalarOp, Space, SrcMods, SubDword, Terminator, Uni, Value, Width, verify,
 };
 use wavemill_machine::{CellPair, RegisterCounts};
 use wavemill_oracle::SplitMix64;
@@ -39,6 +39,30 @@ const PRIVATE: Row = Row(2);
 const TEMPS: u16 = 5;
 /// First row with data.
 const DATA: u16 = 3;
+
+/// Floats at the ends of ranges. None is a NaN: with one, machine code leaves.
+const SPECIAL: [u32; 20] = [
+    0,
+    0x8000_0000,
+    1,
+    0x8000_0001,
+    0x007f_ffff,
+    0x0080_0000,
+    0x8080_0000,
+    0x3f80_0000,
+    0xbf80_0000,
+    0x7f7f_ffff,
+    0xff7f_ffff,
+    0x7e80_0000,
+    0x7e80_0001,
+    0x7f80_0000,
+    0x4eff_ffff,
+    0x4f00_0000,
+    0xcf00_0000,
+    0xcf00_0001,
+    0x4f7f_ffff,
+    0x4f80_0000,
+];
 
 fn row(random: &mut SplitMix64, dwords: u16, pressure: u16) -> Row {
     // Few rows in some programs, more than there are registers in others.
@@ -189,6 +213,11 @@ fn computes(random: &mut SplitMix64, guest: u32, pressure: u16) -> Inst {
         }
         _ => {}
     }
+    if random.one_in(12) {
+        attrs.fp.denorm_in = random.one_in(2);
+        attrs.fp.denorm_out = random.one_in(2);
+        attrs.fp.round = random.pick(&[Round::NearestEven, Round::Zero, Round::PlusInf]);
+    }
     let mask = if random.one_in(12) { LaneMask::All } else { LaneMask::Active };
     Inst { op, dst, src, attrs, mask, guest }
 }
@@ -313,6 +342,7 @@ fn bench(seed: u64) -> Bench {
     put(VALUES.plus(8), 0x0307_0104);
     let strides = random.pick(&[(4, 4), (4, 8), (0, 4), (12, 1), (4, 0)]);
     let odd = random.index(64);
+    let special = random.one_in(3);
     for lane in 0..64 {
         let n = lane as u32;
         bench.rows[0][lane] = 16 + strides.0 * n;
@@ -321,7 +351,11 @@ fn bench(seed: u64) -> Bench {
         // Mostly numbers, so that floats stay numbers.
         for row in &mut bench.rows[usize::from(DATA)..] {
             if !random.one_in(1500) {
-                let small = (random.below(2000) as f32 / 64.0 - 9.0).to_bits();
+                let small = if special && !random.one_in(4) {
+                    random.pick(&SPECIAL)
+                } else {
+                    (random.below(2000) as f32 / 64.0 - 9.0).to_bits()
+                };
                 row[lane] = if random.one_in(5) { random.next_u64() as u32 & 0x3fff_ffff } else { small };
             }
         }
