@@ -269,3 +269,69 @@ fn random_accesses_are_the_same_as_machine_code() {
     eprintln!("{exits:#?}");
     assert!(failed.is_empty(), "{} differ:\n{}", failed.len(), failed[..failed.len().min(3)].join("\n"));
 }
+
+/// The first buffer of the sandbox is 4 GiB below the second one. One operation loads from the one, then
+/// from the other, at addresses around their starts.
+#[test]
+fn an_allocation_is_not_another_one_4_gib_away() {
+    let load = |imm: i32| Inst {
+        attrs: Attrs { imm, ..Attrs::default() },
+        ..inst(Op::Load(Space::Global, MemType::Dwords(1)), DATA.into(), &[Row(0).into()], 0)
+    };
+    let mov = |to: u16, from: u16, guest| Inst {
+        mask: LaneMask::All,
+        ..inst(Op::Int(IntOp::Mov), Row(to).into(), &[Row(from).into()], guest)
+    };
+    let sum = DATA.plus(1);
+    for imm in [0, 16, 64, -16] {
+        for stride in [4, 8, 20] {
+            for first_is_low in [true, false] {
+                for (part, back) in [(0, 0), (0, 16), (0, 64), (0, 160), (1, 64), (2, 64)] {
+                    let mut bench = Bench::new(COUNTS, 5);
+                    let low = bench.buffer;
+                    let high = bench.add_buffer();
+                    assert_eq!(high - low, 1 << 32, "what this test is about");
+                    let (warm, other) = if first_is_low { (low, high) } else { (high, low) };
+                    for lane in 0..64 {
+                        let offset = stride * lane as u64;
+                        let warm = (warm + 64 + 12 * lane as u64).wrapping_add_signed(-i64::from(imm));
+                        // Before the start, with the upper half of the first address in all lanes or not.
+                        let from = (other + offset).wrapping_sub(back);
+                        let cold = match part {
+                            0 => from,
+                            1 => (other - back) >> 32 << 32 | from & 0xffff_ffff,
+                            _ => from ^ (lane as u64 & 1) << 32,
+                        };
+                        for (row, value) in [(0, warm), (2, cold)] {
+                            bench.rows[row][lane] = value as u32;
+                            bench.rows[row + 1][lane] = (value >> 32) as u32;
+                        }
+                    }
+                    let add = inst(Op::Int(IntOp::Add), sum.into(), &[sum.into(), DATA.into()], 1);
+                    let mut count = inst(
+                        Op::Scalar(ScalarOp::SubBorrowOut, Width::W32),
+                        LEFT.into(),
+                        &[LEFT.into(), Operand::Const(1)],
+                        4,
+                    );
+                    count.dst[1] = FLAG.into();
+                    let insts = vec![load(imm), add, mov(0, 2, 2), mov(1, 3, 3), count];
+                    let guest = (0..5).map(|n| 0x1000 + 4 * n).collect();
+                    let cond = Cond::NonZero(LEFT, Width::W32);
+                    let terminator = Terminator::Branch { cond, taken: 0x1000, next: 0xf000 };
+                    let ranges = vec![0x1000..0x1800];
+                    bench.block =
+                        Arc::new(Block { start: 0x1000, next: 0x1800, ranges, insts, guest, terminator });
+                    bench.budget = 100;
+                    bench.cells[usize::from(LEFT.0)] = 2;
+                    for active in [!0, 0xffff_0000_ffff_fff0, !1] {
+                        bench.active = active;
+                        if let Err(difference) = bench.compare_machine_code(0) {
+                            panic!("{imm} {stride} {first_is_low} {part} {back} {active:x}: {difference}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

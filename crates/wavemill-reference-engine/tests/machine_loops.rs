@@ -339,6 +339,7 @@ fn bench(seed: u64) -> Bench {
         put(RESULTS.plus(2 * n), any);
     }
     put(LEFT, 1 + random.below(8));
+    put(VALUES, random.pick(&[0, 1, 5]));
     put(VALUES.plus(8), 0x0307_0104);
     let strides = random.pick(&[(4, 4), (4, 8), (0, 4), (12, 1), (4, 0)]);
     let odd = random.index(64);
@@ -356,6 +357,8 @@ fn bench(seed: u64) -> Bench {
                 } else {
                     (random.below(2000) as f32 / 64.0 - 9.0).to_bits()
                 };
+                // Numbers that are equal to constants, and to each other.
+                let small = if random.one_in(6) { random.pick(&[0, 1, 5]) } else { small };
                 row[lane] = if random.one_in(5) { random.next_u64() as u32 & 0x3fff_ffff } else { small };
             }
         }
