@@ -36,6 +36,8 @@ const MASK: Uni = Uni(12);
 /// Bytes that addresses use at the start of a buffer and of LDS.
 const GUEST_BYTES: u64 = BUFFER - 1600;
 const LDS_BYTES: u64 = 900;
+/// Bytes of LDS that the workgroup has, and an address behind the granule.
+const LDS_END: u64 = 1000;
 const LDS_LIMIT: u64 = 1030;
 
 const NONE: Operand = Operand::None;
@@ -247,7 +249,7 @@ fn bench(seed: u64) -> Bench {
             let mut offset = offset + start;
             if (confused && simple && active >> lane & 1 == 0) || (outside && random.one_in(400)) {
                 let any = random.next_u64();
-                offset = random.pick(&[any, BUFFER, LDS_LIMIT, 62, 1 << 31, !3]);
+                offset = random.pick(&[any, BUFFER, LDS_LIMIT, LDS_END, 62, 1 << 31, !3]);
             }
             bench.rows[usize::from(OFFSETS.0) + n][lane] = offset as u32;
         }
@@ -270,6 +272,28 @@ fn random_accesses_are_the_same_as_machine_code() {
     assert!(failed.is_empty(), "{} differ:\n{}", failed.len(), failed[..failed.len().min(3)].join("\n"));
 }
 
+fn all_lanes_move(to: u16, from: u16, guest: u32) -> Inst {
+    Inst { mask: LaneMask::All, ..inst(Op::Int(IntOp::Mov), Row(to).into(), &[Row(from).into()], guest) }
+}
+
+/// A block that runs as often as a cell says.
+fn twice(mut insts: Vec<Inst>) -> Arc<Block> {
+    let guests = insts.len() as u32;
+    let mut count = inst(
+        Op::Scalar(ScalarOp::SubBorrowOut, Width::W32),
+        LEFT.into(),
+        &[LEFT.into(), Operand::Const(1)],
+        guests,
+    );
+    count.dst[1] = FLAG.into();
+    insts.push(count);
+    let guest = (0..=u64::from(guests)).map(|n| 0x1000 + 4 * n).collect();
+    let cond = Cond::NonZero(LEFT, Width::W32);
+    let terminator = Terminator::Branch { cond, taken: 0x1000, next: 0xf000 };
+    let ranges = vec![0x1000..0x1800];
+    Arc::new(Block { start: 0x1000, next: 0x1800, ranges, insts, guest, terminator })
+}
+
 /// The first buffer of the sandbox is 4 GiB below the second one. One operation loads from the one, then
 /// from the other, at addresses around their starts.
 #[test]
@@ -277,10 +301,6 @@ fn an_allocation_is_not_another_one_4_gib_away() {
     let load = |imm: i32| Inst {
         attrs: Attrs { imm, ..Attrs::default() },
         ..inst(Op::Load(Space::Global, MemType::Dwords(1)), DATA.into(), &[Row(0).into()], 0)
-    };
-    let mov = |to: u16, from: u16, guest| Inst {
-        mask: LaneMask::All,
-        ..inst(Op::Int(IntOp::Mov), Row(to).into(), &[Row(from).into()], guest)
     };
     let sum = DATA.plus(1);
     for imm in [0, 16, 64, -16] {
@@ -307,27 +327,70 @@ fn an_allocation_is_not_another_one_4_gib_away() {
                             bench.rows[row + 1][lane] = (value >> 32) as u32;
                         }
                     }
-                    let add = inst(Op::Int(IntOp::Add), sum.into(), &[sum.into(), DATA.into()], 1);
-                    let mut count = inst(
-                        Op::Scalar(ScalarOp::SubBorrowOut, Width::W32),
-                        LEFT.into(),
-                        &[LEFT.into(), Operand::Const(1)],
-                        4,
-                    );
-                    count.dst[1] = FLAG.into();
-                    let insts = vec![load(imm), add, mov(0, 2, 2), mov(1, 3, 3), count];
-                    let guest = (0..5).map(|n| 0x1000 + 4 * n).collect();
-                    let cond = Cond::NonZero(LEFT, Width::W32);
-                    let terminator = Terminator::Branch { cond, taken: 0x1000, next: 0xf000 };
-                    let ranges = vec![0x1000..0x1800];
-                    bench.block =
-                        Arc::new(Block { start: 0x1000, next: 0x1800, ranges, insts, guest, terminator });
+                    let mut insts = vec![load(imm)];
+                    insts.push(inst(Op::Int(IntOp::Add), sum.into(), &[sum.into(), DATA.into()], 1));
+                    insts.extend([all_lanes_move(0, 2, 2), all_lanes_move(1, 3, 3)]);
+                    bench.block = twice(insts);
                     bench.budget = 100;
                     bench.cells[usize::from(LEFT.0)] = 2;
                     for active in [!0, 0xffff_0000_ffff_fff0, !1] {
                         bench.active = active;
                         if let Err(difference) = bench.compare_machine_code(0) {
                             panic!("{imm} {stride} {first_is_low} {part} {back} {active:x}: {difference}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One operation accesses memory in range, then up to its end or beyond it: faults, lanes without
+/// memory and their number are those of the interpreter.
+#[test]
+fn accesses_end_where_memory_ends() {
+    let types = [MemType::Dwords(1), MemType::Dwords(2), MemType::Dwords(4), MemType::U8, MemType::I16];
+    for ty in types {
+        let size = u64::from(ty.bytes());
+        for (space, has_base) in [(Space::Global, true), (Space::Global, false), (Space::Lds, false)] {
+            let end = if space == Space::Lds { LDS_END } else { BUFFER };
+            for (stride, beyond) in [0, size, 20]
+                .into_iter()
+                .flat_map(|stride| [-4, -1, 0, 1, 2, 4].map(|beyond| (stride, beyond)))
+            {
+                if end < 64 * stride + size {
+                    continue;
+                }
+                let mut bench = Bench::new(COUNTS, 6);
+                let buffer = bench.buffer;
+                // So that the base is before the buffer, and within it.
+                let base = if has_base { buffer + 8 } else { 0 };
+                let start = if space == Space::Lds || has_base { 0 } else { buffer };
+                let back = if has_base { 8 } else { 0 };
+                let last = (end - size).wrapping_add_signed(beyond);
+                for lane in 0..64 {
+                    let warm = start + 32 + size * lane as u64;
+                    let cold = start + last - stride * (63 - lane as u64) - back;
+                    for (row, value) in [(0, warm), (2, cold)] {
+                        bench.rows[row][lane] = value as u32;
+                        bench.rows[row + 1][lane] = (value >> 32) as u32;
+                    }
+                }
+                bench.cells[usize::from(BASES.0)] = base as u32;
+                bench.cells[usize::from(BASES.0) + 1] = (base >> 32) as u32;
+                bench.cells[usize::from(LEFT.0)] = 2;
+                bench.budget = 100;
+                let base = if has_base { BASES.into() } else { NONE };
+                for is_store in [false, true] {
+                    let access = match is_store {
+                        true => inst(Op::Store(space, ty), NONE, &[Row(0).into(), base, DATA.into()], 0),
+                        false => inst(Op::Load(space, ty), DATA.into(), &[Row(0).into(), base], 0),
+                    };
+                    bench.block = twice(vec![access, all_lanes_move(0, 2, 1), all_lanes_move(1, 3, 2)]);
+                    for active in [!0, 0xffff_0000_ffff_fff0, !(1 << 63)] {
+                        bench.active = active;
+                        if let Err(difference) = bench.compare_machine_code(0) {
+                            panic!("{ty:?} {space:?} {has_base} {stride} {beyond} {active:x}: {difference}");
                         }
                     }
                 }

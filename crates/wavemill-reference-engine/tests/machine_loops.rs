@@ -340,7 +340,8 @@ fn bench(seed: u64) -> Bench {
     }
     put(LEFT, 1 + random.below(8));
     put(VALUES, random.pick(&[0, 1, 5]));
-    put(VALUES.plus(8), 0x0307_0104);
+    // Some with bytes that are constants or signs.
+    put(VALUES.plus(8), random.pick(&[0x0307_0104, 0x0001_0203, 0x0c07_0104, 0x0307_0d04, 0x0900_0607]));
     let strides = random.pick(&[(4, 4), (4, 8), (0, 4), (12, 1), (4, 0)]);
     let odd = random.index(64);
     let special = random.one_in(3);
