@@ -10,6 +10,8 @@ mod runs;
 mod sources;
 mod vector;
 
+use std::sync::Arc;
+
 use wavemill_ir::{
     AtomicOp, Block, CellRange, ExportOp, FaultKind, ImageOp, Inst, LANES, LaneMask, LanePattern, MatrixOp,
     MatrixOperand, Op, Operand, Row, RowRange, Terminator, Uni, Width,
@@ -68,6 +70,8 @@ pub(super) struct Code {
     pub starts: Vec<u32>,
     /// In code with a gate: the number of IR operations before one that the interpreter refuses.
     pub supported: u32,
+    /// In code with a gate: what it was compiled from.
+    pub block: Option<Arc<Block>>,
 }
 
 impl Code {
@@ -336,6 +340,7 @@ impl<'a> Compiler<'a> {
             nowhere: false,
             starts: self.starts,
             supported: self.supported,
+            block: None,
         }
     }
 

@@ -125,7 +125,9 @@ impl<'a> Runner<'a> {
                 let block = self.source.block(pc, key.1);
                 let translator = self.translator.as_ref();
                 let gate = translator.map(|t| t.patience(&block, key.1, self.purpose.counts).max(1));
-                let code = Box::new(compile(&block, Purpose { gate, ..self.purpose }, 0));
+                let mut code = Box::new(compile(&block, Purpose { gate, ..self.purpose }, 0));
+                // Another thread may have changed the code when a translator asks for the block.
+                code.block = gate.map(|_| block);
                 self.ops += code.ops.len();
                 self.compiled += 1;
                 self.blocks.entry(key).or_insert(code).ops.as_mut_ptr()
@@ -203,8 +205,7 @@ impl Blocks for CodeOf<'_, '_> {
         if code.nowhere || runner.dropped != dropped {
             return None;
         }
-        let block = runner.source.block(position, key.1);
-        Some(translate::described(block, code))
+        Some(translate::described(Arc::clone(code.block.as_ref()?), code))
     }
 
     fn counts(&self) -> RegisterCounts {
@@ -510,5 +511,54 @@ mod tests {
         steps(&mut runner, &mut wave, 4);
         assert_eq!(wave.regs.uni(Uni(0)), 1 + 2 + 3 + 4);
         assert_eq!(wave.retired, 4);
+    }
+
+    /// Code that another thread changes all the time: each block has one operation more than the one before.
+    #[derive(Default)]
+    struct Growing(AtomicU64);
+
+    impl BlockSource for Growing {
+        fn block(&self, pc: u64, _: u32) -> Arc<Block> {
+            let mut b = BlockBuilder::new(pc);
+            b.begin_guest(pc);
+            for _ in 0..self.0.fetch_add(1, Ordering::Relaxed) {
+                b.scalar(ScalarOp::Mov, Width::W32, Uni(0), &[Operand::Const(7)]);
+            }
+            Arc::new(b.finish(pc + 4, Terminator::Jump(pc)))
+        }
+
+        fn generation(&self) -> u64 {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    /// Keeps the blocks that it is asked about.
+    #[derive(Debug, Default)]
+    struct Asked(std::sync::Mutex<Vec<translate::Compiled>>);
+
+    impl Translator for Asked {
+        fn patience(&self) -> u64 {
+            1
+        }
+
+        fn translate(&self, position: u64, blocks: &mut dyn Blocks) -> Option<Arc<translate::Unit>> {
+            self.0.lock().unwrap().extend(blocks.block(position));
+            None
+        }
+    }
+
+    #[test]
+    fn a_translator_gets_the_block_that_was_compiled() {
+        let (source, asked) = (Growing::default(), Arc::new(Asked::default()));
+        let strict = Strict::default();
+        let task = Task { counts: COUNTS, source: &source, counting: false, strict, interests: None };
+        let mut runner = Runner::new(Tier::Portable, task, Some(asked.clone()));
+        for _ in 0..3 {
+            steps(&mut runner, &mut Wave::new(COUNTS), 2);
+        }
+        let asked = asked.0.lock().unwrap();
+        let operations: Vec<_> =
+            asked.iter().map(|one| (one.block.insts.len(), one.host_operations.len())).collect();
+        assert_eq!(operations, [(0, 0), (1, 1), (2, 2)]);
     }
 }

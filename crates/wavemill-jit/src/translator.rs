@@ -212,3 +212,100 @@ impl Translator for UnitTranslator {
         Translation::Never
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wavemill_interpreter::Tier;
+    use wavemill_interpreter::translate::Compiled;
+    use wavemill_ir::{BlockBuilder, MemType, MemoryScope, Op, Operand, Row, ScalarOp, Space, Terminator};
+    use wavemill_ir::{Uni, Width};
+
+    use super::*;
+    use crate::unit::How;
+
+    /// A block, of whose operations each has so many host operations.
+    struct Source {
+        block: Arc<Block>,
+        host_operations: u32,
+        counts: RegisterCounts,
+        context: u32,
+    }
+
+    impl Blocks for Source {
+        fn block(&mut self, position: u64) -> Option<Compiled> {
+            let block = Arc::clone(&self.block);
+            let (operations, supported) = (block.insts.len(), block.insts.len() as u32);
+            let host_operations = vec![self.host_operations; operations];
+            (position == block.start).then_some(Compiled { block, host_operations, supported })
+        }
+
+        fn counts(&self) -> RegisterCounts {
+            self.counts
+        }
+
+        fn tier(&self) -> Tier {
+            Tier::Avx512
+        }
+
+        fn context(&self) -> u32 {
+            self.context
+        }
+    }
+
+    fn moves(value: u64) -> Arc<Block> {
+        let mut b = BlockBuilder::new(0x1000);
+        b.begin_guest(0x1000);
+        b.scalar(ScalarOp::Mov, Width::W32, Uni(0), &[Operand::Const(value)]);
+        Arc::new(b.finish(0x1004, Terminator::End))
+    }
+
+    fn unit(translation: Translation) -> Arc<Unit> {
+        match translation {
+            Translation::Unit(unit) => unit,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn units_are_kept_for_what_they_were_made_of() {
+        let translator = UnitTranslator::new(1, None);
+        let counts = RegisterCounts::of_rows([4, 0]);
+        let mut source = Source { block: moves(1), host_operations: 1, counts, context: 0 };
+        let first = unit(translator.translate(0x1000, &mut source));
+        // An equal block elsewhere in memory is the same code.
+        source.block = moves(1);
+        assert!(Arc::ptr_eq(&first, &unit(translator.translate(0x1000, &mut source))));
+        let mut all = vec![first];
+        let mut is_new = |source: &mut Source| {
+            let unit = unit(translator.translate(0x1000, source));
+            assert!(all.iter().all(|old| !Arc::ptr_eq(old, &unit)));
+            all.push(unit);
+        };
+        source.block = moves(2);
+        is_new(&mut source);
+        source.counts = RegisterCounts::of_rows([8, 0]);
+        is_new(&mut source);
+        source.context = 1;
+        is_new(&mut source);
+        // The first one is still there.
+        let mut source = Source { block: moves(1), host_operations: 1, counts, context: 0 };
+        assert!(Arc::ptr_eq(&all[0], &unit(translator.translate(0x1000, &mut source))));
+    }
+
+    /// The interpreter puts a fence before it, which nothing else does.
+    #[test]
+    fn a_load_with_a_fence_is_for_the_handlers() {
+        let mut block = Block::clone(&moves(1));
+        let inst = &mut block.insts[0];
+        inst.op = Op::Load(Space::Global, MemType::Dwords(1));
+        (inst.dst[0], inst.src[0]) = (Row(2).into(), Row(0).into());
+        inst.attrs.scope = MemoryScope::Agent;
+        let counts = RegisterCounts::of_rows([4, 0]);
+        let mut source = Source { block: Arc::new(block), host_operations: 2, counts, context: 0 };
+        let plan = Plan::new(0x1000, &mut source).unwrap();
+        assert!(matches!(plan.blocks[0].how[..], [How::Call]));
+        source.host_operations = 1;
+        let plan = Plan::new(0x1000, &mut source).unwrap();
+        assert!(matches!(plan.blocks[0].how[..], [How::Access(_)]));
+    }
+}

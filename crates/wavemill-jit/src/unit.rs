@@ -110,9 +110,10 @@ pub(crate) struct Plan {
     by_position: HashMap<u64, usize>,
 }
 
-/// The blocks that a terminator leads to, at known positions.
-fn targets(terminator: Terminator) -> [Option<u64>; 2] {
+/// The blocks that a terminator leads to, at known positions. What the interpreter refuses leads nowhere.
+pub(crate) fn targets(terminator: Terminator) -> [Option<u64>; 2] {
     match terminator {
+        _ if terminator.problem().is_some() => [None, None],
         Terminator::Jump(to) => [Some(to), None],
         Terminator::Branch { taken, next, .. } => [Some(taken), Some(next)],
         _ => [None, None],

@@ -179,12 +179,12 @@ fn arrange_addresses(bench: &mut Bench, random: &mut SplitMix64) {
     }
 }
 
-/// A program that fails, without the operations that do not matter. Returns what it fails with.
-fn shrink(bench: &mut Bench, first: usize, mut failure: String) -> String {
+/// A program that fails, without the operations that do not matter. `kept` ones at the start of each block stay.
+/// Returns what it fails with.
+pub(crate) fn shrink(bench: &mut Bench, first: usize, mut failure: String, kept: usize) -> String {
     for n in 0..bench.blocks().count() {
         let mut at = bench.blocks().nth(n).expect("a block").insts.len();
-        // Temporaries keep their first values.
-        while at > usize::from(TEMPS) {
+        while at > kept {
             at -= 1;
             let block = if n == 0 { &mut bench.block } else { &mut bench.more[n - 1] };
             let mut shorter = Block::clone(block);
@@ -218,8 +218,10 @@ fn random_programs_are_the_same_as_machine_code() {
         match bench.compare_machine_code(first) {
             Ok(exit) => *exits.entry(kind_of(&exit)).or_default() += 1,
             Err(difference) => {
-                let difference =
-                    if failed.len() < SHOWN { shrink(&mut bench, first, difference) } else { difference };
+                let shown = failed.len() < SHOWN;
+                // Temporaries keep their first values.
+                let kept = TEMPS.into();
+                let difference = if shown { shrink(&mut bench, first, difference, kept) } else { difference };
                 failed.push(format!("program {seed}: {difference}"));
             }
         }

@@ -134,6 +134,8 @@ fn malformed() -> Vec<Block> {
     let ends = [
         Terminator::Branch { cond: Cond::Zero(Uni(u16::MAX), Width::W64), taken: 0, next: 0 },
         Terminator::Branch { cond: Cond::NonZero(Uni(Uni::COUNT), Width::W32), taken: 0, next: 0 },
+        // Back to the block itself: nothing of the branch may happen.
+        Terminator::Branch { cond: Cond::NonZero(Uni(Uni::COUNT), Width::W32), taken: 0x1000, next: 0x1000 },
         Terminator::Indirect(Uni(Uni::COUNT - 1)),
         Terminator::SetContext { value: Row(u16::MAX).into(), next: 0 },
         Terminator::SetContext { value: Uni(u16::MAX).into(), next: 0 },
@@ -150,6 +152,7 @@ fn a_block_of_a_source_does_not_lead_out_of_the_registers() {
     for (n, block) in malformed().into_iter().enumerate() {
         let mut bench = Bench::new(COUNTS, 7);
         bench.block = Arc::new(block);
+        bench.budget = 100;
         let exit = bench.compare().unwrap_or_else(|difference| panic!("block {n}: {difference}"));
         assert_eq!(exit, REFUSED, "block {n}: {:?}", bench.block);
     }

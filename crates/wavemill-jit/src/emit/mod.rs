@@ -14,7 +14,7 @@ use wavemill_interpreter::translate::{Link, layout};
 use wavemill_ir::{Cond, Terminator, Uni, Width};
 use wavemill_machine::registers::uni_offset;
 
-use crate::unit::{How, Plan, Version};
+use crate::unit::{How, Plan, Version, targets};
 use assembler::{Assembler, Label, in_file};
 use memory::Handler;
 use registers::{CONTEXT, FILE, FRAME, SAVED, STRIPS, TABLE, active, of_group};
@@ -295,9 +295,9 @@ impl Emitter<'_> {
         let block = &self.plan.blocks[self.version.block].compiled.block;
         // What is known of the active lanes at the end; nothing if they are to be tested.
         let full = if changes_active && !self.full { None } else { Some(self.full) };
-        match block.terminator {
-            Terminator::Jump(to) => self.edge(to, full),
-            Terminator::Branch { cond, taken, next } => {
+        match (block.terminator, targets(block.terminator)) {
+            (Terminator::Jump(_), [Some(to), _]) => self.edge(to, full),
+            (Terminator::Branch { cond, .. }, [Some(taken), Some(next)]) => {
                 let code = self.condition(cond);
                 let label = self.asm.label();
                 self.asm.jump(code, label);

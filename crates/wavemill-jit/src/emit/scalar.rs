@@ -206,7 +206,10 @@ impl Emitter<'_> {
                 Width::W64 => Instruction::with2(Code::Mov_r64_imm64, sized_register, value),
             },
             (_, Some(cell)) => Instruction::with2(MOV.of(width), sized_register, in_file(cell)),
-            (_, None) => Instruction::with2(XOR.0, Register::EAX, Register::EAX),
+            (_, None) => {
+                let register = sized(register, Width::W32);
+                Instruction::with2(XOR.0, register, register)
+            }
         };
         self.asm.put(instruction);
     }

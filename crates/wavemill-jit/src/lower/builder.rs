@@ -80,8 +80,9 @@ impl<'a> Builder<'a> {
             Operand::Row(row) => {
                 self.counts.has(row, dwords).then(|| Src::Row(self.counts.source_nth(row, n)))
             }
-            // An operand that begins at a cell that the wave lacks may be a result of the same instruction.
-            Operand::Uni(cell) if self.counts.lacks(cell) => None,
+            // A cell that the wave lacks may be a result of the same instruction. Of pairs, some operations read each
+            // cell by itself.
+            Operand::Uni(cell) if (0..dwords).any(|n| self.counts.lacks(cell.plus(n))) => None,
             Operand::Uni(cell) => Some(Src::Cell(uni_offset(cell.plus(n)))),
             Operand::Const(_) => match self.inst.src[i].dword(n) {
                 Operand::Const(value) => Some(Src::Const(value as u32)),

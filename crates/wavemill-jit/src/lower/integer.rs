@@ -118,7 +118,9 @@ fn permute(b: &mut Builder<'_>, dst: u32, high: Src) -> Option<()> {
     b.update(pattern, OR, Some(pattern), places, None, Where::Everywhere)?;
     b.strip.refuses = Refused::Bits { cell, bits: 0xf8f8_f8f8 };
     if low == high {
-        return b.result(dst, SHUFFLE, Some(low), pattern, None);
+        // Masks of the instruction are those of bytes, so it does not write the row itself.
+        let value = b.binary(SHUFFLE, low, pattern)?;
+        return b.copy(dst, value);
     }
     // Bit 2 of a selector names the dword: it becomes the top bit of its byte.
     b.update(selected, Shift::Left.codes().0, None, selected, Some(5), Where::Everywhere)?;

@@ -1,0 +1,407 @@
+//! Random programs of accesses to memory in a loop, as machine code: consecutive, equal, strided and
+//! any addresses, in several buffers in turn, with some lanes active.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use wavemill_ir::{
+    Attrs, Block, Cond, Inst, IntOp, LaneMask, LaneOp, MemType, Op, Operand, Row, ScalarOp, Space,
+    Terminator, Uni, Width, verify,
+};
+use wavemill_machine::{AddressMode, CellPair, GuestMemory, RegisterCounts};
+use wavemill_oracle::SplitMix64;
+
+use crate::common::{BUFFER, Bench};
+use crate::programs::programs;
+
+const ROWS: u16 = 40;
+const COUNTS: RegisterCounts = RegisterCounts {
+    cells: 40,
+    absent: (Uni(40), Uni(40)),
+    private_base: CellPair::new(Uni(38)),
+    rows: [ROWS, 0],
+};
+/// Pairs of rows with addresses in guest memory, rows with offsets, rows with data.
+const PAIRS: u16 = 8;
+const OFFSETS: Row = Row(2 * PAIRS);
+const DATA: Row = Row(2 * PAIRS + 8);
+/// Cells with the addresses of buffers, and with an offset in private memory.
+const BASES: Uni = Uni(0);
+const SMALL: Uni = Uni(8);
+/// Counts the iterations that are left.
+const LEFT: Uni = Uni(10);
+const FLAG: Uni = Uni(11);
+/// A mask that becomes that of the active lanes.
+const MASK: Uni = Uni(12);
+/// Bytes that addresses use at the start of a buffer and of LDS.
+const GUEST_BYTES: u64 = BUFFER - 1600;
+const LDS_BYTES: u64 = 900;
+/// Bytes of LDS that the workgroup has, and an address behind the granule.
+const LDS_END: u64 = 1000;
+const LDS_LIMIT: u64 = 1030;
+
+const NONE: Operand = Operand::None;
+
+fn inst(op: Op, dst: Operand, src: &[Operand], guest: u32) -> Inst {
+    let mut sources = [NONE; Inst::SOURCES];
+    sources[..src.len()].copy_from_slice(src);
+    Inst { op, dst: [dst, NONE], src: sources, attrs: Attrs::default(), mask: LaneMask::Active, guest }
+}
+
+/// Offsets of the lanes below `bytes`.
+fn offsets(random: &mut SplitMix64, bytes: u64, size: u64) -> [u64; 64] {
+    let align = random.pick(&[4, 4, 4, 16, size, 1]);
+    let any = |random: &mut SplitMix64| random.below(bytes / align) * align;
+    let first = any(random);
+    let strips: [u64; 4] = std::array::from_fn(|_| any(random));
+    let stride = random.pick(&[8, 12, 20, 0, 2, 4, 16]);
+    let kind = random.below(10);
+    let mut all: [u64; 64] = std::array::from_fn(|lane| {
+        let (n, strip) = (lane as u64, lane / 16);
+        match kind {
+            0 | 1 => first + size * n,
+            2 => strips[strip] + size * (n % 16),
+            3 => first,
+            4 => strips[strip],
+            5 => first + stride * n,
+            6 => first + size * (63 - n),
+            7 => strips[(lane / 2) % 4] + 4 * (n % 2),
+            _ => any(random),
+        }
+    });
+    if random.one_in(4) {
+        all[random.index(64)] = any(random);
+    }
+    all.map(|offset| if offset + 16 > bytes { offset % (bytes / 2 / align * align) } else { offset })
+}
+
+fn memory_type(random: &mut SplitMix64) -> MemType {
+    random.pick(&[
+        MemType::Dwords(1),
+        MemType::Dwords(1),
+        MemType::Dwords(1),
+        MemType::Dwords(2),
+        MemType::Dwords(4),
+        MemType::Dwords(3),
+        MemType::U8,
+        MemType::I8,
+        MemType::U16,
+        MemType::I16,
+        MemType::D16HiB16,
+    ])
+}
+
+fn access(random: &mut SplitMix64, guest: u32) -> Inst {
+    let space = random.pick(&[Space::Global, Space::Global, Space::Flat, Space::Lds, Space::Scratch]);
+    let ty = memory_type(random);
+    let base = Operand::Uni(BASES.plus(2 * random.below(2) as u16));
+    let pair = Operand::Row(Row(2 * random.below(PAIRS.into()) as u16));
+    let row =
+        |random: &mut SplitMix64, first: u16| Operand::Row(OFFSETS.plus(first + random.below(2) as u16));
+    let (address, base) = match space {
+        Space::Global | Space::Flat => match random.one_in(2) {
+            true => (pair, NONE),
+            false => (row(random, 0), base),
+        },
+        Space::Lds => (row(random, 2), NONE),
+        _ => match random.below(3) {
+            0 => (NONE, SMALL.into()),
+            1 => (row(random, 4), NONE),
+            _ => (row(random, 4), SMALL.into()),
+        },
+    };
+    let last = ROWS - ty.dwords();
+    let data = Row(DATA.0 + random.below(u64::from(last - DATA.0) + 1) as u16);
+    let mut made = match random.one_in(3) {
+        true => inst(Op::Store(space, ty), NONE, &[address, base, data.into()], guest),
+        false => inst(Op::Load(space, ty), data.into(), &[address, base], guest),
+    };
+    made.attrs.imm = random.pick(&[0, 0, 4, 16, -4, 1, 64]);
+    if random.one_in(10) {
+        made.mask = LaneMask::All;
+    }
+    made
+}
+
+fn between(random: &mut SplitMix64, guest: u32) -> Inst {
+    let data = |random: &mut SplitMix64| DATA.plus(random.below(u64::from(ROWS - DATA.0)) as u16);
+    match random.below(8) {
+        // The other buffer, if there is one, for all lanes or the active ones.
+        0 => {
+            let high = Row(2 * random.below(PAIRS.into()) as u16 + 1);
+            let mut toggled =
+                inst(Op::Int(IntOp::Xor), high.into(), &[high.into(), Operand::Const(1)], guest);
+            toggled.mask = LaneMask::All;
+            toggled
+        }
+        1 => {
+            let n = random.below(u64::from(PAIRS) + 4) as u16;
+            let row = if n < PAIRS { Row(2 * n) } else { OFFSETS.plus(n - PAIRS) };
+            let by = random.pick(&[4u32, 64, 16, 4u32.wrapping_neg(), 256]);
+            inst(Op::Int(IntOp::Add), row.into(), &[row.into(), Operand::Const(by.into())], guest)
+        }
+        2 => inst(
+            Op::Scalar(ScalarOp::Mov, Width::W64),
+            Uni::ACTIVE.into(),
+            &[Uni(MASK.0 + 2 * random.below(2) as u16).into()],
+            guest,
+        ),
+        3 => inst(Op::Lane(LaneOp::ReadFirstLane), Uni(20).into(), &[data(random).into()], guest),
+        4 => inst(Op::ScalarLoad(random.pick(&[1, 2, 4, 8, 16])), Uni(20).into(), &[BASES.into()], guest),
+        _ => {
+            let op = random.pick(&[IntOp::Add, IntOp::Xor, IntOp::Sub, IntOp::Mov]);
+            let (a, b) = (data(random).into(), data(random).into());
+            let sources = if op == IntOp::Mov { [a, NONE] } else { [a, b] };
+            inst(Op::Int(op), data(random).into(), &sources, guest)
+        }
+    }
+}
+
+/// A block that goes back to the first one while iterations are left, else on.
+fn block(random: &mut SplitMix64, n: u64, simple: bool) -> Block {
+    let start = 0x1000 * (1 + n);
+    let guests = 3 + random.below(10) as u32;
+    let mut insts: Vec<Inst> = Vec::new();
+    for guest in 0..guests {
+        let calls = |inst: &Inst| matches!(inst.op, Op::Lane(_));
+        let changes = |inst: &Inst| inst.dst[0] == Uni::ACTIVE.into();
+        let made = loop {
+            let made = if random.one_in(2) { access(random, guest) } else { between(random, guest) };
+            if !(simple && (calls(&made) || changes(&made))) && made.problem().is_none() {
+                break made;
+            }
+        };
+        insts.push(made);
+    }
+    let mut count = inst(
+        Op::Scalar(ScalarOp::SubBorrowOut, Width::W32),
+        LEFT.into(),
+        &[LEFT.into(), Operand::Const(1)],
+        guests,
+    );
+    count.dst[1] = FLAG.into();
+    insts.push(count);
+    let next = start + 0x1000;
+    let cond = Cond::NonZero(LEFT, Width::W32);
+    let terminator = Terminator::Branch { cond, taken: random.pick(&[0x1000, start]), next };
+    let guest = (0..=u64::from(guests)).map(|n| start + 4 * n).collect();
+    Block {
+        start,
+        next: start + 0x800,
+        ranges: std::iter::once(start..start + 0x800).collect(),
+        insts,
+        guest,
+        terminator,
+    }
+}
+
+fn bench(seed: u64) -> Bench {
+    let mut random = SplitMix64::new(seed ^ 0x5eed);
+    let mode = random.pick(&[AddressMode::Sandbox, AddressMode::Sandbox, AddressMode::Identity]);
+    let mut bench = Bench::with_memory(COUNTS, !seed, GuestMemory::new(mode));
+    let buffers = [bench.buffer, bench.add_buffer(), bench.add_buffer()];
+    let simple = random.one_in(2);
+    let count = 1 + random.below(2);
+    let mut blocks = (0..count).map(|n| {
+        let block = block(&mut random, n, simple);
+        verify(&block).expect("operations are well formed");
+        Arc::new(block)
+    });
+    bench.block = blocks.next().expect("a block");
+    bench.more = blocks.collect();
+    bench.budget = random.pick(&[40, 100, 1000]);
+    let mut put = |cell: Uni, value: u64| {
+        bench.cells[usize::from(cell.0)] = value as u32;
+        bench.cells[usize::from(cell.0) + 1] = (value >> 32) as u32;
+    };
+    put(BASES, buffers[0] + 256);
+    put(BASES.plus(2), buffers[random.index(3)] + 256);
+    put(SMALL, 4 * random.below(4));
+    put(LEFT, 2 + random.below(5));
+    let any = random.next_u64();
+    let masks = [!0, !0, any, 0xffff, any | 0xffff_0000, 1 << random.below(64), 0, !1];
+    put(MASK, random.pick(&masks));
+    put(MASK.plus(2), random.pick(&masks));
+    bench.active = random.pick(&masks);
+    let active = bench.active;
+    let outside = random.one_in(6);
+    let size = |random: &mut SplitMix64| random.pick(&[4, 4, 4, 1, 2, 8, 16]);
+    // Inactive lanes have other addresses, or any.
+    let confused = random.one_in(2);
+    for pair in 0..PAIRS {
+        let bytes = size(&mut random);
+        let offsets = offsets(&mut random, GUEST_BYTES, bytes);
+        let buffer = buffers[random.index(2)];
+        let mixed = random.one_in(8);
+        for (lane, offset) in offsets.into_iter().enumerate() {
+            let buffer = if mixed { buffers[random.index(2)] } else { buffer };
+            let mut address = buffer + 600 + offset;
+            if (confused && simple && active >> lane & 1 == 0) || (outside && random.one_in(400)) {
+                let any = random.next_u64();
+                address = random.pick(&[any, 0, buffer - 1, buffer + BUFFER - 2]);
+            }
+            bench.rows[usize::from(2 * pair)][lane] = address as u32;
+            bench.rows[usize::from(2 * pair + 1)][lane] = (address >> 32) as u32;
+        }
+    }
+    for n in 0..6 {
+        let bytes = size(&mut random);
+        let within = [GUEST_BYTES, GUEST_BYTES, LDS_BYTES, LDS_BYTES, 36, 36][n];
+        let mut offsets = offsets(&mut random, within, bytes.min(within / 16).max(1));
+        if n >= 4 && !random.one_in(3) {
+            offsets = [offsets[0] & !3; 64];
+        }
+        for (lane, offset) in offsets.into_iter().enumerate() {
+            let start = if n == 2 || n == 3 { 64 } else { 8 };
+            let mut offset = offset + start;
+            if (confused && simple && active >> lane & 1 == 0) || (outside && random.one_in(400)) {
+                let any = random.next_u64();
+                offset = random.pick(&[any, BUFFER, LDS_LIMIT, LDS_END, 62, 1 << 31, !3]);
+            }
+            bench.rows[usize::from(OFFSETS.0) + n][lane] = offset as u32;
+        }
+    }
+    bench
+}
+
+#[test]
+fn random_accesses_are_the_same_as_machine_code() {
+    let mut exits = BTreeMap::<String, usize>::new();
+    let mut failed = Vec::new();
+    for seed in 0..programs() / 8 {
+        let bench = bench(seed);
+        match bench.compare_machine_code((seed % 7) as usize) {
+            Ok(exit) => *exits.entry(exit.chars().take(30).collect()).or_default() += 1,
+            Err(difference) => failed.push(format!("program {seed}: {difference}")),
+        }
+    }
+    eprintln!("{exits:#?}");
+    assert!(failed.is_empty(), "{} differ:\n{}", failed.len(), failed[..failed.len().min(3)].join("\n"));
+}
+
+fn all_lanes_move(to: u16, from: u16, guest: u32) -> Inst {
+    Inst { mask: LaneMask::All, ..inst(Op::Int(IntOp::Mov), Row(to).into(), &[Row(from).into()], guest) }
+}
+
+/// A block that runs as often as a cell says.
+fn twice(mut insts: Vec<Inst>) -> Arc<Block> {
+    let guests = insts.len() as u32;
+    let mut count = inst(
+        Op::Scalar(ScalarOp::SubBorrowOut, Width::W32),
+        LEFT.into(),
+        &[LEFT.into(), Operand::Const(1)],
+        guests,
+    );
+    count.dst[1] = FLAG.into();
+    insts.push(count);
+    let guest = (0..=u64::from(guests)).map(|n| 0x1000 + 4 * n).collect();
+    let cond = Cond::NonZero(LEFT, Width::W32);
+    let terminator = Terminator::Branch { cond, taken: 0x1000, next: 0xf000 };
+    let ranges = std::iter::once(0x1000..0x1800).collect();
+    Arc::new(Block { start: 0x1000, next: 0x1800, ranges, insts, guest, terminator })
+}
+
+/// The first buffer of the sandbox is 4 GiB below the second one. One operation loads from the one, then
+/// from the other, at addresses around their starts.
+#[test]
+fn an_allocation_is_not_another_one_4_gib_away() {
+    let load = |imm: i32| Inst {
+        attrs: Attrs { imm, ..Attrs::default() },
+        ..inst(Op::Load(Space::Global, MemType::Dwords(1)), DATA.into(), &[Row(0).into()], 0)
+    };
+    let sum = DATA.plus(1);
+    for imm in [0, 16, 64, -16] {
+        for stride in [4, 8, 20] {
+            for first_is_low in [true, false] {
+                for (part, back) in [(0, 0), (0, 16), (0, 64), (0, 160), (1, 64), (2, 64)] {
+                    let mut bench = Bench::new(COUNTS, 5);
+                    let low = bench.buffer;
+                    let high = bench.add_buffer();
+                    assert_eq!(high - low, 1 << 32, "what this test is about");
+                    let (warm, other) = if first_is_low { (low, high) } else { (high, low) };
+                    for lane in 0..64 {
+                        let offset = stride * lane as u64;
+                        let warm = (warm + 64 + 12 * lane as u64).wrapping_add_signed(-i64::from(imm));
+                        // Before the start, with the upper half of the first address in all lanes or not.
+                        let from = (other + offset).wrapping_sub(back);
+                        let cold = match part {
+                            0 => from,
+                            1 => (other - back) >> 32 << 32 | from & 0xffff_ffff,
+                            _ => from ^ (lane as u64 & 1) << 32,
+                        };
+                        for (row, value) in [(0, warm), (2, cold)] {
+                            bench.rows[row][lane] = value as u32;
+                            bench.rows[row + 1][lane] = (value >> 32) as u32;
+                        }
+                    }
+                    let mut insts = vec![load(imm)];
+                    insts.push(inst(Op::Int(IntOp::Add), sum.into(), &[sum.into(), DATA.into()], 1));
+                    insts.extend([all_lanes_move(0, 2, 2), all_lanes_move(1, 3, 3)]);
+                    bench.block = twice(insts);
+                    bench.budget = 100;
+                    bench.cells[usize::from(LEFT.0)] = 2;
+                    for active in [!0, 0xffff_0000_ffff_fff0, !1] {
+                        bench.active = active;
+                        if let Err(difference) = bench.compare_machine_code(0) {
+                            panic!("{imm} {stride} {first_is_low} {part} {back} {active:x}: {difference}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One operation accesses memory in range, then up to its end or beyond it: faults, lanes without
+/// memory and their number are those of the interpreter.
+#[test]
+fn accesses_end_where_memory_ends() {
+    let types = [MemType::Dwords(1), MemType::Dwords(2), MemType::Dwords(4), MemType::U8, MemType::I16];
+    for ty in types {
+        let size = u64::from(ty.bytes());
+        for (space, has_base) in [(Space::Global, true), (Space::Global, false), (Space::Lds, false)] {
+            let end = if space == Space::Lds { LDS_END } else { BUFFER };
+            for (stride, beyond) in [0, size, 20]
+                .into_iter()
+                .flat_map(|stride| [-4, -1, 0, 1, 2, 4].map(|beyond| (stride, beyond)))
+            {
+                if end < 64 * stride + size {
+                    continue;
+                }
+                let mut bench = Bench::new(COUNTS, 6);
+                let buffer = bench.buffer;
+                // So that the base is before the buffer, and within it.
+                let base = if has_base { buffer + 8 } else { 0 };
+                let start = if space == Space::Lds || has_base { 0 } else { buffer };
+                let back = if has_base { 8 } else { 0 };
+                let last = (end - size).wrapping_add_signed(beyond);
+                for lane in 0..64 {
+                    let warm = start + 32 + size * lane as u64;
+                    let cold = start + last - stride * (63 - lane as u64) - back;
+                    for (row, value) in [(0, warm), (2, cold)] {
+                        bench.rows[row][lane] = value as u32;
+                        bench.rows[row + 1][lane] = (value >> 32) as u32;
+                    }
+                }
+                bench.cells[usize::from(BASES.0)] = base as u32;
+                bench.cells[usize::from(BASES.0) + 1] = (base >> 32) as u32;
+                bench.cells[usize::from(LEFT.0)] = 2;
+                bench.budget = 100;
+                let base = if has_base { BASES.into() } else { NONE };
+                for is_store in [false, true] {
+                    let access = match is_store {
+                        true => inst(Op::Store(space, ty), NONE, &[Row(0).into(), base, DATA.into()], 0),
+                        false => inst(Op::Load(space, ty), DATA.into(), &[Row(0).into(), base], 0),
+                    };
+                    bench.block = twice(vec![access, all_lanes_move(0, 2, 1), all_lanes_move(1, 3, 2)]);
+                    for active in [!0, 0xffff_0000_ffff_fff0, !(1 << 63)] {
+                        bench.active = active;
+                        if let Err(difference) = bench.compare_machine_code(0) {
+                            panic!("{ty:?} {space:?} {has_base} {stride} {beyond} {active:x}: {difference}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
