@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 CANCELLED = (
-    "the terms of a sum cancel so far that one rounding in f32 at their size exceeds the tolerance: the result is that of "
-    "the matrix cores' rule, bit by bit"
+    "large terms cancel: one rounding in f32 at their size exceeds the tolerance; the result is that of the matrix cores' "
+    "rule, bit by bit"
 )
 
 

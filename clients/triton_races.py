@@ -22,8 +22,8 @@ import triton
 import triton.language as tl
 
 RACY = (
-    "the kernel of the test reads elements of `Z` that its other waves store, with no barrier between: each element is, bit "
-    "by bit, that of the addend before or after, and all are right if the addends have memory of their own"
+    "a race of the test's kernel: its waves store what others load, with no barrier between; each element has, bit by bit, "
+    "the addend before or after"
 )
 
 
@@ -64,8 +64,10 @@ def has_no_barrier(assembly):
     operations = re.findall(r"^\s+(s_barrier|s_cbranch\w*|(?:global|buffer)_(?:load|store))", assembly, re.MULTILINE)
     loads = [at for at, operation in enumerate(operations) if operation.endswith("_load")]
     stores = [at for at, operation in enumerate(operations) if operation.endswith("_store")]
-    return (
-        loads[-1] < stores[0]
+    return bool(
+        loads
+        and stores
+        and loads[-1] < stores[0]
         and "s_barrier" not in operations[loads[-1] : stores[0]]
         and not any(operation.startswith("s_cbranch") for operation in operations)
     )
