@@ -8,8 +8,8 @@ The first writes a JSON object: `cases`, the names of all cases, and `errors`, t
 file that has none. The list of the second is a JSON array of names. The results have one JSON
 object per line: `case`, and `start` or `outcome` with `reason` and `seconds`. A case that started
 and has no outcome ended the process. The outcome of a case that exceeds the limit is `slow`;
-`triton_bf16_scans` explains `outdated`, `triton_f16_products` explains `imprecise`, and
-`triton_reordered` its own.
+`triton_bf16_scans` explains `outdated`, `triton_f16_products` explains `imprecise`, `triton_races`
+explains `racy`, `triton_cancellation` explains `cancelled`, and `triton_reordered` its own.
 """
 
 import json
@@ -20,11 +20,13 @@ import time
 
 import pytest
 from triton_bf16_scans import OUTDATED
+from triton_cancellation import CANCELLED
 from triton_f16_products import IMPRECISE
+from triton_races import RACY
 from triton_reordered import REORDERED
 
 # Why the outcomes of other plugins are no failures.
-_EXPLAINED = {"outdated": OUTDATED, "imprecise": IMPRECISE, "reordered": REORDERED}
+_EXPLAINED = {"outdated": OUTDATED, "imprecise": IMPRECISE, "reordered": REORDERED, "racy": RACY, "cancelled": CANCELLED}
 
 _collection = {"cases": [], "errors": {}}
 _results = open(os.environ.get("WAVEMILL_RESULTS", os.devnull), "a", buffering=1)

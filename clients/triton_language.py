@@ -25,8 +25,8 @@ HERE = Path(__file__).resolve().parent
 TESTS = Path("python/test/unit/language")
 TARGETS = ["gfx906", "gfx90a", "gfx942", "gfx950"]
 # Plugins of pytest: those of all targets, and further ones of some.
-PLUGINS = ["triton_bf16_scans", "triton_f16_products", "triton_reordered", "triton_cases"]
-TARGET_PLUGINS = {"gfx90a": ["triton_mi200"]}
+PLUGINS = ["triton_bf16_scans", "triton_f16_products", "triton_reordered", "triton_races", "triton_cases"]
+TARGET_PLUGINS = {"gfx90a": ["triton_mi200"], "gfx942": ["triton_cancellation"]}
 
 
 def pytest(sources, arguments, target, **variables):

@@ -51,12 +51,14 @@ KNOWN = [
         "the test stores at `X + 3`, but `X` has one element",
     ),
 ]
-# Outcomes with a reason of their own: the test skips the case, or expects what this compiler or target lacks.
+# Outcomes with a reason of their own: the test skips the case, or expects what this compiler or target lacks; and those
+# of tests that are wrong.
 NO_FAILURES = {"skipped", "outdated", "imprecise", "reordered"}
+TEST_ERRORS = {"racy", "cancelled"}
 TITLES = {
     "failed": "Failed",
     "slow": "Slow",
-    "error of the test": "Errors of the tests that Wavemill reports",
+    "error of the test": "Errors of the tests",
     "not applicable": "Not applicable",
 }
 
@@ -67,6 +69,8 @@ def judge(case, outcome, reason):
         return outcome, reason
     if outcome in NO_FAILURES:
         return "not applicable", "the test skips it, without a reason" if reason == "Skipped" else reason
+    if outcome in TEST_ERRORS:
+        return "error of the test", reason
     for known, part, pattern, counts_as, meaning in KNOWN:
         if outcome == known and part in case and re.search(pattern, reason):
             return counts_as, f"{meaning}: {reason}"
@@ -182,8 +186,9 @@ def main():
         "`python/test/unit/language`, with `--pretend-cuda`. A hash of their names chooses the cases, one of each test before "
         "all others. A case is slow if it takes longer than a limit of processor time. It is not applicable if the test "
         "itself skips it on this target, if Triton cannot compile it for the target, if the test expects another version of "
-        "the compiler, or if it expects matrix instructions of a target that has none. On gfx90a, the products of matrices "
-        "that PyTorch makes as references read denormal numbers of 16 bits as zero, as on MI200."
+        "the compiler, or if it expects matrix instructions of a target that has none. Errors of the test are stores that it "
+        "has no right to, races between the waves of its kernel, and tolerances that no sum in f32 keeps. On gfx90a, the "
+        "products of matrices that PyTorch makes as references read denormal numbers of 16 bits as zero, as on MI200."
     )
     print(textwrap.fill(text, 100) + "\n")
     every = [tutorials(results, version), language(results, version)]

@@ -1,5 +1,6 @@
 """Common parts of the tests: code objects of the repository."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,14 @@ TARGETS = ["gfx906", "gfx90a", "gfx942", "gfx950"]
 
 def code_object(name, target="gfx942"):
     return BIN / target / f"{name}.co"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def ctrl_c():
+    """Shells start programs in the background without Ctrl-C. Tests of it would wait for ever."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(params=TARGETS)
