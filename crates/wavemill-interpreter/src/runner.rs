@@ -537,13 +537,13 @@ mod tests {
     struct Asked(std::sync::Mutex<Vec<translate::Compiled>>);
 
     impl Translator for Asked {
-        fn patience(&self) -> u64 {
+        fn patience(&self, _: &Block, _: u32, _: RegisterCounts) -> u64 {
             1
         }
 
-        fn translate(&self, position: u64, blocks: &mut dyn Blocks) -> Option<Arc<translate::Unit>> {
+        fn translate(&self, position: u64, blocks: &mut dyn Blocks) -> Translation {
             self.0.lock().unwrap().extend(blocks.block(position));
-            None
+            Translation::Never
         }
     }
 
