@@ -51,8 +51,8 @@ def _to_f32(integer, unit):
 
 
 def group_sum(left, right, addend, dtype):
-    """One group of a product on gfx942, of factors of a type: products are cut 24 bits below the largest exponent, and the sum with the addend
-    31 bits below its leading bit, before it is rounded.
+    """One group of a product on gfx942, of factors of a type. Products are cut 24 bits below the largest exponent, and the
+    sum with the addend 31 bits below its leading bit, before it is rounded.
     """
     products = []
     for a, b in zip(left, right):

@@ -48,6 +48,14 @@ fn inst(op: Op, dst: Operand, src: &[Operand], guest: u32) -> Inst {
     Inst { op, dst: [dst, NONE], src: sources, attrs: Attrs::default(), mask: LaneMask::Active, guest }
 }
 
+/// One iteration less is left.
+fn counts_iteration(guest: u32) -> Inst {
+    let sources = [LEFT.into(), Operand::Const(1)];
+    let mut count = inst(Op::Scalar(ScalarOp::SubBorrowOut, Width::W32), LEFT.into(), &sources, guest);
+    count.dst[1] = FLAG.into();
+    count
+}
+
 /// Offsets of the lanes below `bytes`.
 fn offsets(random: &mut SplitMix64, bytes: u64, size: u64) -> [u64; 64] {
     let align = random.pick(&[4, 4, 4, 16, size, 1]);
@@ -173,14 +181,7 @@ fn block(random: &mut SplitMix64, n: u64, simple: bool) -> Block {
         };
         insts.push(made);
     }
-    let mut count = inst(
-        Op::Scalar(ScalarOp::SubBorrowOut, Width::W32),
-        LEFT.into(),
-        &[LEFT.into(), Operand::Const(1)],
-        guests,
-    );
-    count.dst[1] = FLAG.into();
-    insts.push(count);
+    insts.push(counts_iteration(guests));
     let next = start + 0x1000;
     let cond = Cond::NonZero(LEFT, Width::W32);
     let terminator = Terminator::Branch { cond, taken: random.pick(&[0x1000, start]), next };
@@ -286,14 +287,7 @@ fn all_lanes_move(to: u16, from: u16, guest: u32) -> Inst {
 /// A block that runs as often as a cell says.
 fn twice(mut insts: Vec<Inst>) -> Arc<Block> {
     let guests = insts.len() as u32;
-    let mut count = inst(
-        Op::Scalar(ScalarOp::SubBorrowOut, Width::W32),
-        LEFT.into(),
-        &[LEFT.into(), Operand::Const(1)],
-        guests,
-    );
-    count.dst[1] = FLAG.into();
-    insts.push(count);
+    insts.push(counts_iteration(guests));
     let guest = (0..=u64::from(guests)).map(|n| 0x1000 + 4 * n).collect();
     let cond = Cond::NonZero(LEFT, Width::W32);
     let terminator = Terminator::Branch { cond, taken: 0x1000, next: 0xf000 };

@@ -40,7 +40,7 @@ const TEMPS: u16 = 5;
 /// First row with data.
 const DATA: u16 = 3;
 
-/// Floats at the ends of ranges. None is a NaN: with one, machine code leaves.
+/// Floats at the ends of ranges. None is a NaN: a handler would compute what is under test.
 const SPECIAL: [u32; 20] = [
     0,
     0x8000_0000,

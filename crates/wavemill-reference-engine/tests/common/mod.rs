@@ -390,6 +390,10 @@ impl Bench {
     /// # Errors
     /// The way that leaves a state different from the interpreter's, and the difference.
     pub(crate) fn compare_machine_code(&self, first: usize) -> Result<String, String> {
+        static NOTE: std::sync::Once = std::sync::Once::new();
+        if !Jit::is_available() {
+            NOTE.call_once(|| eprintln!("not run as machine code: this host has none"));
+        }
         let mut wave = self.wave();
         let expected = self.run_wave(Who::Interpreter, &mut wave);
         let written = wave.writes;
