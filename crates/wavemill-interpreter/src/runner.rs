@@ -21,6 +21,8 @@ use crate::{Tier, control};
 
 /// Host operations that a thread keeps (64 MiB of them); beyond it, the thread drops all blocks.
 const MAX_OPS: usize = 1 << 19;
+/// Blocks that a thread finds again without a look at the map of all, a power of two.
+const FOUND: usize = 64;
 
 /// Compiled code of one host thread.
 pub(crate) struct Runner<'a> {
@@ -29,8 +31,9 @@ pub(crate) struct Runner<'a> {
     /// The bits of contexts that matter to the source.
     context_key: u32,
     blocks: HashMap<(u64, u32), Box<Code>>,
-    /// The last block that was looked up, with its first operation; usually a kernel's first block.
-    last: Option<((u64, u32), *mut hostop::HostOp)>,
+    /// Blocks that were looked up, with their first operations, by the lowest bits of their addresses: a kernel's first
+    /// block, those behind barriers, and the destinations of calls.
+    found: [Option<((u64, u32), *mut hostop::HostOp)>; FOUND],
     /// Number of host operations of all blocks, and its limit.
     ops: usize,
     max_ops: usize,
@@ -43,8 +46,8 @@ pub(crate) struct Runner<'a> {
     compiled: usize,
     /// Counts of blocks that were dropped.
     counted: HashMap<(u64, u32), BlockCount>,
-    /// Out-of-range accesses of all waves that it ran.
-    out_of_range: OutOfRange,
+    /// The state of handlers, between runs.
+    ctx: Option<Box<Ctx>>,
     /// Which loads begin an exchange. Operations point to it.
     heads: Rc<Heads<'a>>,
     /// Makes machine code of blocks that are entered often.
@@ -74,17 +77,45 @@ impl<'a> Runner<'a> {
             source,
             context_key: source.context_key(),
             blocks: HashMap::new(),
-            last: None,
+            found: [None; FOUND],
             ops: 0,
             max_ops: MAX_OPS,
             generation: source.generation(),
             dropped: 0,
             compiled: 0,
             counted: HashMap::new(),
-            out_of_range: OutOfRange::default(),
+            ctx: None,
             heads: Rc::new(Heads::new(source)),
             translator,
             units: Vec::new(),
+        }
+    }
+
+    /// The state of handlers before the first run. Each run sets what belongs to its wave.
+    fn new_ctx(&self) -> Ctx {
+        Ctx {
+            base: std::ptr::null_mut(),
+            budget: 0,
+            lds: std::ptr::null_mut(),
+            lds_size: 0,
+            lds_allocated: 0,
+            scratch_size: 0,
+            private: PrivateMemory::default(),
+            private_host: std::ptr::null_mut(),
+            private_writes: PrivateWrites::default(),
+            map: std::ptr::null(),
+            exit: Exit::End,
+            refused: Vec::new(),
+            out_of_range: OutOfRange::default(),
+            unordered_store: true,
+            private_base: uni_offset(self.purpose.counts.private_base.first()),
+            context: 0,
+            hold: std::ptr::null_mut(),
+            exports: std::ptr::null_mut(),
+            clock: Clock::default(),
+            registers: std::ptr::null(),
+            heads: Rc::as_ptr(&self.heads).cast(),
+            events: std::ptr::null_mut(),
         }
     }
 
@@ -93,7 +124,7 @@ impl<'a> Runner<'a> {
         for (key, code) in std::mem::take(&mut self.blocks) {
             self.keep_counts(key, &code);
         }
-        self.last = None;
+        self.found = [None; FOUND];
         self.units.clear();
         self.ops = 0;
         self.dropped += 1;
@@ -113,7 +144,10 @@ impl<'a> Runner<'a> {
     /// [`Runner::dropped`] changes.
     fn entry(&mut self, pc: u64, context: u32) -> *mut hostop::HostOp {
         let key = (pc, context & self.context_key);
-        if let Some((_, op)) = self.last.filter(|(last, _)| *last == key) {
+        let slot = (pc / 4) as usize % FOUND;
+        if let Some((found, op)) = self.found[slot]
+            && found == key
+        {
             return op;
         }
         let op = match self.blocks.get_mut(&key) {
@@ -133,7 +167,7 @@ impl<'a> Runner<'a> {
                 self.blocks.entry(key).or_insert(code).ops.as_mut_ptr()
             }
         };
-        self.last = Some((key, op));
+        self.found[slot] = Some((key, op));
         op
     }
 
@@ -235,34 +269,31 @@ impl Executor for Runner<'_> {
             "blocks with probes run for watched waves only"
         );
         let budget = budget.clamp(1, 1 << 40) as i64;
-        let mut ctx = Ctx {
-            base: wave.regs.base(),
-            budget,
-            lds: around.lds.ptr(),
-            lds_size: around.lds.asked(),
-            lds_allocated: around.lds.allocated(),
-            scratch_size: around.scratch_size,
-            private: PrivateMemory { all: around.private, own: wave.private },
-            private_host: std::ptr::null_mut(),
-            private_writes: match CHECKS_ACCESSES {
-                true => wave.writes,
-                // Accesses that are not checked are not looked at.
-                false => PrivateWrites { own: u64::MAX, others: true },
-            },
-            map: around.map,
-            exit: Exit::End,
-            refused: Vec::new(),
-            out_of_range: self.out_of_range,
-            unordered_store: true,
-            private_base: uni_offset(self.purpose.counts.private_base.first()),
-            context: wave.context,
-            hold: &raw mut wave.hold,
-            exports: &raw mut wave.exports,
-            clock: Clock { deterministic: around.deterministic, retired_base: wave.retired as i64 + budget },
-            registers: &raw const wave.regs,
-            heads: Rc::as_ptr(&self.heads).cast(),
-            events: events.map_or(std::ptr::null_mut(), |events| (&raw mut *events).cast()),
+        let mut kept = self.ctx.take().unwrap_or_else(|| Box::new(self.new_ctx()));
+        let ctx = &mut *kept;
+        ctx.base = wave.regs.base();
+        ctx.budget = budget;
+        ctx.lds = around.lds.ptr();
+        ctx.lds_size = around.lds.asked();
+        ctx.lds_allocated = around.lds.allocated();
+        ctx.scratch_size = around.scratch_size;
+        ctx.private = PrivateMemory { all: around.private, own: wave.private };
+        ctx.private_host = std::ptr::null_mut();
+        ctx.private_writes = match CHECKS_ACCESSES {
+            true => wave.writes,
+            // Accesses that are not checked are not looked at.
+            false => PrivateWrites { own: u64::MAX, others: true },
         };
+        ctx.map = around.map;
+        ctx.refused.clear();
+        ctx.unordered_store = true;
+        ctx.context = wave.context;
+        ctx.hold = &raw mut wave.hold;
+        ctx.exports = &raw mut wave.exports;
+        ctx.clock =
+            Clock { deterministic: around.deterministic, retired_base: wave.retired as i64 + budget };
+        ctx.registers = &raw const wave.regs;
+        ctx.events = events.map_or(std::ptr::null_mut(), |events| (&raw mut *events).cast());
         self.follow_source();
         // The last branch that needed a block, and its destination.
         let mut branch = wave.from.take().map(|from| (from, wave.pc));
@@ -281,7 +312,7 @@ impl Executor for Runner<'_> {
             // with these counts, which `wave` has; handlers match the tier, which the host has.
             unsafe {
                 loop {
-                    op = ((*op).run)(&raw mut ctx, op);
+                    op = ((*op).run)(&raw mut *ctx, op);
                     if op.is_null() {
                         break;
                     }
@@ -336,7 +367,8 @@ impl Executor for Runner<'_> {
                 }
                 Exit::Barrier { pc, at } => {
                     wave.pc = pc;
-                    break WaveExit::Barrier { at };
+                    wave.barrier = at;
+                    break WaveExit::Barrier;
                 }
                 Exit::Yield { pc } => {
                     wave.pc = pc;
@@ -359,7 +391,7 @@ impl Executor for Runner<'_> {
                 }
                 Exit::Fault { pc, kind } => break WaveExit::cannot_run(wave, pc, kind, branch),
                 Exit::Memory { pc, access, space, size } => {
-                    let cause = around.refusal(access, space, size, refused(&ctx));
+                    let cause = around.refusal(access, space, size, refused(ctx));
                     break WaveExit::fault(pc, cause);
                 }
                 Exit::Exceptions { pc, enabled } => {
@@ -372,7 +404,7 @@ impl Executor for Runner<'_> {
                     break WaveExit::fault(pc, FaultCause::Descriptor(problem));
                 }
                 Exit::Misaligned { pc, size } => {
-                    let lanes = refused(&ctx);
+                    let lanes = refused(ctx);
                     break WaveExit::fault(pc, FaultCause::MisalignedAtomic { size, lanes });
                 }
             }
@@ -380,18 +412,18 @@ impl Executor for Runner<'_> {
         if let Some((key, code)) = rest {
             self.keep_counts(key, &code);
         }
-        if let WaveExit::Fault { pc, .. } = exit {
-            wave.pc = pc;
+        if let WaveExit::Fault(fault) = &exit {
+            wave.pc = fault.pc;
         }
         wave.context = ctx.context;
         wave.writes = ctx.private_writes;
         wave.retired += (budget - ctx.budget).max(0) as u64;
-        self.out_of_range = ctx.out_of_range;
+        self.ctx = Some(kept);
         exit
     }
 
     fn out_of_range(&self) -> OutOfRange {
-        self.out_of_range
+        self.ctx.as_ref().map(|ctx| ctx.out_of_range).unwrap_or_default()
     }
 
     fn blocks(&self) -> usize {

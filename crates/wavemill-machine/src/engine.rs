@@ -15,7 +15,7 @@ pub use crate::export::{Export, Exports};
 pub use crate::lds::Lds;
 pub use crate::observe::Events;
 pub use crate::share::{Hold, Share};
-pub use crate::wave::{Inside, PrivateMemory, PrivateWrites, Surroundings, Wave, WaveExit};
+pub use crate::wave::{Inside, PrivateMemory, PrivateWrites, Surroundings, Wave, WaveExit, WaveFault};
 
 /// A way to run waves, and the machine's only view of it.
 ///

@@ -367,7 +367,7 @@ impl Run<'_> {
                 if !matches!(outcome, Outcome::Done) {
                     break (outcome, cost);
                 }
-                group.count_ended(self.grid, standing.slot(), &self.dirty);
+                group.count_ended(self);
                 if !(Pace::allows_another(claim) && standing.follow(|linear| self.is_wanted(linear))) {
                     break (outcome, cost);
                 }
@@ -445,8 +445,7 @@ impl Run<'_> {
 
     /// Starts a workgroup in the registers and LDS of the previous one.
     fn start(&self, group: &mut Group, standing: &Standing) {
-        let (linear, slot) = (standing.linear(), standing.slot());
-        group.start(self.grid, linear, slot, &self.dirty, self.poison, self.record_exports);
+        group.start(self, standing.linear(), standing.slot());
         if let Some((observer, _)) = self.observer {
             group.ask(observer);
         }
@@ -614,7 +613,7 @@ impl Run<'_> {
             group.release_held();
             let (mut ran, mut yields) = (false, true);
             for n in 0..group.waves.len() {
-                if group.states[n] != State::Ready {
+                if !group.is_ready(self, n) {
                     continue;
                 }
                 ran = true;
@@ -666,7 +665,7 @@ impl Run<'_> {
             }
             // Ended waves do not delay a barrier (Vega ISA 12.5).
             if group.is_at_barrier() {
-                for s in group.states.iter_mut().filter(|s| matches!(s, State::Waiting(_))) {
+                for s in group.states.iter_mut().filter(|s| **s == State::Waiting) {
                     *s = State::Ready;
                 }
                 if let Some(watch) = watch.as_deref_mut() {

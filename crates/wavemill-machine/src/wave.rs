@@ -36,6 +36,8 @@ pub struct Wave {
     /// The operation before which another engine left it; `None` at the beginning of a block. Every
     /// engine continues from there. No engine returns a wave to the scheduler in this state.
     pub inside: Option<Inside>,
+    /// Guest address of the barrier that it waits at, if it does ([`WaveExit::Barrier`]).
+    pub barrier: u64,
     /// The wait that the instruction at `pc` has begun, if there is one ([`Share::sync`](crate::Share::sync)).
     pub hold: Option<Hold>,
     /// Its exports.
@@ -71,6 +73,7 @@ impl Wave {
             writes: PrivateWrites::default(),
             from: None,
             inside: None,
+            barrier: 0,
             hold: None,
             exports: Exports::default(),
         }
@@ -191,11 +194,8 @@ impl Surroundings<'_> {
 pub enum WaveExit {
     /// The budget is used up.
     Preempted,
-    /// It waits at a barrier.
-    Barrier {
-        /// Guest address of the barrier; the wave continues at its [`Wave::pc`].
-        at: u64,
-    },
+    /// It waits at the barrier at [`Wave::barrier`], and continues at its [`Wave::pc`].
+    Barrier,
     /// It yields to others.
     Yield,
     /// It waits for others before the instruction at its [`Wave::pc`], which has begun a
@@ -203,20 +203,24 @@ pub enum WaveExit {
     Wait,
     /// It ended.
     End,
-    /// It faulted.
-    Fault {
-        /// Guest address of the instruction.
-        pc: u64,
-        /// The cause. In a box, as few waves fault and an exit is moved after every turn.
-        cause: Box<FaultCause>,
-    },
+    /// It faulted. In a box, as few waves fault: an exit is returned in registers after every turn.
+    Fault(Box<WaveFault>),
+}
+
+/// The fault of a wave.
+#[derive(Debug)]
+pub struct WaveFault {
+    /// Guest address of the instruction.
+    pub pc: u64,
+    /// The cause.
+    pub cause: FaultCause,
 }
 
 impl WaveExit {
     /// The exit of a wave that faulted at the instruction at `pc`.
     #[must_use]
     pub fn fault(pc: u64, cause: FaultCause) -> WaveExit {
-        WaveExit::Fault { pc, cause: Box::new(cause) }
+        WaveExit::Fault(Box::new(WaveFault { pc, cause }))
     }
 
     /// The exit of a wave that has reached an instruction at `pc` that cannot run. `branch` is the

@@ -87,7 +87,8 @@ impl State<'_> {
             Terminator::Indirect(cell) => goes(self.pair(cell.into())),
             Terminator::Barrier(next) => {
                 *pc = next;
-                Then::Stops(WaveExit::Barrier { at })
+                *self.barrier = at;
+                Then::Stops(WaveExit::Barrier)
             }
             Terminator::Yield(next) => {
                 *pc = next;
@@ -161,6 +162,7 @@ impl<'a> ReferenceExecutor<'a> {
             exceptions: self.exceptions,
             strict: self.strict,
             out_of_range: OutOfRange::default(),
+            barrier: &mut wave.barrier,
             exports: &mut wave.exports,
             source: self.blocks.source(),
             here: wave.pc,
@@ -210,7 +212,7 @@ impl<'a> ReferenceExecutor<'a> {
             None => exit,
         };
         match &exit {
-            Some(WaveExit::Fault { pc, .. }) => wave.pc = *pc,
+            Some(WaveExit::Fault(fault)) => wave.pc = fault.pc,
             Some(WaveExit::Preempted) | None => {
                 wave.from = branch.filter(|(_, to)| *to == wave.pc).map(|(from, _)| from);
             }

@@ -20,6 +20,8 @@ pub(crate) struct State<'w> {
     pub(crate) exceptions: Option<Uni>,
     pub(crate) strict: Strict,
     pub(crate) out_of_range: OutOfRange,
+    /// Guest address of the barrier that it waits at.
+    pub(crate) barrier: &'w mut u64,
     /// The exports of the wave.
     pub(crate) exports: &'w mut Exports,
     /// The source of code, and the address of the guest instruction that runs.

@@ -2,8 +2,7 @@
 
 use wavemill_ir::{LANES, Uni};
 
-use super::dirty::Dirty;
-use super::{Grid, LiveWave};
+use super::{Grid, LiveWave, Run};
 use crate::engine::{Executor, Hold, Lds, PrivateWrites, Wave, WaveExit};
 use crate::export::{Exports, WaveExports};
 use crate::fault::{Fault, FaultCause, WaveResources, WaveSnapshot};
@@ -22,9 +21,11 @@ fn fill(regs: &mut Registers, cells: Vec<Uni>, word: u32) {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
+    /// It has not run, and its registers are not set yet.
+    Fresh,
     Ready,
-    /// It waits at the barrier with this guest address.
-    Waiting(u64),
+    /// It waits at a barrier ([`Wave::barrier`]).
+    Waiting,
     /// It waits for waves of the whole device ([`Wave::hold`]).
     Held,
     Ended,
@@ -41,10 +42,16 @@ pub(super) enum Watched {
 
 pub(super) struct Group {
     pub id: [u32; 3],
+    /// Number of its work-items.
+    items: u32,
+    /// Where it is resident.
+    slot: u32,
     pub waves: Vec<Wave>,
     pub states: Vec<State>,
     /// Number of waves in [`State::Held`]: most workgroups never have one.
     held: usize,
+    /// The wave that ended last, whose registers the cache has.
+    last: usize,
     /// Whether each wave is watched.
     pub watched: Vec<Watched>,
     /// Whether its start has been reported to a watcher.
@@ -83,9 +90,12 @@ impl Group {
     pub(super) fn new(grid: &Grid<'_>) -> Self {
         Group {
             id: [0; 3],
+            items: 0,
+            slot: 0,
             waves: Vec::new(),
             states: Vec::new(),
             held: 0,
+            last: 0,
             watched: Vec::new(),
             announced: false,
             lds: Lds::new(grid.lds_size, grid.lds_granule),
@@ -94,60 +104,73 @@ impl Group {
         }
     }
 
-    /// Turns it into the workgroup with that number.
-    pub(super) fn start(
-        &mut self,
-        grid: &Grid<'_>,
-        linear: u64,
-        slot: u32,
-        dirty: &Dirty,
-        poison: Option<u32>,
-        records_exports: bool,
-    ) {
+    /// Turns it into the workgroup with that number. Its waves [begin](Group::begin) later.
+    pub(super) fn start(&mut self, run: &Run<'_>, linear: u64, slot: u32) {
+        let grid = run.grid;
         self.id = grid.workgroup(linear);
-        self.lds.clear(poison);
+        self.slot = slot;
+        self.lds.clear(run.poison);
         self.lds.write(grid.init.lds());
-        let items = grid.init.work_items(self.id);
-        let waves = items.div_ceil(64) as usize;
+        self.items = grid.init.work_items(self.id);
+        let waves = self.items.div_ceil(64) as usize;
         self.waves.truncate(waves);
-        for w in &mut self.waves {
-            w.regs.clear();
-        }
         while self.waves.len() < waves {
             self.waves.push(Wave::new(grid.registers));
         }
+        for wave in &mut self.waves {
+            wave.pc = grid.entry;
+            wave.context = grid.context;
+            wave.retired = 0;
+            wave.from = None;
+            wave.inside = None;
+            wave.hold = None;
+            wave.writes = PrivateWrites::default();
+        }
         self.states.clear();
-        self.states.resize(waves, State::Ready);
+        self.states.resize(waves, State::Fresh);
         self.held = 0;
         self.announced = false;
         self.watched.clear();
         self.watched.resize(waves, Watched::No);
-        for (n, w) in self.waves.iter_mut().enumerate() {
-            let n = n as u32;
-            w.pc = grid.entry;
-            w.context = grid.context;
-            w.retired = 0;
-            w.from = None;
-            w.inside = None;
-            w.hold = None;
-            w.exports = Exports { recorded: records_exports.then(Vec::new), count: 0 };
-            let slot = slot * grid.waves_per_group + n;
-            let private = grid.init.scratch(slot);
-            w.private = private.map_or((0, 0), |(address, size)| (address, address.saturating_add(size)));
-            w.writes = PrivateWrites::default();
-            if let Some((address, size)) = private {
-                match (dirty.take(slot, size), poison) {
-                    (_, Some(word)) => grid.map.wipe(address, size, word),
-                    (0, None) => {}
-                    (used, None) => grid.map.wipe(address, used, 0),
-                }
-            }
-            if let Some(word) = poison {
-                fill(&mut w.regs, grid.init.unwritten(), word);
-            }
-            w.set_active(items - 64 * n);
-            grid.init.init(self.id, n, slot, &mut w.regs);
+    }
+
+    /// Whether a wave can run. If it has not run, it gets its registers and private memory: just before it runs, so that
+    /// they are in the cache. The registers are those of the wave that ended last.
+    pub(super) fn is_ready(&mut self, run: &Run<'_>, n: usize) -> bool {
+        if self.states[n] == State::Fresh {
+            self.begin(run, n);
         }
+        self.states[n] == State::Ready
+    }
+
+    fn begin(&mut self, run: &Run<'_>, n: usize) {
+        let grid = run.grid;
+        if n != self.last && matches!(self.states.get(self.last), Some(State::Ended | State::Fresh)) {
+            let [wave, last] = self.waves.get_disjoint_mut([n, self.last]).expect("they are two waves");
+            std::mem::swap(&mut wave.regs, &mut last.regs);
+        }
+        self.states[n] = State::Ready;
+        let wave = &mut self.waves[n];
+        let n = n as u32;
+        if run.record_exports || wave.exports.count > 0 {
+            wave.exports = Exports { recorded: run.record_exports.then(Vec::new), count: 0 };
+        }
+        let slot = self.slot * grid.waves_per_group + n;
+        wave.private = (0, 0);
+        if let Some((address, size)) = grid.init.scratch(slot) {
+            wave.private = (address, address.saturating_add(size));
+            match (run.dirty.take(slot, size), run.poison) {
+                (_, Some(word)) => grid.map.wipe(address, size, word),
+                (0, None) => {}
+                (used, None) => grid.map.wipe(address, used, 0),
+            }
+        }
+        wave.regs.clear();
+        if let Some(word) = run.poison {
+            fill(&mut wave.regs, grid.init.unwritten(), word);
+        }
+        wave.set_active(self.items - 64 * n);
+        grid.init.init(self.id, n, slot, &mut wave.regs);
     }
 
     /// Queries the observer for the waves that it watches.
@@ -184,13 +207,13 @@ impl Group {
         Some(watch)
     }
 
-    /// Counts it as one that has run to its end in that slot.
-    pub(super) fn count_ended(&mut self, grid: &Grid<'_>, slot: u32, dirty: &Dirty) {
+    /// Counts it as one that has run to its end.
+    pub(super) fn count_ended(&mut self, run: &Run<'_>) {
         self.ended.workgroups += 1;
         self.ended.waves += self.waves.len() as u64;
-        for (slot, wave) in (slot * grid.waves_per_group..).zip(&self.waves) {
+        for (slot, wave) in (self.slot * run.grid.waves_per_group..).zip(&self.waves) {
             if wave.writes != PrivateWrites::default() {
-                dirty.left(slot, wave.writes);
+                run.dirty.left(slot, wave.writes);
             }
         }
     }
@@ -207,24 +230,25 @@ impl Group {
     }
 
     pub(super) fn live_wave(&self, n: usize) -> LiveWave {
-        let barrier = match self.states[n] {
-            State::Waiting(at) => Some(at),
-            State::Ready | State::Held | State::Ended => None,
-        };
+        let (wave, at_barrier) = (&self.waves[n], self.states[n] == State::Waiting);
         LiveWave {
             workgroup: self.id,
             wave: n as u32,
-            pc: barrier.unwrap_or(self.waves[n].pc),
-            at_barrier: barrier.is_some(),
+            pc: if at_barrier { wave.barrier } else { wave.pc },
+            at_barrier,
             looked_at: false,
             spins: None,
-            waits_for: self.waves[n].hold.as_ref().map(Hold::wait),
+            waits_for: wave.hold.as_ref().map(Hold::wait),
         }
     }
 
     /// Collects the exports of a wave that has ended.
     fn take_exports(&mut self, n: usize) {
-        let Exports { recorded, count } = std::mem::take(&mut self.waves[n].exports);
+        let exports = &mut self.waves[n].exports;
+        if exports.count == 0 {
+            return;
+        }
+        let Exports { recorded, count } = std::mem::take(exports);
         self.ended.exported += count;
         if let Some(exports) = recorded.filter(|exports| !exports.is_empty()) {
             self.ended.exports.push(WaveExports { workgroup: self.id, wave: n as u32, exports });
@@ -251,12 +275,12 @@ impl Group {
 
     /// Whether no wave can run before waves of other workgroups do something.
     pub(super) fn is_held(&self) -> bool {
-        self.held != 0 && !self.states.contains(&State::Ready)
+        self.held != 0 && !self.states.iter().any(|state| matches!(state, State::Fresh | State::Ready))
     }
 
     /// Whether all waves that have not ended wait at the workgroup's barrier.
     pub(super) fn is_at_barrier(&self) -> bool {
-        self.states.iter().all(|s| matches!(s, State::Waiting(_) | State::Ended))
+        self.states.iter().all(|s| matches!(s, State::Waiting | State::Ended))
     }
 
     /// Records why a wave stopped running. Returns whether it yielded, or its fault.
@@ -305,15 +329,16 @@ impl Group {
                 self.held += 1;
                 return Ok(true);
             }
-            WaveExit::Barrier { at } => self.states[n] = State::Waiting(at),
+            WaveExit::Barrier => self.states[n] = State::Waiting,
             WaveExit::End => {
                 self.states[n] = State::Ended;
+                self.last = n;
                 self.take_exports(n);
                 if let Some(watch) = self.events(n, watch) {
                     watch.events.watcher.ended(watch.events.wave);
                 }
             }
-            WaveExit::Fault { pc, cause } => return Err(fault_of(self, n, pc, *cause)),
+            WaveExit::Fault(fault) => return Err(fault_of(self, n, fault.pc, fault.cause)),
         }
         Ok(false)
     }

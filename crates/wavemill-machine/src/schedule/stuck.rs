@@ -31,7 +31,7 @@ impl Run<'_> {
                     continue;
                 }
                 let mut wave = group.live_wave(n);
-                if self.detect_stalls && left > 0 && group.states[n] == State::Ready {
+                if self.detect_stalls && left > 0 && group.is_ready(self, n) {
                     let budget = EXPLAINING.min(left);
                     let mut attempt =
                         Attempt::new(self.stepper(&source, None), &source, self.grid.map, budget, None);
@@ -76,10 +76,12 @@ impl Run<'_> {
                 break;
             }
             for n in 0..group.waves.len() {
-                let spins = match group.states[n] {
-                    State::Ended => continue,
-                    State::Waiting(_) | State::Held => None,
-                    State::Ready => {
+                if group.states[n] == State::Ended {
+                    continue;
+                }
+                let spins = match group.is_ready(self, n) {
+                    false => None,
+                    true => {
                         let events = group.events(n, watch.as_deref_mut()).map(|watch| &mut watch.events);
                         let end = events.as_ref().and_then(|events| events.end_of_run(group.waves[n].pc));
                         let verdict = match end {

@@ -9,12 +9,12 @@ use crate::fault::FaultCause;
 pub(super) fn handled(traps: &dyn Traps, wave: &mut Wave, exit: WaveExit, stepped: bool) -> WaveExit {
     let exit = match exit {
         WaveExit::End => return WaveExit::End,
-        WaveExit::Fault { pc, cause } => match traps.takes(wave, pc, &cause) {
+        WaveExit::Fault(fault) => match traps.takes(wave, fault.pc, &fault.cause) {
             true => {
                 wave.from = None;
                 WaveExit::Preempted
             }
-            false => return WaveExit::Fault { pc, cause },
+            false => return WaveExit::Fault(fault),
         },
         // A wave at a barrier enters its handler after the barrier.
         exit if stepped => {

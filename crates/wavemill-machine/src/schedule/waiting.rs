@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::group::{Group, State};
+use super::group::Group;
 use super::policy::{Standing, Step, Stepped, TURN, Turn};
 use super::stuck::LOOK;
 use super::{Outcome, Run, Watch};
@@ -121,7 +121,7 @@ impl Run<'_> {
             return (Outcome::Again, TURN, false);
         }
         for n in 0..group.waves.len() {
-            if group.states[n] != State::Ready {
+            if !group.is_ready(self, n) {
                 continue;
             }
             let attempt = looker.attempt(self);

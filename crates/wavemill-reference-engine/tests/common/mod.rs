@@ -362,11 +362,14 @@ impl Bench {
         // A wave that has ended has no next instruction.
         let pc = if matches!(exit, WaveExit::End) { 0 } else { wave.pc };
         // Counts of a run that ends with a fault are not reported.
-        if matches!(exit, WaveExit::Fault { .. }) {
+        if matches!(exit, WaveExit::Fault(_)) {
             out_of_range = OutOfRange::default();
         }
         After {
-            exit: format!("{exit:x?}"),
+            exit: match exit {
+                WaveExit::Barrier => format!("Barrier at {:x}", wave.barrier),
+                exit => format!("{exit:x?}"),
+            },
             pc,
             from: wave.from,
             context: wave.context,
