@@ -3,7 +3,9 @@
 mod absent;
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ops::Range;
 
+use wavemill_ir::analysis::RegisterSet;
 use wavemill_ir::{LANES, Row, Uni};
 
 /// Bytes of a row.
@@ -176,6 +178,34 @@ impl RegisterCounts {
     }
 }
 
+/// Registers that waves need zeroed at their start ([`Registers::clear_only`]).
+#[derive(Clone, Debug)]
+pub struct ClearedRegisters {
+    counts: RegisterCounts,
+    /// Where they are in the register file.
+    ranges: Vec<Range<usize>>,
+}
+
+impl ClearedRegisters {
+    /// Those of a set that the waves have and that live as long as a wave.
+    #[must_use]
+    pub fn new(counts: RegisterCounts, set: RegisterSet) -> ClearedRegisters {
+        let cells = counts.persistent_cells().filter(|cell| set.contains(*cell));
+        let cells = cells.map(|cell| (uni_offset(cell), 4));
+        let rows = counts.all_rows().filter(|row| set.contains(*row));
+        let rows = rows.filter_map(|row| Some((counts.offset(row)?, ROW_BYTES)));
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for (start, bytes) in cells.chain(rows) {
+            let (start, end) = (start as usize, (start + bytes) as usize);
+            match ranges.last_mut() {
+                Some(last) if last.end == start => last.end = end,
+                _ => ranges.push(start..end),
+            }
+        }
+        ClearedRegisters { counts, ranges }
+    }
+}
+
 /// Offset of a uniform cell.
 pub const fn uni_offset(u: Uni) -> u32 {
     4 * u.0 as u32
@@ -222,6 +252,33 @@ impl Registers {
         unsafe {
             self.ptr.write_bytes(0, cells);
             self.ptr.add(rows.start).write_bytes(0, rows.len());
+        }
+    }
+
+    /// Zeroes these registers alone, and the mask of active lanes.
+    ///
+    /// # Panics
+    /// If they are those of other counts.
+    pub fn clear_only(&mut self, cleared: &ClearedRegisters) {
+        assert_eq!(cleared.counts, self.counts, "the registers are those of other waves");
+        for range in &cleared.ranges {
+            // SAFETY: the ranges are inside the block for these counts; this value owns it.
+            unsafe { self.ptr.add(range.start).write_bytes(0, range.len()) };
+        }
+        self.set_uni64(Uni::ACTIVE, 0);
+    }
+
+    /// Zeroes all registers but these and the mask of active lanes.
+    pub fn keep_only(&mut self, kept: RegisterSet) {
+        for cell in self.counts.persistent_cells().filter(|cell| *cell < Uni::ACTIVE) {
+            if !kept.contains(cell) {
+                self.set_uni(cell, 0);
+            }
+        }
+        for row in self.counts.all_rows() {
+            if !kept.contains(row) {
+                self.set_row(row, &[0; LANES]);
+            }
         }
     }
 

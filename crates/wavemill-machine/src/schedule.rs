@@ -14,6 +14,7 @@
 mod dirty;
 mod grid;
 mod group;
+mod needed;
 mod policy;
 mod stuck;
 mod traps;
@@ -34,6 +35,7 @@ use crate::observe::{Events, Findings, Interests, Observer, Reporter, SingleStep
 use crate::out_of_range::OutOfRange;
 use dirty::Dirty;
 use group::{Group, State, Watch};
+use needed::{BEGUN_BEFORE, Needed, WORTH_WAVES};
 use policy::{Became, Goes, Next, Pace, Policy, SLICE, Standing, TURN};
 use traps::handled;
 use waiting::Looker;
@@ -97,6 +99,8 @@ struct Run<'a> {
     private: (u64, u64),
     dirty: Dirty,
     poison: Option<u32>,
+    /// The registers that waves need at their start, when that has been worked out; `None` if they get all.
+    needed: Option<OnceLock<Needed>>,
     record_exports: bool,
     strict: Strict,
     /// Whether to check if waves of a stopped run spin.
@@ -183,6 +187,9 @@ fn run_grid(
     let resident = grid.resident.max(1);
     let traps = grid.init.traps();
     let find_stalls = options.find_stalls && traps.is_none();
+    // Observers see all registers, and so do handlers of faults.
+    let shows_registers = observer.is_some() || traps.is_some() || options.poison.is_some();
+    let is_worth_it = !shows_registers && total * u64::from(grid.waves_per_group) >= WORTH_WAVES;
     grid.map.share().begin();
     let run = Run {
         grid,
@@ -228,6 +235,7 @@ fn run_grid(
             None => 0,
         }),
         poison: options.poison,
+        needed: is_worth_it.then(OnceLock::new),
         record_exports: options.record_exports,
         strict: options.strict,
         detect_stalls: find_stalls,
@@ -443,6 +451,12 @@ impl Run<'_> {
         linear < self.faulted.load(Relaxed) && !self.stop.load(Relaxed)
     }
 
+    /// The registers that a wave needs at its start, on a thread that has begun so many; `None` for all.
+    fn needed(&self, begun: u32) -> Option<&Needed> {
+        let needed = self.needed.as_ref().filter(|_| begun > BEGUN_BEFORE)?;
+        Some(needed.get_or_init(|| Needed::of(self.grid))).filter(|needed| needed.holds(self.grid))
+    }
+
     /// Starts a workgroup in the registers and LDS of the previous one.
     fn start(&self, group: &mut Group, standing: &Standing) {
         group.start(self, standing.linear(), standing.slot());
@@ -642,7 +656,7 @@ impl Run<'_> {
                     host.poll();
                 }
                 let over = self.is_over(wave.retired - before);
-                match group.settle(n, exit, watch.as_deref_mut()) {
+                match group.settle(self, n, exit, watch.as_deref_mut()) {
                     Ok(yielded) => yields &= yielded,
                     Err(fault) => return (Outcome::Fault(fault), cost),
                 }
@@ -670,7 +684,7 @@ impl Run<'_> {
                 }
                 if let Some(watch) = watch.as_deref_mut() {
                     watch.released(group);
-                    if let Some(fault) = group.found(watch) {
+                    if let Some(fault) = group.found(self, watch) {
                         return (Outcome::Fault(fault), cost);
                     }
                 }

@@ -42,6 +42,8 @@ pub struct Wave {
     pub hold: Option<Hold>,
     /// Its exports.
     pub exports: Exports,
+    /// Whether all registers that it has not written are zero. Otherwise only those are that its code can read.
+    pub(crate) is_cleared: bool,
 }
 
 /// The operation of a block before which a wave is. All registers, including the temporaries of the
@@ -76,6 +78,7 @@ impl Wave {
             barrier: 0,
             hold: None,
             exports: Exports::default(),
+            is_cleared: true,
         }
     }
 

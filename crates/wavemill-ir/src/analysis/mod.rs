@@ -8,6 +8,7 @@
 //! | [`Effect`] | registers and memory that an operation reads and writes, and whether it may leave the wave |
 //! | [`Full`] | where all lanes are active |
 //! | [`Liveness`] | the registers whose values matter |
+//! | [`Written`] | the registers that every path has written |
 //! | [`Shapes`] | how the values of a row relate to each other, with [`Shape`] |
 //!
 //! What they say holds for each run that begins at the graph's entry, with what the caller said of the
@@ -24,6 +25,7 @@ mod shapes;
 #[cfg(test)]
 mod tests;
 mod wave;
+mod written;
 
 pub use effect::{Effect, Memory, WrittenLanes};
 pub use flow::{Exit, Graph, Limits, Loop, Node};
@@ -33,3 +35,4 @@ pub use registers::RegisterSet;
 pub use shape::{Lanes, STRIP, Shape};
 pub use shapes::{ComparedLanes, Entry, Shapes, State, Walk};
 pub use wave::WaveFacts;
+pub use written::Written;

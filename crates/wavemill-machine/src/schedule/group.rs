@@ -2,6 +2,7 @@
 
 use wavemill_ir::{LANES, Uni};
 
+use super::needed::Needed;
 use super::{Grid, LiveWave, Run};
 use crate::engine::{Executor, Hold, Lds, PrivateWrites, Wave, WaveExit};
 use crate::export::{Exports, WaveExports};
@@ -52,6 +53,8 @@ pub(super) struct Group {
     held: usize,
     /// The wave that ended last, whose registers the cache has.
     last: usize,
+    /// Waves that have begun in it, in all workgroups.
+    begun: u32,
     /// Whether each wave is watched.
     pub watched: Vec<Watched>,
     /// Whether its start has been reported to a watcher.
@@ -74,14 +77,19 @@ pub(super) struct Ended {
 }
 
 /// The location and cause of a wave's fault, with the data for a report.
-fn fault_of(group: &Group, n: usize, pc: u64, cause: FaultCause) -> Box<Fault> {
-    let wave = &group.waves[n];
+fn fault_of(group: &mut Group, run: &Run<'_>, n: usize, pc: u64, cause: FaultCause) -> Box<Fault> {
+    let waves = group.waves.len() as u32;
+    let wave = &mut group.waves[n];
+    if !wave.is_cleared {
+        wave.regs.keep_only(Needed::known(run.grid, pc));
+        wave.is_cleared = true;
+    }
     let snapshot = Box::new(WaveSnapshot::take(&wave.regs, wave.context));
     let resources = WaveResources {
         lds: group.lds.asked(),
         lds_allocated: group.lds.allocated(),
         private: group.private,
-        waves: group.waves.len() as u32,
+        waves,
     };
     Box::new(Fault { pc, workgroup: group.id, wave: n as u32, cause, from: wave.from, snapshot, resources })
 }
@@ -96,6 +104,7 @@ impl Group {
             states: Vec::new(),
             held: 0,
             last: 0,
+            begun: 0,
             watched: Vec::new(),
             announced: false,
             lds: Lds::new(grid.lds_size, grid.lds_granule),
@@ -165,7 +174,13 @@ impl Group {
                 (used, None) => grid.map.wipe(address, used, 0),
             }
         }
-        wave.regs.clear();
+        self.begun = self.begun.saturating_add(1);
+        let needed = if self.items - 64 * n >= 64 { run.needed(self.begun) } else { None };
+        wave.is_cleared = needed.is_none();
+        match needed {
+            Some(needed) => wave.regs.clear_only(&needed.cleared),
+            None => wave.regs.clear(),
+        }
         if let Some(word) = run.poison {
             fill(&mut wave.regs, grid.init.unwritten(), word);
         }
@@ -286,12 +301,13 @@ impl Group {
     /// Records why a wave stopped running. Returns whether it yielded, or its fault.
     pub(super) fn settle(
         &mut self,
+        run: &Run<'_>,
         n: usize,
         exit: WaveExit,
         mut watch: Option<&mut Watch<'_>>,
     ) -> Result<bool, Box<Fault>> {
         let ended = matches!(exit, WaveExit::End);
-        let settled = self.settle_exit(n, exit, watch.as_deref_mut())?;
+        let settled = self.settle_exit(run, n, exit, watch.as_deref_mut())?;
         if ended
             && self.announced
             && self.states.iter().all(|s| *s == State::Ended)
@@ -300,7 +316,7 @@ impl Group {
             watch.events.watcher.workgroup_ended(self.id);
         }
         // A finding at the end of the wave or the workgroup.
-        match watch.and_then(|watch| self.found(watch)) {
+        match watch.and_then(|watch| self.found(run, watch)) {
             Some(fault) => Err(fault),
             None => Ok(settled),
         }
@@ -308,15 +324,16 @@ impl Group {
 
     /// The fault of a watcher that ended the run outside an instruction: for the wave that it
     /// names, otherwise for the first one.
-    pub(super) fn found(&self, watch: &mut Watch<'_>) -> Option<Box<Fault>> {
+    pub(super) fn found(&mut self, run: &Run<'_>, watch: &mut Watch<'_>) -> Option<Box<Fault>> {
         let finding = watch.events.take_end()?;
         let named = finding.wave.wave as usize;
         let n = if finding.wave.workgroup == self.id && named < self.waves.len() { named } else { 0 };
-        Some(fault_of(self, n, self.waves[n].pc, FaultCause::Finding(finding)))
+        Some(fault_of(self, run, n, self.waves[n].pc, FaultCause::Finding(finding)))
     }
 
     fn settle_exit(
         &mut self,
+        run: &Run<'_>,
         n: usize,
         exit: WaveExit,
         watch: Option<&mut Watch<'_>>,
@@ -338,7 +355,7 @@ impl Group {
                     watch.events.watcher.ended(watch.events.wave);
                 }
             }
-            WaveExit::Fault(fault) => return Err(fault_of(self, n, fault.pc, fault.cause)),
+            WaveExit::Fault(fault) => return Err(fault_of(self, run, n, fault.pc, fault.cause)),
         }
         Ok(false)
     }

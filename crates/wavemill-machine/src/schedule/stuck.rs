@@ -95,7 +95,7 @@ impl Run<'_> {
                                 break 'groups;
                             }
                             Verdict::Exit(exit) => {
-                                fault = group.settle(n, exit, watch.as_deref_mut()).err();
+                                fault = group.settle(self, n, exit, watch.as_deref_mut()).err();
                                 let faults = fault.is_some();
                                 found = if faults { Found::Faults(index) } else { Found::GoesOn(index) };
                                 break 'groups;

@@ -133,7 +133,7 @@ impl Run<'_> {
             }
             spins = 0;
             if let Verdict::Exit(exit) = verdict {
-                fault = group.settle(n, exit, None).err();
+                fault = group.settle(self, n, exit, None).err();
             }
             break;
         }
