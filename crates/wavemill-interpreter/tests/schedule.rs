@@ -249,6 +249,62 @@ fn what_nobody_wrote_is_zero_or_poison() {
     }
 }
 
+/// Waves of large grids get the registers that an earlier wave left: those that the code cannot read before it writes
+/// them.
+const MANY: u32 = 20_000;
+
+/// The memory has room for the stores of 256 waves.
+fn in_memory(group: u32, regs: &mut Registers) {
+    regs.set_row(Row(0), &std::array::from_fn(|lane| 4 * (group % 256 * 64 + lane as u32)));
+}
+
+#[test]
+fn large_grids_find_zeros_where_nobody_wrote() {
+    for what in 0..4 {
+        for threads in THREADS {
+            let set = |group: u32, _, regs: &mut Registers| in_memory(group, regs);
+            let launch = Launch { workgroups: MANY, set: &set, ..Launch::default() }.threads(threads);
+            let (memory, result) = launch.run(&reads_before_writing(what));
+            assert_eq!(result.unwrap().waves, u64::from(MANY));
+            assert!(memory.iter().all(|word| *word == 0), "{what} with {threads} threads");
+        }
+    }
+}
+
+/// All waves but the last write registers that nothing reads. The last one writes some of them, and faults.
+#[test]
+fn a_fault_in_a_large_grid_shows_only_what_its_wave_wrote() {
+    let mov = |dst: u16, value: Operand| (Op::Int(wavemill_ir::IntOp::Mov), v(dst), vec![value]);
+    let (dirt, own) = (Operand::Const(0xdead_beef), Operand::Const(42));
+    let program = Program::new(&[
+        (
+            vec![mov(1, own), scalar(ScalarOp::Mov, 20, &[own]), compare(CmpPred::Eq, s(10), s(11))],
+            branch(Cond::NonZero(FLAG, Width::W32), 2, 1),
+        ),
+        (
+            vec![mov(1, dirt), mov(2, dirt), scalar(ScalarOp::Mov, 21, &[dirt]), store(v(2))],
+            Terminator::End,
+        ),
+        (vec![(Op::Store(Space::Global, DWORD), NONE, vec![v(3), s(12), v(1)])], Terminator::End),
+    ]);
+    for threads in THREADS {
+        let set = |group: u32, _, regs: &mut Registers| {
+            in_memory(group, regs);
+            regs.set_uni(Uni(10), group);
+            regs.set_uni(Uni(11), MANY - 1);
+            // No memory is there.
+            regs.set_row(Row(3), &[0x40; 64]);
+        };
+        let launch = Launch { workgroups: MANY, set: &set, ..Launch::default() }.threads(threads);
+        let (_, result) = launch.run(&program);
+        let RunError::Fault(fault) = result.unwrap_err() else { panic!("not a fault") };
+        assert_eq!(fault.workgroup, [MANY - 1, 0, 0]);
+        let (cells, rows) = (&fault.snapshot.cells, &fault.snapshot.rows[0]);
+        assert_eq!((cells[20], cells[21], cells[10]), (42, 0, MANY - 1), "{threads} threads");
+        assert_eq!((rows[1], rows[2], rows[15]), ([42; 64], [0; 64], [0; 64]), "{threads} threads");
+    }
+}
+
 #[test]
 fn all_private_memory_is_wiped() {
     // The last dword of the last lane, and the first one.
