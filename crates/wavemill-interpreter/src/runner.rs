@@ -290,8 +290,7 @@ impl Executor for Runner<'_> {
         ctx.context = wave.context;
         ctx.hold = &raw mut wave.hold;
         ctx.exports = &raw mut wave.exports;
-        ctx.clock =
-            Clock { deterministic: around.deterministic, retired_base: wave.retired as i64 + budget };
+        ctx.clock = Clock { deterministic: around.deterministic, retired_base: wave.retired as i64 + budget };
         ctx.registers = &raw const wave.regs;
         ctx.events = events.map_or(std::ptr::null_mut(), |events| (&raw mut *events).cast());
         self.follow_source();

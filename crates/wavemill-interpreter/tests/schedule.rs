@@ -281,10 +281,7 @@ fn a_fault_in_a_large_grid_shows_only_what_its_wave_wrote() {
             vec![mov(1, own), scalar(ScalarOp::Mov, 20, &[own]), compare(CmpPred::Eq, s(10), s(11))],
             branch(Cond::NonZero(FLAG, Width::W32), 2, 1),
         ),
-        (
-            vec![mov(1, dirt), mov(2, dirt), scalar(ScalarOp::Mov, 21, &[dirt]), store(v(2))],
-            Terminator::End,
-        ),
+        (vec![mov(1, dirt), mov(2, dirt), scalar(ScalarOp::Mov, 21, &[dirt]), store(v(2))], Terminator::End),
         (vec![(Op::Store(Space::Global, DWORD), NONE, vec![v(3), s(12), v(1)])], Terminator::End),
     ]);
     for threads in THREADS {

@@ -268,17 +268,14 @@ impl Registers {
         self.set_uni64(Uni::ACTIVE, 0);
     }
 
-    /// Zeroes all registers but these and the mask of active lanes.
-    pub fn keep_only(&mut self, kept: RegisterSet) {
-        for cell in self.counts.persistent_cells().filter(|cell| *cell < Uni::ACTIVE) {
-            if !kept.contains(cell) {
-                self.set_uni(cell, 0);
-            }
+    /// Copies these registers from a register file, and the mask of active lanes.
+    pub fn copy_only(&mut self, from: &Registers, set: RegisterSet) {
+        for cell in self.counts.persistent_cells().filter(|cell| *cell >= Uni::ACTIVE || set.contains(*cell))
+        {
+            self.set_uni(cell, from.uni(cell));
         }
-        for row in self.counts.all_rows() {
-            if !kept.contains(row) {
-                self.set_row(row, &[0; LANES]);
-            }
+        for row in self.counts.all_rows().filter(|row| set.contains(*row)) {
+            self.set_row(row, &from.row(row));
         }
     }
 

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use wavemill_ir::FaultKind;
+use wavemill_ir::{FaultKind, Uni};
 
 use crate::code::{BlockCount, BlockSource};
 use crate::control::RunControl;
@@ -24,6 +24,14 @@ pub trait WaveInit: Sync {
     /// Sets the initial registers of a wave. Everything is zero except the mask of active lanes.
     /// `slot` is the number of the resident wave, for scratch memory.
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers);
+    /// Registers that few programs read. [`WaveInit::init`] leaves them to [`WaveInit::init_rare`].
+    fn rare(&self) -> &[Uni] {
+        &[]
+    }
+    /// Sets them, after [`WaveInit::init`], for waves whose code may read one.
+    fn init_rare(&self, workgroup: [u32; 3], wave: u32, regs: &mut Registers) {
+        let _ = (workgroup, wave, regs);
+    }
     /// The first bytes of LDS when a workgroup starts, as far as it has that much. Other bytes are
     /// zero, or the value of [`RunOptions::poison`].
     fn lds(&self) -> &[u8] {
@@ -31,7 +39,7 @@ pub trait WaveInit: Sync {
     }
     /// Cells besides all rows that a program may leave unwritten: they get the value of
     /// [`RunOptions::poison`].
-    fn unwritten(&self) -> Vec<wavemill_ir::Uni> {
+    fn unwritten(&self) -> Vec<Uni> {
         Vec::new()
     }
     /// The handling of faults by the program itself, if there is any.

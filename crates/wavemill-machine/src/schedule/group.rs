@@ -76,12 +76,28 @@ pub(super) struct Ended {
     pub exported: u64,
 }
 
+/// Sets cleared registers as they are at the start of a wave, with or without those that few programs read.
+fn initialise(run: &Run<'_>, workgroup: [u32; 3], wave: u32, slot: u32, rare: bool, regs: &mut Registers) {
+    run.grid.init.init(workgroup, wave, slot, regs);
+    if rare {
+        run.grid.init.init_rare(workgroup, wave, regs);
+    }
+}
+
 /// The location and cause of a wave's fault, with the data for a report.
 fn fault_of(group: &mut Group, run: &Run<'_>, n: usize, pc: u64, cause: FaultCause) -> Box<Fault> {
     let waves = group.waves.len() as u32;
+    let initial = (!group.waves[n].is_cleared).then(|| {
+        let slot = group.slot * run.grid.waves_per_group + n as u32;
+        let mut regs = Registers::new(run.grid.registers);
+        initialise(run, group.id, n as u32, slot, true, &mut regs);
+        regs
+    });
     let wave = &mut group.waves[n];
-    if !wave.is_cleared {
-        wave.regs.keep_only(Needed::known(run.grid, pc));
+    if let Some(mut regs) = initial {
+        // Others may be those of an earlier wave.
+        regs.copy_only(&wave.regs, Needed::known(run.grid, pc));
+        wave.regs = regs;
         wave.is_cleared = true;
     }
     let snapshot = Box::new(WaveSnapshot::take(&wave.regs, wave.context));
@@ -159,12 +175,14 @@ impl Group {
             std::mem::swap(&mut wave.regs, &mut last.regs);
         }
         self.states[n] = State::Ready;
+        self.begun = self.begun.saturating_add(1);
+        let lanes = self.items - 64 * n as u32;
+        let needed = if lanes >= 64 { run.needed(self.begun) } else { None };
+        let slot = self.slot * grid.waves_per_group + n as u32;
         let wave = &mut self.waves[n];
-        let n = n as u32;
         if run.record_exports || wave.exports.count > 0 {
             wave.exports = Exports { recorded: run.record_exports.then(Vec::new), count: 0 };
         }
-        let slot = self.slot * grid.waves_per_group + n;
         wave.private = (0, 0);
         if let Some((address, size)) = grid.init.scratch(slot) {
             wave.private = (address, address.saturating_add(size));
@@ -174,8 +192,6 @@ impl Group {
                 (used, None) => grid.map.wipe(address, used, 0),
             }
         }
-        self.begun = self.begun.saturating_add(1);
-        let needed = if self.items - 64 * n >= 64 { run.needed(self.begun) } else { None };
         wave.is_cleared = needed.is_none();
         match needed {
             Some(needed) => wave.regs.clear_only(&needed.cleared),
@@ -184,8 +200,9 @@ impl Group {
         if let Some(word) = run.poison {
             fill(&mut wave.regs, grid.init.unwritten(), word);
         }
-        wave.set_active(self.items - 64 * n);
-        grid.init.init(self.id, n, slot, &mut wave.regs);
+        wave.set_active(lanes);
+        let rare = needed.is_none_or(|needed| needed.some_rare);
+        initialise(run, self.id, n as u32, slot, rare, &mut wave.regs);
     }
 
     /// Queries the observer for the waves that it watches.

@@ -20,6 +20,8 @@ pub(super) struct Needed {
     generation: u64,
     /// What is zero at their start, or set.
     pub cleared: ClearedRegisters,
+    /// Whether [`rare`](super::WaveInit::rare) registers are among it.
+    pub some_rare: bool,
 }
 
 fn facts(grid: &Grid<'_>) -> WaveFacts {
@@ -45,7 +47,8 @@ impl Needed {
     pub(super) fn of(grid: &Grid<'_>) -> Needed {
         let generation = grid.source.generation();
         let (live, _) = look(grid, grid.entry);
-        Needed { generation, cleared: ClearedRegisters::new(grid.registers, live) }
+        let some_rare = grid.init.rare().iter().any(|cell| live.contains(*cell));
+        Needed { generation, some_rare, cleared: ClearedRegisters::new(grid.registers, live) }
     }
 
     /// Whether the code is still what it was.

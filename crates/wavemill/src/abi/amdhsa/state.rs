@@ -160,6 +160,24 @@ impl Chip {
     }
 }
 
+const fn ttmp(n: u16) -> Uni {
+    Uni(registers::TTMP0.0 + n)
+}
+
+/// The registers that say where a wave runs, and those that architected SGPRs have of the launch.
+const RARE: [Uni; 10] = [
+    ttmp(6),
+    ttmp(7),
+    ttmp(8),
+    ttmp(9),
+    ttmp(10),
+    ttmp(11),
+    registers::HW_ID,
+    registers::GPR_ALLOC,
+    registers::LDS_ALLOC,
+    registers::XCC_ID,
+];
+
 /// Hands out SGPRs in order.
 struct Sgprs<'a> {
     regs: &'a mut Registers,
@@ -186,7 +204,6 @@ impl WaveInit for InitialState {
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
         let counts = regs.counts();
         let chip = self.chip(counts);
-        let number = chip.number(workgroup);
         let d = &self.descriptor;
         let wave_scratch = u64::from(slot) * self.scratch_per_wave;
         let mut s = Sgprs { regs, next: 0 };
@@ -210,7 +227,7 @@ impl WaveInit for InitialState {
         if d.rsrc2.workgroup_info() {
             // Without a global data share there is no ordered count, and the field is 0 (CDNA4 ISA 3.13).
             let order = match self.target.facts().gds {
-                true => number.wrapping_mul(self.waves.into()).wrapping_add(wave.into()),
+                true => chip.number(workgroup).wrapping_mul(self.waves.into()).wrapping_add(wave.into()),
                 false => 0,
             };
             let order = order as u32 % TURNS;
@@ -223,23 +240,6 @@ impl WaveInit for InitialState {
                 s.push(wave_scratch as u32);
             }
         }
-        if self.target.facts().architected_sgprs {
-            let ttmp = |n| registers::TTMP0.plus(n);
-            regs.set_uni64(ttmp(6), self.packet);
-            for (n, groups) in self.global_size.iter().enumerate() {
-                regs.set_uni(ttmp(8 + n as u16), *groups as u32);
-            }
-            regs.set_uni(ttmp(11), wave);
-        }
-        // The first workgroups fill the chip. Each later one is where an earlier one was. The number
-        // of the workgroup decides, so every run gives the same answer.
-        let resident = (number % u64::from(self.resident.max(1))) as u32;
-        let known = chip.waves.get(resident as usize * self.waves as usize + wave as usize).copied();
-        let identity = known.unwrap_or_else(|| self.identity(resident, wave, counts));
-        regs.set_uni(registers::HW_ID, identity.hw_id);
-        regs.set_uni(registers::GPR_ALLOC, identity.gpr_alloc);
-        regs.set_uni(registers::LDS_ALLOC, identity.lds_alloc);
-        regs.set_uni(registers::XCC_ID, identity.xcc_id);
         self.traps.init(regs);
         let known = chip.ids.get(wave as usize).filter(|_| size == self.workgroup_size);
         let own;
@@ -254,6 +254,31 @@ impl WaveInit for InitialState {
         for (number, row) in (0..).zip(&ids[..rows]) {
             regs.set_row(registers::vgpr(number), row);
         }
+    }
+
+    fn rare(&self) -> &[Uni] {
+        &RARE
+    }
+
+    fn init_rare(&self, workgroup: [u32; 3], wave: u32, regs: &mut Registers) {
+        let counts = regs.counts();
+        let chip = self.chip(counts);
+        if self.target.facts().architected_sgprs {
+            regs.set_uni64(ttmp(6), self.packet);
+            for (n, groups) in self.global_size.iter().enumerate() {
+                regs.set_uni(ttmp(8 + n as u16), *groups as u32);
+            }
+            regs.set_uni(ttmp(11), wave);
+        }
+        // The first workgroups fill the chip. Each later one is where an earlier one was. The number
+        // of the workgroup decides, so every run gives the same answer.
+        let resident = (chip.number(workgroup) % u64::from(self.resident.max(1))) as u32;
+        let known = chip.waves.get(resident as usize * self.waves as usize + wave as usize).copied();
+        let identity = known.unwrap_or_else(|| self.identity(resident, wave, counts));
+        regs.set_uni(registers::HW_ID, identity.hw_id);
+        regs.set_uni(registers::GPR_ALLOC, identity.gpr_alloc);
+        regs.set_uni(registers::LDS_ALLOC, identity.lds_alloc);
+        regs.set_uni(registers::XCC_ID, identity.xcc_id);
     }
 
     /// SGPRs, VCC and M0.
