@@ -20,6 +20,7 @@ fn main() -> ExitCode {
     suite.test("groups are counted on cayman", groups_are_counted_on_cayman);
     suite.test("the table has a row for each kernel", the_table_has_a_row_for_each_kernel);
     suite.test("one thread is timed beside all", one_thread_is_timed_beside_all);
+    suite.test("instructions with machine code are counted", instructions_with_machine_code_are_counted);
     suite.test("the list names what can be asked for", the_list_names_what_can_be_asked_for);
     suite.test("without pocl there is no comparison", without_pocl_there_is_no_comparison);
     suite.oracle_test("pocl gives the same results", &POCL, pocl_gives_the_same_results);
@@ -80,6 +81,22 @@ fn json_has_every_kernel_with_its_runs() -> Result<(), Failed> {
         same("no comparison", &row.get("pocl"), &None)?;
     }
     Ok(())
+}
+
+/// vector_add ends, which the interpreter does, and all else of it has machine code. Hosts without AVX-512 have none.
+fn instructions_with_machine_code_are_counted() -> Result<(), Failed> {
+    let report = json(&["--kernel", "vector_add", "--threads", "1", "--engine", "jit"])?;
+    let instructions = &rows(&report)?[0]["instructions"];
+    if wavemill::launch::Tier::detect().name() != "avx512" {
+        eprintln!("not compared: this host has no machine code");
+        return same("no share", &instructions.get("machine_code"), &None);
+    }
+    let waves = rows(&report)?[0]["work_items"].as_u64().unwrap_or_default() / 64;
+    let all = instructions["all"].as_u64().unwrap_or_default();
+    let share = instructions["machine_code"].as_f64().unwrap_or_default();
+    same("instructions without machine code", &((1.0 - share) * all as f64).round(), &(waves as f64))?;
+    let interpreted = json(&["--kernel", "vector_add", "--threads", "1"])?;
+    same("no share", &rows(&interpreted)?[0]["instructions"].get("machine_code"), &None)
 }
 
 fn one_thread_is_timed_beside_all() -> Result<(), Failed> {

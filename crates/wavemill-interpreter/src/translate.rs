@@ -16,7 +16,7 @@ use wavemill_ir::Block;
 use wavemill_machine::registers::RegisterCounts;
 
 use crate::Tier;
-use crate::compile::Code;
+use crate::compile::{Code, Purpose, compile};
 use crate::hostop::{Ctx, Exit, HostOp};
 
 /// Entry of machine code: the context of the interpreter, and the table of the unit ([`layout`]).
@@ -115,6 +115,19 @@ pub struct Compiled {
     pub host_operations: Vec<u32>,
     /// Number of operations that the interpreter supports; the next one is a fault.
     pub supported: u32,
+}
+
+impl Compiled {
+    /// A block for waves with these registers, without a run.
+    #[must_use]
+    pub fn new(block: Arc<Block>, counts: RegisterCounts, tier: Tier) -> Compiled {
+        let strict = wavemill_machine::Strict::default();
+        let gate = Some(1);
+        let purpose =
+            Purpose { tier, counts, counting: false, exceptions: None, strict, interests: None, gate };
+        let code = compile(&block, purpose, 0);
+        described(block, &code)
+    }
 }
 
 /// What a translator asks about code.

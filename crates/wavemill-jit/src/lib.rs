@@ -21,10 +21,12 @@ mod translator;
 #[cfg(target_arch = "x86_64")]
 mod unit;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use wavemill_interpreter::Interpreter;
+use wavemill_ir::Block;
 use wavemill_machine::engine::{Engine, Executor, Task};
+use wavemill_machine::registers::RegisterCounts;
 
 /// Entries after which [`Jit::shared_in_background`] translates a block: less is interpreted sooner than translated.
 const ENTRIES_OF_HOT_BLOCKS: u64 = 64;
@@ -39,7 +41,7 @@ pub struct Jit {
 #[derive(Clone, Debug)]
 enum Inner {
     #[cfg(target_arch = "x86_64")]
-    Translating(wavemill_interpreter::Translating, std::sync::Arc<translator::UnitTranslator>),
+    Translating(wavemill_interpreter::Translating, Arc<translator::UnitTranslator>),
     Interpreter(Interpreter),
 }
 
@@ -116,9 +118,23 @@ impl Jit {
         interpreter: Interpreter,
         translator: translator::UnitTranslator,
     ) -> Jit {
-        let translator = std::sync::Arc::new(translator);
+        let translator = Arc::new(translator);
         let engine = wavemill_interpreter::Translating::new(name, interpreter, translator.clone());
         Jit { engine: Inner::Translating(engine, translator), interpreter }
+    }
+
+    /// For each guest instruction of a block, whether machine code does all of it in waves with these registers. The
+    /// interpreter or its handlers do the others.
+    #[must_use]
+    pub fn has_code_for(block: &Arc<Block>, counts: RegisterCounts) -> Vec<bool> {
+        #[cfg(target_arch = "x86_64")]
+        if Jit::is_available() {
+            let tier = wavemill_interpreter::Tier::Avx512;
+            let compiled = wavemill_interpreter::translate::Compiled::new(Arc::clone(block), counts, tier);
+            return unit::inline_instructions(&compiled, counts);
+        }
+        let _ = counts;
+        vec![false; block.guest.len()]
     }
 
     /// Number of units of machine code that the engine keeps.

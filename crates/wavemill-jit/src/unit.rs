@@ -158,6 +158,24 @@ fn how(inst: &Inst, number: usize, compiled: &Compiled, counts: RegisterCounts) 
     }
 }
 
+/// For each guest instruction of a block, whether machine code does all of it: no handler, and not the interpreter.
+pub(crate) fn inline_instructions(compiled: &Compiled, counts: RegisterCounts) -> Vec<bool> {
+    let block = &compiled.block;
+    let mut inline = vec![true; block.guest.len()];
+    for (n, inst) in block.insts.iter().enumerate() {
+        if matches!(how(inst, n, compiled, counts), How::Call | How::Leave)
+            && let Some(inline) = inline.get_mut(inst.guest as usize)
+        {
+            *inline = false;
+        }
+    }
+    // The interpreter runs ends that lead to no known position.
+    if let (Some(last), [None, None]) = (inline.last_mut(), targets(block.terminator)) {
+        *last = false;
+    }
+    inline
+}
+
 impl Plan {
     /// The unit that begins at a position; `None` if there is no code.
     pub(crate) fn new(entry: u64, source: &mut dyn Blocks) -> Option<Plan> {

@@ -2,7 +2,7 @@
 
 pub use crate::launch::stats::LaunchStats;
 pub use crate::observe::mix::{
-    FacetCount, FidelityCounts, GroupCounts, InexactCount, InstructionMix, OperationCounts,
+    FacetCount, FidelityCounts, GroupCounts, InexactCount, InstructionMix, MachineCodeCounts, OperationCounts,
 };
 pub use crate::observe::rows::{FormatCount, RowCount, RowCounts, rows_of};
 pub use crate::observe::traffic::{AccessCount, LINE, LdsCount, Traffic};

@@ -25,6 +25,8 @@ pub struct Measurement {
     pub operations: OperationCounts,
     /// The rows of the instruction table that were executed, if they were counted.
     pub rows: Option<RowCounts>,
+    /// The share of the instructions that has machine code, from 0 to 1, if they were counted and the engine makes some.
+    pub machine_code: Option<f64>,
     /// The engine that ran it, with the vector hardware that it used.
     pub engine: Engine,
 }
@@ -120,6 +122,7 @@ fn run(
         mix: stats.mix.unwrap_or_default(),
         operations: stats.operations.unwrap_or_default(),
         rows: stats.rows,
+        machine_code: stats.machine_code.map(|counts| counts.share()),
         engine: stats.engine,
     };
     Ok((measurement, contents))

@@ -252,7 +252,8 @@ fn time(
     args: &BenchArgs,
 ) -> Result<Ours, Failure> {
     let counting = RunOptions { count_blocks: true, ..options.clone() };
-    let Measurement { mix, operations, .. } = launch(case, target, engine, &counting, args.check)?;
+    let Measurement { mix, operations, machine_code, .. } =
+        launch(case, target, engine, &counting, args.check)?;
     if args.check {
         // Counted runs and others may be different code.
         launch(case, target, engine, options, true)?;
@@ -277,6 +278,7 @@ fn time(
             valu: mix.valu,
             scalar: mix.salu + mix.smem + mix.control,
             groups: Groups::of(target, &operations.groups),
+            machine_code,
         },
     })
 }

@@ -145,6 +145,9 @@ pub(super) struct Instructions {
     /// On targets that have groups of ALU slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) groups: Option<Groups>,
+    /// The share that has machine code, from 0 to 1, for an engine that makes some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) machine_code: Option<f64>,
 }
 
 /// Groups of ALU slots of one run.
@@ -195,13 +198,16 @@ pub(super) struct Theirs {
 pub(super) struct Columns {
     /// Groups of ALU slots.
     groups: bool,
+    /// The share of instructions with machine code.
+    machine_code: bool,
     /// One thread.
     scaling: bool,
 }
 
 impl Report {
     pub(super) fn columns(&self) -> Columns {
-        Columns { groups: self.target == Target::Cayman.name(), scaling: self.scaling }
+        let machine_code = matches!(self.engine, "jit" | "auto");
+        Columns { groups: self.target == Target::Cayman.name(), machine_code, scaling: self.scaling }
     }
 }
 
@@ -287,6 +293,9 @@ pub(super) fn head(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     if columns.groups {
         write!(out, " groups/s | slots per group | IR per slot |")?;
     }
+    if columns.machine_code {
+        write!(out, " machine code |")?;
+    }
     if report.scaling {
         write!(out, "   1 thread | times faster |")?;
     }
@@ -297,6 +306,9 @@ pub(super) fn head(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     write!(out, "----------------:|---------------:|")?;
     if columns.groups {
         write!(out, "---------:|----------------:|------------:|")?;
+    }
+    if columns.machine_code {
+        write!(out, "-------------:|")?;
     }
     if report.scaling {
         write!(out, "-----------:|-------------:|")?;
@@ -327,6 +339,10 @@ pub(super) fn line(out: &mut dyn Write, row: &Row, columns: Columns) -> io::Resu
             if let Some(groups) = &instructions.groups {
                 write!(out, "{}", groups.columns(seconds))?;
             }
+            if columns.machine_code {
+                let share = instructions.machine_code.map(|share| format!("{:.1} %", 100.0 * share));
+                write!(out, " {:>12} |", share.unwrap_or_default())?;
+            }
             if let Some(one) = one_thread {
                 write!(out, " {:>10} | {:>12.2} |", milliseconds(one.times.time_ns), one.ratio)?;
             }
@@ -335,6 +351,9 @@ pub(super) fn line(out: &mut dyn Write, row: &Row, columns: Columns) -> io::Resu
             write!(out, "{:>10} | {:>11} | {} | | |", "failed", "", short(error))?;
             if columns.groups {
                 write!(out, " {:>8} | {:>15} | {:>11} |", "", "", "")?;
+            }
+            if columns.machine_code {
+                write!(out, " {:>12} |", "")?;
             }
             if columns.scaling {
                 write!(out, " {:>10} | {:>12} |", "", "")?;
@@ -372,9 +391,13 @@ fn diagnosis(message: &str) -> &str {
 mod tests {
     use super::*;
 
+    fn instructions(groups: Option<Groups>) -> Instructions {
+        Instructions { all: 2_000_000, valu: 1_000_000, scalar: 500_000, groups, machine_code: Some(0.9861) }
+    }
+
     fn ran(time_ns: u64) -> Ours {
-        let instructions = Instructions { all: 2_000_000, valu: 1_000_000, scalar: 500_000, groups: None };
-        Ours::Ran { times: Times::new(vec![time_ns]), one_thread: None, instructions }
+        let times = Times::new(vec![time_ns]);
+        Ours::Ran { times, one_thread: None, instructions: instructions(None) }
     }
 
     fn written(row: &Row) -> String {
@@ -433,7 +456,7 @@ mod tests {
         let all = Times::new(vec![12_000_000, 9_000_000, 10_000_000]);
         let alone = Times::new(vec![30_000_000, 19_000_000, 18_000_000]);
         let one_thread = Some(OneThread::new(alone, &all));
-        let instructions = Instructions { all: 2_000_000, valu: 1_000_000, scalar: 500_000, groups: None };
+        let instructions = instructions(None);
         let wavemill = Ours::Ran { times: all, one_thread, instructions };
         let mut row = Row { kernel: "k", work_items: 1000, workgroups: 4, wavemill, pocl: None };
         let text = |row: &Row| {
@@ -456,16 +479,36 @@ mod tests {
     }
 
     #[test]
+    fn the_share_with_machine_code_is_a_column() {
+        let mut row =
+            Row { kernel: "k", work_items: 1, workgroups: 1, wavemill: ran(10_000_000), pocl: None };
+        let text = |row: &Row| {
+            let mut out = Vec::new();
+            let columns = Columns { machine_code: true, ..Columns::default() };
+            line(&mut out, row, columns).expect("memory takes everything");
+            String::from_utf8(out).expect("text")
+        };
+        assert!(text(&row).ends_with("|       98.6 % |\n"), "{}", text(&row));
+        let columns = text(&row).matches('|').count();
+        row.wavemill = Ours::Failed { error: "k: illegal load".to_owned() };
+        assert_eq!(text(&row).matches('|').count(), columns, "{}", text(&row));
+    }
+
+    #[test]
     fn groups_have_columns() {
         let counts = GroupCounts { groups: 500_000, slots: 1_500_000, ir: 1_650_000 };
         let groups = Groups::of(Target::Cayman, &counts);
         assert!(groups.is_some() && Groups::of(Target::Gfx906, &counts).is_none());
-        let instructions = Instructions { all: 2_000_000, valu: 1_500_000, scalar: 500_000, groups };
-        let wavemill = Ours::Ran { times: Times::new(vec![10_000_000]), one_thread: None, instructions };
+        let wavemill = Ours::Ran {
+            times: Times::new(vec![10_000_000]),
+            one_thread: None,
+            instructions: instructions(groups),
+        };
         let mut row = Row { kernel: "k", work_items: 1, workgroups: 1, wavemill, pocl: None };
         let text = |row: &Row| {
             let mut out = Vec::new();
-            line(&mut out, row, Columns { groups: true, scaling: false }).expect("memory takes everything");
+            line(&mut out, row, Columns { groups: true, ..Columns::default() })
+                .expect("memory takes everything");
             String::from_utf8(out).expect("text")
         };
         assert!(text(&row).ends_with("|   50.0 M |            3.00 |        1.10 |\n"), "{}", text(&row));

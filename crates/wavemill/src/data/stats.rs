@@ -9,7 +9,7 @@ use wavemill_interpreter::Tier;
 use crate::observe::access_name;
 use crate::stats::{
     AccessCount, Facet, FacetCount, Fidelity, FidelityCounts, FormatCount, InexactCount, InstructionMix,
-    LINE, LaunchStats, LdsCount, OperationCounts, RowCount, RowCounts,
+    LINE, LaunchStats, LdsCount, MachineCodeCounts, OperationCounts, RowCount, RowCounts,
 };
 
 #[derive(Serialize)]
@@ -75,6 +75,14 @@ struct Operations<'a> {
 }
 
 #[derive(Serialize)]
+struct MachineCode<'a> {
+    instructions: u64,
+    compiled: u64,
+    share: f64,
+    others: Vec<Counted<'a>>,
+}
+
+#[derive(Serialize)]
 struct FormatData {
     format: &'static str,
     rows: usize,
@@ -136,6 +144,7 @@ struct StatsData<'a> {
     mix: Option<Mix>,
     fidelity: Option<FidelityData<'a>>,
     operations: Option<Operations<'a>>,
+    machine_code: Option<MachineCode<'a>>,
     mean_lanes: Option<f64>,
     formats: Option<Vec<FormatData>>,
     rows: Option<Vec<RowData>>,
@@ -156,7 +165,6 @@ fn fidelity(counts: &FidelityCounts) -> FidelityData<'_> {
     };
     let facet = |one: &'_ FacetCount| {
         let Facet { name, kind, open, settled_by } = *one.facet;
-        let counted = |(mnemonic, count): &(&'static str, u64)| Counted { mnemonic, count: *count };
         FacetData {
             name,
             kind: kind.name(),
@@ -173,8 +181,20 @@ fn fidelity(counts: &FidelityCounts) -> FidelityData<'_> {
     }
 }
 
+fn counted<'a>((mnemonic, count): &(&'a str, u64)) -> Counted<'a> {
+    Counted { mnemonic, count: *count }
+}
+
+fn machine_code(counts: &MachineCodeCounts) -> MachineCode<'_> {
+    MachineCode {
+        instructions: counts.instructions,
+        compiled: counts.compiled,
+        share: counts.share(),
+        others: counts.others.iter().map(counted).collect(),
+    }
+}
+
 fn operations(counts: &OperationCounts) -> Operations<'_> {
-    let one = |(mnemonic, count): &(&'static str, u64)| Counted { mnemonic, count: *count };
     Operations {
         guest: counts.guest,
         ir: counts.ir,
@@ -182,7 +202,7 @@ fn operations(counts: &OperationCounts) -> Operations<'_> {
         opaque: counts.opaque,
         ir_per_guest: counts.ir_per_guest(),
         opaque_share: counts.opaque_share(),
-        opaque_by_instruction: counts.opaque_by_instruction.iter().map(one).collect(),
+        opaque_by_instruction: counts.opaque_by_instruction.iter().map(counted).collect(),
     }
 }
 
@@ -253,6 +273,7 @@ impl Serialize for LaunchStats {
             mix: self.mix.as_ref().map(Mix::of),
             fidelity: self.fidelity.as_ref().map(fidelity),
             operations: self.operations.as_ref().map(operations),
+            machine_code: self.machine_code.as_ref().map(machine_code),
             mean_lanes: self.rows.as_ref().and_then(RowCounts::mean_lanes),
             formats: self.rows.as_ref().map(formats),
             rows: self.rows.as_ref().map(rows),

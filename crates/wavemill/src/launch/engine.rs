@@ -1,11 +1,13 @@
 //! The choice of the engine that runs a launch.
 
 use std::fmt;
+use std::sync::Arc;
 
 use wavemill_interpreter::{Interpreter, Tier};
+use wavemill_ir::Block;
 #[cfg(feature = "jit")]
 use wavemill_jit::Jit;
-use wavemill_machine::engine;
+use wavemill_machine::{RegisterCounts, engine};
 use wavemill_reference_engine::ReferenceEngine;
 
 /// The engine that runs a launch. All engines give the same bits.
@@ -86,6 +88,18 @@ impl Engine {
             Engine::Interpreter(tier) => Engine::Interpreter(Some(interpreter(tier).tier())),
             Engine::Jit | Engine::Auto if !has_jit() => Engine::default().on_this_host(),
             other => other,
+        }
+    }
+
+    /// For each guest instruction of a block, whether the engine has machine code for it; `None` for an engine without.
+    pub(super) fn has_code_for(self, block: &Arc<Block>, counts: RegisterCounts) -> Option<Vec<bool>> {
+        match self.on_this_host() {
+            #[cfg(feature = "jit")]
+            Engine::Jit | Engine::Auto => Some(Jit::has_code_for(block, counts)),
+            _ => {
+                let _ = (block, counts);
+                None
+            }
         }
     }
 

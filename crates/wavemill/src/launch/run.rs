@@ -1,9 +1,11 @@
 //! Runs launches and reports their outcomes.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use wavemill_ir::Block;
 use wavemill_machine::{
     Host, MemoryMap, Observer, RunControl, RunError, RunOptions, RunStats, Several, run_with,
 };
@@ -173,10 +175,13 @@ impl Prepared<'_> {
         let device = &launch.kernel.module.device;
         let engine = launch.engine.on_this_host();
         let stepped = launch.options.single_steps;
-        let count = || Executed::of(device, map, engine.tier(), &run, stepped);
-        let (mix, fidelity, operations, rows) = match launch.options.count_blocks.then(count) {
-            Some(all) => (Some(all.mix), Some(all.fidelity), all.operations, Some(all.rows)),
-            None => (None, None, None, None),
+        let has_code = |block: &Arc<Block>| engine.has_code_for(block, plan.registers);
+        let count = || Executed::of(device, map, engine.tier(), &has_code, &run, stepped);
+        let (mix, fidelity, operations, machine_code, rows) = match launch.options.count_blocks.then(count) {
+            Some(all) => {
+                (Some(all.mix), Some(all.fidelity), all.operations, all.machine_code, Some(all.rows))
+            }
+            None => (None, None, None, None, None),
         };
         LaunchStats {
             engine,
@@ -189,6 +194,7 @@ impl Prepared<'_> {
             mix,
             fidelity,
             operations,
+            machine_code,
             rows,
             traffic,
         }

@@ -3,7 +3,7 @@
 use wavemill_machine::RunStats;
 
 use super::engine::Engine;
-use crate::observe::mix::{FidelityCounts, InstructionMix, OperationCounts};
+use crate::observe::mix::{FidelityCounts, InstructionMix, MachineCodeCounts, OperationCounts};
 use crate::observe::rows::RowCounts;
 use crate::observe::traffic::Traffic;
 
@@ -47,6 +47,10 @@ pub struct LaunchStats {
     /// Cost of the executed instructions in the interpreter, if the options request counts of
     /// blocks.
     pub operations: Option<OperationCounts>,
+    /// The share of the executed instructions that has machine code, if the options request counts of
+    /// blocks and the engine makes machine code. Counted runs are interpreted; other runs of the same
+    /// launch use the code.
+    pub machine_code: Option<MachineCodeCounts>,
     /// Rows of the instruction table that were executed, and their active lanes, if the options
     /// request counts of blocks.
     pub rows: Option<RowCounts>,

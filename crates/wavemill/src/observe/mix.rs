@@ -81,6 +81,45 @@ impl InstructionMix {
     }
 }
 
+/// Guest instructions of a launch by what runs them in an engine that makes machine code.
+///
+/// ```
+/// # mod given { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doctest.rs")); }
+/// # use wavemill::{Launch, RunOptions};
+/// use wavemill::launch::Engine;
+///
+/// # let (kernel, args) = given::vector_add(256)?;
+/// # let launch = Launch::new(&kernel).workgroup_size([256, 1, 1]).args(args).engine(Engine::Jit);
+/// # let stats = launch.options(RunOptions { count_blocks: true, ..RunOptions::default() }).run()?;
+/// // `stats` of a launch with Engine::Jit and RunOptions::count_blocks; hosts without AVX-512 have none.
+/// if let Some(counts) = &stats.machine_code {
+///     println!("{:.1} % of the instructions have machine code", 100.0 * counts.share());
+///     for (mnemonic, count) in &counts.others {
+///         println!("    {mnemonic}: {count}");
+///     }
+///     assert_eq!(counts.others, [("s_endpgm", 4)]);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MachineCodeCounts {
+    /// All instructions.
+    pub instructions: u64,
+    /// Those that machine code does without a call of the interpreter's handlers.
+    pub compiled: u64,
+    /// The others by mnemonic, most frequent first.
+    pub others: Vec<(&'static str, u64)>,
+}
+
+impl MachineCodeCounts {
+    /// The share of the instructions that has machine code, from 0 to 1; 1 if there were no
+    /// instructions.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        if self.instructions == 0 { 1.0 } else { self.compiled as f64 / self.instructions as f64 }
+    }
+}
+
 /// Whether words of a format are slots of ALU groups.
 fn is_slot(format: ClauseFormat) -> bool {
     use ClauseFormat::{Lds, Op2, Op2ExecuteMask, Op2Mova, Op3};
@@ -342,11 +381,14 @@ pub(crate) struct Executed {
     pub fidelity: FidelityCounts,
     /// Their cost, if the interpreter ran them.
     pub operations: Option<OperationCounts>,
+    /// What has machine code, if the engine makes some.
+    pub machine_code: Option<MachineCodeCounts>,
     /// Whether code reads floating-point exceptions.
     collects: bool,
     inexact: HashMap<(&'static str, Fidelity, Vec<&'static Facet>), u64>,
     facets: HashMap<&'static Facet, HashMap<&'static str, u64>>,
     opaque: HashMap<&'static str, u64>,
+    without_code: HashMap<&'static str, u64>,
     by_row: HashMap<&'static str, RowCount>,
 }
 
@@ -360,6 +402,8 @@ impl Executed {
             mix: InstructionMix::default(),
             fidelity: FidelityCounts::default(),
             operations: interpreted.then(OperationCounts::default),
+            machine_code: None,
+            without_code: HashMap::new(),
             inexact: HashMap::new(),
             facets: HashMap::new(),
             opaque: HashMap::new(),
@@ -368,11 +412,13 @@ impl Executed {
     }
 
     /// The instructions in the blocks that were entered. With `stepped`, the run executed only the
-    /// first instruction of each block, as checks for stalls do anyway. `tier` is the tier of the interpreter, if it ran them.
+    /// first instruction of each block, as checks for stalls do anyway. `tier` is the tier of the interpreter, if it ran
+    /// them; `has_code` says which instructions of a block have machine code, if the engine makes some.
     pub(crate) fn of(
         device: &DeviceInner,
         map: &MemoryMap,
         tier: Option<Tier>,
+        has_code: &dyn Fn(&Arc<Block>) -> Option<Vec<bool>>,
         run: &RunStats,
         stepped: bool,
     ) -> Self {
@@ -386,7 +432,11 @@ impl Executed {
             }
             let costs = tier.map_or_else(Vec::new, |tier| operation_costs(&block, tier));
             let context = device.code.context(count.context);
-            all.add(&block, &costs, count, &context, |at| Executable::at(&device.code, map, at));
+            let instruction = |at| Executable::at(&device.code, map, at);
+            all.add(&block, &costs, count, &context, instruction);
+            if let Some(has_code) = has_code(&block).filter(|_| !stepped) {
+                all.add_machine_code(&block, &has_code, count.entered, instruction);
+            }
         }
         all.finish()
     }
@@ -431,6 +481,26 @@ impl Executed {
                 let inst = instruction(block.position(op.guest as usize));
                 let name = inst.and_then(|inst| inst.mnemonic()).unwrap_or("?");
                 *self.opaque.entry(name).or_default() += entered;
+            }
+        }
+    }
+
+    /// Adds the instructions of a block by whether they have machine code.
+    fn add_machine_code(
+        &mut self,
+        block: &Block,
+        has_code: &[bool],
+        entered: u64,
+        instruction: impl Fn(u64) -> Option<Executable>,
+    ) {
+        let counts = self.machine_code.get_or_insert_default();
+        for (at, has_code) in block.guest.iter().zip(has_code) {
+            counts.instructions += entered;
+            if *has_code {
+                counts.compiled += entered;
+            } else {
+                let name = instruction(*at).and_then(|inst| inst.mnemonic()).unwrap_or("?");
+                *self.without_code.entry(name).or_default() += entered;
             }
         }
     }
@@ -493,11 +563,20 @@ impl Executed {
         self.fidelity.facets = facets.filter(|one| one.count > 0).collect();
         self.fidelity.facets.sort_by_key(|one| (std::cmp::Reverse(one.count), one.facet.name));
         if let Some(operations) = &mut self.operations {
-            operations.opaque_by_instruction = self.opaque.drain().filter(|(_, n)| *n > 0).collect();
-            operations.opaque_by_instruction.sort_by_key(|(name, n)| (std::cmp::Reverse(*n), *name));
+            operations.opaque_by_instruction = by_count(&mut self.opaque);
+        }
+        if let Some(counts) = &mut self.machine_code {
+            counts.others = by_count(&mut self.without_code);
         }
         self
     }
+}
+
+/// Names with how often they ran, most frequent first.
+fn by_count(counts: &mut HashMap<&'static str, u64>) -> Vec<(&'static str, u64)> {
+    let mut sorted: Vec<_> = counts.drain().filter(|(_, n)| *n > 0).collect();
+    sorted.sort_by_key(|(name, n)| (std::cmp::Reverse(*n), *name));
+    sorted
 }
 
 #[cfg(test)]

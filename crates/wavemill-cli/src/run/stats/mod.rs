@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use wavemill::launch::OutOfRange;
 use wavemill::observe::access_name;
-use wavemill::stats::{InstructionMix, LINE, LaunchStats, OperationCounts, RowCounts, Traffic};
+use wavemill::stats::{
+    InstructionMix, LINE, LaunchStats, MachineCodeCounts, OperationCounts, RowCounts, Traffic,
+};
 
 pub(super) use fidelity::full as fidelity;
 pub(super) use json::json;
@@ -32,6 +34,7 @@ pub(super) fn text(stats: &LaunchStats, times: &[Duration], facets: bool) -> Str
     let fidelity = if facets { fidelity::full } else { fidelity::short };
     text += &stats.fidelity.as_ref().map(fidelity).unwrap_or_default();
     text += &stats.operations.as_ref().map(operations).unwrap_or_default();
+    text += &stats.machine_code.as_ref().map(machine_code).unwrap_or_default();
     text
 }
 
@@ -214,9 +217,34 @@ fn operations(counts: &OperationCounts) -> String {
     text
 }
 
+/// The share of the instructions that has machine code, and the most frequent ones that have none.
+fn machine_code(counts: &MachineCodeCounts) -> String {
+    let share = 100.0 * counts.share();
+    let mut text =
+        format!("machine code  {share:.1} % of the instructions; this run was interpreted to count them\n");
+    if !counts.others.is_empty() {
+        writeln!(text, "{:13} none for {}", "", names(counts.others.iter().copied()))
+            .expect("writing to a string");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn machine_code_names_what_has_none() {
+        let mut counts = MachineCodeCounts { instructions: 1000, compiled: 1000, others: Vec::new() };
+        let all = "machine code  100.0 % of the instructions; this run was interpreted to count them\n";
+        assert_eq!(machine_code(&counts), all);
+        (counts.compiled, counts.others) = (984, vec![("ds_add_u32", 10), ("s_endpgm", 6)]);
+        assert_eq!(
+            machine_code(&counts),
+            "machine code  98.4 % of the instructions; this run was interpreted to count them\n              \
+             none for ds_add_u32 10, s_endpgm 6\n"
+        );
+    }
 
     #[test]
     fn operations_name_what_is_opaque() {
