@@ -5,12 +5,13 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use wavemill_ir::Uni;
+use wavemill_ir::analysis::{Effect, RegisterSet};
+use wavemill_ir::{Block, Uni};
 use wavemill_machine::CHECKS_ACCESSES;
 use wavemill_machine::engine::{
     Events, Executor, Inside, PrivateMemory, PrivateWrites, Surroundings, Task, Wave, WaveExit,
 };
-use wavemill_machine::registers::{RegisterCounts, uni_offset};
+use wavemill_machine::registers::{RegisterCounts, WrittenRows, uni_offset};
 use wavemill_machine::{BlockCount, BlockSource, FaultCause, FaultLane, OutOfRange, RaisedLane, Strict};
 
 use crate::compile::{Code, Purpose, compile};
@@ -46,6 +47,8 @@ pub(crate) struct Runner<'a> {
     compiled: usize,
     /// Counts of blocks that were dropped.
     counted: HashMap<(u64, u32), BlockCount>,
+    /// The rows that all code so far may write.
+    written: WrittenRows,
     /// The state of handlers, between runs.
     ctx: Option<Box<Ctx>>,
     /// Which loads begin an exchange. Operations point to it.
@@ -84,6 +87,7 @@ impl<'a> Runner<'a> {
             dropped: 0,
             compiled: 0,
             counted: HashMap::new(),
+            written: WrittenRows::default(),
             ctx: None,
             heads: Rc::new(Heads::new(source)),
             translator,
@@ -157,6 +161,7 @@ impl<'a> Runner<'a> {
                     self.drop_blocks();
                 }
                 let block = self.source.block(pc, key.1);
+                self.note_writes(&block);
                 let translator = self.translator.as_ref();
                 let gate = translator.map(|t| t.patience(&block, key.1, self.purpose.counts).max(1));
                 let mut code = Box::new(compile(&block, Purpose { gate, ..self.purpose }, 0));
@@ -208,9 +213,17 @@ impl<'a> Runner<'a> {
         gate
     }
 
+    /// Takes note of the rows that a block may write.
+    fn note_writes(&mut self, block: &Block) {
+        let mut writes = RegisterSet::EMPTY;
+        block.insts.iter().for_each(|inst| Effect::add_writes(inst, &mut writes));
+        self.written.add(writes);
+    }
+
     /// The rest of a block, compiled for a single use: waves are seldom left at the same operation
     /// twice.
-    fn rest(&self, inside: &Inside) -> Box<Code> {
+    fn rest(&mut self, inside: &Inside) -> Box<Code> {
+        self.note_writes(&inside.block);
         Box::new(compile(&inside.block, self.purpose, inside.operation))
     }
 
@@ -414,6 +427,7 @@ impl Executor for Runner<'_> {
         if let WaveExit::Fault(fault) = &exit {
             wave.pc = fault.pc;
         }
+        wave.regs.note_written(&self.written);
         wave.context = ctx.context;
         wave.writes = ctx.private_writes;
         wave.retired += (budget - ctx.budget).max(0) as u64;

@@ -4,9 +4,10 @@ mod absent;
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use wavemill_ir::analysis::RegisterSet;
-use wavemill_ir::{LANES, Row, Uni};
+use wavemill_ir::{LANES, Operand, Row, Uni};
 
 /// Bytes of a row.
 pub const ROW_BYTES: u32 = 4 * LANES as u32;
@@ -204,6 +205,12 @@ impl ClearedRegisters {
         }
         ClearedRegisters { counts, ranges }
     }
+
+    /// Bytes that are cleared.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.ranges.iter().map(ExactSizeIterator::len).sum()
+    }
 }
 
 /// Offset of a uniform cell.
@@ -216,6 +223,55 @@ pub const fn uni_offset(u: Uni) -> u32 {
 pub struct Registers {
     ptr: *mut u8,
     counts: RegisterCounts,
+    written: Written,
+}
+
+/// The rows of a register file that may be other than zero: only those are cleared.
+#[derive(Debug, Default)]
+struct Written {
+    rows: RegisterSet,
+    /// Where they are, and how many bytes.
+    ranges: Vec<Range<usize>>,
+    bytes: usize,
+    /// The version of the rows that were noted last.
+    version: u64,
+}
+
+impl Written {
+    #[cold]
+    fn add(&mut self, counts: RegisterCounts, more: &WrittenRows) {
+        self.version = more.version;
+        self.set(counts, self.rows.union(more.rows));
+    }
+
+    fn set(&mut self, counts: RegisterCounts, rows: RegisterSet) {
+        if rows != self.rows {
+            let without_cells = rows.rows().map(Operand::Row).collect();
+            let cleared = ClearedRegisters::new(counts, without_cells);
+            (self.bytes, self.ranges) = (cleared.bytes(), cleared.ranges);
+            self.rows = rows;
+        }
+    }
+}
+
+/// The rows that the code of an engine may write, in a growing set.
+#[derive(Debug, Default)]
+pub struct WrittenRows {
+    rows: RegisterSet,
+    /// Different for all sets that are not empty.
+    version: u64,
+}
+
+impl WrittenRows {
+    /// Adds registers.
+    pub fn add(&mut self, more: RegisterSet) {
+        static VERSIONS: AtomicU64 = AtomicU64::new(1);
+        let all = self.rows.union(more);
+        if all != self.rows {
+            self.rows = all;
+            self.version = VERSIONS.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 // SAFETY: only this value owns the block.
@@ -235,7 +291,7 @@ impl Registers {
         }
         // SAFETY: inside the block and aligned.
         unsafe { (ptr.add(ALL_LANES as usize) as *mut u64).write(!0) };
-        Registers { ptr, counts }
+        Registers { ptr, counts, written: Written::default() }
     }
 
     fn layout(counts: RegisterCounts) -> Layout {
@@ -246,12 +302,31 @@ impl Registers {
     /// their values: a block writes them before it reads them.
     pub fn clear(&mut self) {
         let cells = uni_offset(Uni::ACTIVE.plus(2)) as usize;
-        let rows = ROWS as usize..self.counts.temp0() as usize;
-        // SAFETY: the cells end before the first row, and the rows before the temporaries; this
-        // value owns the whole block.
+        // SAFETY: the cells end before the first row, and the ranges are rows before the temporaries;
+        // this value owns the whole block.
         unsafe {
             self.ptr.write_bytes(0, cells);
-            self.ptr.add(rows.start).write_bytes(0, rows.len());
+            for range in &self.written.ranges {
+                self.ptr.add(range.start).write_bytes(0, range.len());
+            }
+        }
+        debug_assert!(
+            self.counts.all_rows().all(|row| self.row(row) == [0; LANES]),
+            "code has written a row that was not noted"
+        );
+    }
+
+    /// Bytes that [`Registers::clear`] writes.
+    #[must_use]
+    pub fn bytes_to_clear(&self) -> usize {
+        uni_offset(Uni::ACTIVE.plus(2)) as usize + self.written.bytes
+    }
+
+    /// Takes note of rows that code may have written through [`Registers::base`].
+    #[inline]
+    pub fn note_written(&mut self, rows: &WrittenRows) {
+        if self.written.version != rows.version {
+            self.written.add(self.counts, rows);
         }
     }
 
@@ -372,6 +447,11 @@ impl Registers {
         {
             // SAFETY: rows are inside the block and aligned.
             unsafe { (self.ptr.add(offset as usize) as *mut [u32; LANES]).write(*lanes) };
+            if !self.written.rows.contains(row) {
+                let mut rows = self.written.rows;
+                rows.insert(row);
+                self.written.set(self.counts, rows);
+            }
         }
     }
 }

@@ -71,13 +71,13 @@ impl Effect {
             uses.extend(inst.writes());
         }
         let mut keeps: RegisterSet = inst.kept().collect();
-        let mut writes: RegisterSet = inst.writes().collect();
+        let mut writes = RegisterSet::EMPTY;
+        Effect::add_writes(inst, &mut writes);
         match inst.op {
             Op::MoveRelSource(..) => uses.extend(reachable(inst)),
             Op::IndexedRead(_) | Op::LaneIndexedRead(_) => uses.extend(reachable(inst)),
             Op::MoveRelDest(..) | Op::IndexedWrite(_) | Op::LaneIndexedWrite(_) => {
                 keeps.extend(reachable(inst));
-                writes.extend(reachable(inst));
             }
             _ => {}
         }
@@ -104,6 +104,14 @@ impl Effect {
             leaves: effects.may_fault || waits || raises && inst.attrs.traps != 0,
             crosses_lanes: effects.crosses_lanes,
             stays: effects.ordered || effects.reads_surroundings,
+        }
+    }
+
+    /// Adds the registers that an operation may write, but for the cell that collects exceptions.
+    pub fn add_writes(inst: &Inst, set: &mut RegisterSet) {
+        set.extend(inst.writes());
+        if let Op::MoveRelDest(..) | Op::IndexedWrite(_) | Op::LaneIndexedWrite(_) = inst.op {
+            set.extend(reachable(inst));
         }
     }
 

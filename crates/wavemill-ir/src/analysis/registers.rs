@@ -107,6 +107,12 @@ impl RegisterSet {
     }
 }
 
+impl Default for RegisterSet {
+    fn default() -> Self {
+        RegisterSet::EMPTY
+    }
+}
+
 impl FromIterator<Operand> for RegisterSet {
     fn from_iter<T: IntoIterator<Item = Operand>>(registers: T) -> RegisterSet {
         let mut set = RegisterSet::EMPTY;

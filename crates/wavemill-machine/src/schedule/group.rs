@@ -177,9 +177,10 @@ impl Group {
         self.states[n] = State::Ready;
         self.begun = self.begun.saturating_add(1);
         let lanes = self.items - 64 * n as u32;
-        let needed = if lanes >= 64 { run.needed(self.begun) } else { None };
         let slot = self.slot * grid.waves_per_group + n as u32;
         let wave = &mut self.waves[n];
+        let needed = if lanes >= 64 { run.needed(self.begun) } else { None };
+        let needed = needed.filter(|needed| needed.bytes < wave.regs.bytes_to_clear());
         if run.record_exports || wave.exports.count > 0 {
             wave.exports = Exports { recorded: run.record_exports.then(Vec::new), count: 0 };
         }

@@ -20,6 +20,8 @@ pub(super) struct Needed {
     generation: u64,
     /// What is zero at their start, or set.
     pub cleared: ClearedRegisters,
+    /// Bytes of that.
+    pub bytes: usize,
     /// Whether [`rare`](super::WaveInit::rare) registers are among it.
     pub some_rare: bool,
 }
@@ -48,7 +50,8 @@ impl Needed {
         let generation = grid.source.generation();
         let (live, _) = look(grid, grid.entry);
         let some_rare = grid.init.rare().iter().any(|cell| live.contains(*cell));
-        Needed { generation, some_rare, cleared: ClearedRegisters::new(grid.registers, live) }
+        let cleared = ClearedRegisters::new(grid.registers, live);
+        Needed { generation, some_rare, bytes: cleared.bytes(), cleared }
     }
 
     /// Whether the code is still what it was.
