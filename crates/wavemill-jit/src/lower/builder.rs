@@ -146,6 +146,15 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// The source in a register of the operation's own, which may be overwritten.
+    pub(crate) fn own(&mut self, src: Src) -> Option<Src> {
+        match src {
+            Src::Temp(_) => Some(src),
+            Src::Row(_) => self.unary(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, src),
+            other => self.reg(other),
+        }
+    }
+
     /// The second source of an instruction, in a register if the instruction has a rounding mode of its own.
     pub(crate) fn second(&mut self, code: Code, b: Src) -> Option<Src> {
         if self.strip.round != Round::NearestEven && rounds(code) { self.reg(b) } else { Some(b) }
@@ -228,6 +237,39 @@ impl<'a> Builder<'a> {
         self.result(row, code, None, b, None)
     }
 
+    /// Puts `code(a, b)` into a value of the operation's own, of whose lanes all count.
+    pub(crate) fn put(&mut self, value: Src, code: Code, a: Src, b: Src) -> Option<()> {
+        self.update(value, code, Some(a), b, None, Where::Everywhere)
+    }
+
+    /// Puts `code(b)` into a value of the operation's own.
+    pub(crate) fn put_unary(&mut self, value: Src, code: Code, b: Src) -> Option<()> {
+        self.update(value, code, None, b, None, Where::Everywhere)
+    }
+
+    /// A mask of the operation's own: the lanes in which `code(a, b)` holds.
+    pub(crate) fn test(
+        &mut self,
+        mask: u8,
+        code: Code,
+        a: Option<Src>,
+        b: Src,
+        imm: Option<u8>,
+        lanes: Where,
+    ) -> Option<()> {
+        let a = match a {
+            Some(a) => Some(self.reg(a)?),
+            None => None,
+        };
+        self.push(Step::Vector { code, dst: Dst::Mask(mask), a, b, imm, lanes });
+        Some(())
+    }
+
+    /// Negates a mask of the operation's own.
+    pub(crate) fn negate(&mut self, mask: u8) {
+        self.push(Step::Mask { code: Code::VEX_Knotw_kr_kr, dst: mask, a: mask, b: mask });
+    }
+
     /// A mask of the operation's own: a comparison of dwords.
     pub(crate) fn compare(
         &mut self,
@@ -238,8 +280,6 @@ impl<'a> Builder<'a> {
         predicate: u8,
         lanes: Where,
     ) -> Option<()> {
-        let a = self.reg(a)?;
-        self.push(Step::Vector { code, dst: Dst::Mask(mask), a: Some(a), b, imm: Some(predicate), lanes });
-        Some(())
+        self.test(mask, code, Some(a), b, Some(predicate), lanes)
     }
 }
