@@ -132,6 +132,11 @@ impl<'a> Builder<'a> {
         (usize::from(n) < TEMPS).then_some(n)
     }
 
+    /// A value of the operation's own that is still to be computed.
+    pub(crate) fn value(&mut self) -> Option<Src> {
+        self.temp().map(Src::Temp)
+    }
+
     pub(crate) fn push(&mut self, step: Step) {
         self.strip.steps.push(step);
     }

@@ -5,7 +5,10 @@ use wavemill_ir::FloatType;
 
 use super::builder::Builder;
 use super::double;
-use crate::lir::{Step, Where};
+use crate::lir::{Src, Step, Where};
+
+/// The host's test.
+const SINGLE: Code = Code::EVEX_Vfpclassps_kr_k1_zmmm512b32_imm8;
 
 /// Classes of the host's test.
 const QUIET_NAN: u8 = 0x01;
@@ -38,7 +41,9 @@ const CLASSES: [(u32, u8); 7] = [
     (1 << 9, POSITIVE_INFINITY),
 ];
 /// Normal numbers of both signs, which are in no other class.
-const NORMAL: u32 = 1 << 3 | 1 << 8;
+const NORMAL: u32 = 1 << NEGATIVE_NORMAL | 1 << POSITIVE_NORMAL;
+const NEGATIVE_NORMAL: u32 = 3;
+const POSITIVE_NORMAL: u32 = 8;
 /// All classes of the operation.
 const ALL: u32 = (1 << 10) - 1;
 
@@ -57,26 +62,63 @@ fn host_classes(wanted: u32) -> Option<(u8, bool)> {
     (rest == 0).then_some((classes, outside))
 }
 
-/// A test for classes that are known.
+/// A test for classes that are known or in each lane.
 pub(super) fn lower(b: &mut Builder<'_>, ty: FloatType) -> Option<()> {
     if !b.is_plain() {
         return None;
     }
-    let (classes, outside) = host_classes(b.constant(1)?)?;
-    match ty {
-        FloatType::F32 => {
-            let x = b.src(0, 0)?;
-            let code = Code::EVEX_Vfpclassps_kr_k1_zmmm512b32_imm8;
-            b.test(0, code, None, x, Some(classes), Where::Everywhere)?;
+    match b.constant(1).map(host_classes) {
+        Some(Some((classes, outside))) => {
+            match ty {
+                FloatType::F32 => {
+                    let x = b.src(0, 0)?;
+                    b.test(0, SINGLE, None, x, Some(classes), Where::Everywhere)?;
+                }
+                FloatType::F64 => double::class(b, classes)?,
+                _ => return None,
+            }
+            if outside {
+                b.negate(0);
+            }
         }
-        FloatType::F64 => double::class(b, classes)?,
-        _ => return None,
-    }
-    if outside {
-        b.negate(0);
+        _ => {
+            let bits = match ty {
+                FloatType::F32 => {
+                    let x = b.src(0, 0)?;
+                    let bits = b.value()?;
+                    class_bits(b, x, bits, SINGLE)?;
+                    bits
+                }
+                FloatType::F64 => double::class_bits(b)?,
+                _ => return None,
+            };
+            let code = Code::EVEX_Vptestmd_kr_k1_zmm_zmmm512b32;
+            b.test(0, code, Some(bits), b.src(1, 0)?, None, Where::Everywhere)?;
+        }
     }
     b.push(Step::AndActive { dst: 0 });
     b.mask_result(0, 0)
+}
+
+/// Puts the bit of each number's class into the low half of a number of the same size.
+pub(super) fn class_bits(b: &mut Builder<'_>, x: Src, bits: Src, code: Code) -> Option<()> {
+    let (broadcast, bit): (_, fn(u32) -> Src) = match code {
+        SINGLE => (Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, |bit| Src::Const(1 << bit)),
+        _ => (Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64, |bit| Src::ConstPair(1 << bit)),
+    };
+    b.put_unary(bits, broadcast, bit(POSITIVE_NORMAL))?;
+    b.test(1, code, None, x, Some(NEGATIVE), Where::Everywhere)?;
+    b.update(bits, broadcast, None, bit(NEGATIVE_NORMAL), None, Where::Mask(1))?;
+    for (wanted, class) in CLASSES {
+        b.test(0, code, None, x, Some(class), Where::Everywhere)?;
+        // Of classes for both signs, that of positive numbers; the other one follows.
+        b.update(bits, broadcast, None, bit(wanted.ilog2()), None, Where::Mask(0))?;
+        if !wanted.is_power_of_two() {
+            b.test(0, code, None, x, Some(class), Where::Mask(1))?;
+            b.update(bits, broadcast, None, bit(wanted.trailing_zeros()), None, Where::Mask(0))?;
+        }
+    }
+    Some(())
 }
 
 #[cfg(test)]

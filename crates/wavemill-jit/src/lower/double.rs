@@ -15,6 +15,9 @@ pub(super) const SHUFFLE: Code = Code::EVEX_Vshufps_zmm_k1z_zmm_zmmm512b32_imm8;
 /// The even dwords of both sources in each quarter, and the odd ones.
 pub(super) const EVEN: u8 = 0x88;
 pub(super) const ODD: u8 = 0xdd;
+const ADD: Code = Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er;
+const SUB: Code = Code::EVEX_Vsubpd_zmm_k1z_zmm_zmmm512b64_er;
+const MUL: Code = Code::EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er;
 const BROADCAST: Code = Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64;
 const CLASS: Code = Code::EVEX_Vfpclasspd_kr_k1_zmmm512b64_imm8;
 
@@ -94,7 +97,8 @@ impl Number {
             }
         }
         if self.flush {
-            flush(b, half)?;
+            // Comparisons need the other masks.
+            flush(b, half, 2)?;
         }
         Some(half)
     }
@@ -113,15 +117,16 @@ impl Number {
     }
 }
 
-/// Denormals of a value of the operation's own become zeros of their sign. Mask 2 is used for it.
-pub(super) fn flush(b: &mut Builder<'_>, value: Src) -> Option<()> {
-    b.test(2, CLASS, None, value, Some(class::DENORMAL), Where::Everywhere)?;
+/// Denormals of a value of the operation's own become zeros of their sign. A mask is used for it.
+fn flush(b: &mut Builder<'_>, value: Src, mask: u8) -> Option<()> {
+    b.test(mask, CLASS, None, value, Some(class::DENORMAL), Where::Everywhere)?;
     let and = Code::EVEX_Vpandq_zmm_k1z_zmm_zmmm512b64;
-    b.update(value, and, Some(value), Src::ConstPair(WIDE_SIGN), None, Where::Mask(2))
+    b.update(value, and, Some(value), Src::ConstPair(WIDE_SIGN), None, Where::Mask(mask))
 }
 
+/// Mask 0 is used for it: mask 2 collects the lanes that are refused.
 fn flush_result(b: &mut Builder<'_>, value: Src, env: FpEnv) -> Option<()> {
-    if env.denorm_out { Some(()) } else { flush(b, value) }
+    if env.denorm_out { Some(()) } else { flush(b, value, 0) }
 }
 
 /// The value if it may be overwritten by another of its kind.
@@ -140,6 +145,7 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp) -> Option<()> {
     let env = b.inst.attrs.fp;
     match op {
         FloatOp::Rcp | FloatOp::Sqrt => return root(b, op),
+        FloatOp::Rsq => return reciprocal_root(b),
         FloatOp::Ldexp => return ldexp(b),
         _ => b.strip.round = env.round,
     }
@@ -152,9 +158,9 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp) -> Option<()> {
         return Some(());
     }
     let (code, y) = match op {
-        FloatOp::Mul => (Code::EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er, y),
-        FloatOp::Add => (Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er, y),
-        FloatOp::Sub => (Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er, y.negated(true)),
+        FloatOp::Mul => (MUL, y),
+        FloatOp::Add => (ADD, y),
+        FloatOp::Sub => (ADD, y.negated(true)),
         _ => return None,
     };
     // The order of two NaNs matters.
@@ -217,6 +223,53 @@ fn root(b: &mut Builder<'_>, op: FloatOp) -> Option<()> {
         Some(x)
     };
     let halves = [half(b, LOW)?, half(b, HIGH)?];
+    split(b, halves)
+}
+
+/// Reciprocal roots of positive numbers in the middle of the range, where nothing overflows or vanishes. Lanes in which it is
+/// not sure how the result is rounded are for the interpreter, whose `rsq` in `float/division.rs` has the same steps.
+fn reciprocal_root(b: &mut Builder<'_>) -> Option<()> {
+    const LEAST: u32 = (1023 - 900) << 20;
+    const RANGE: u32 = 1800 << 20;
+    const GREATER: u8 = 6;
+    const DIFFERENT: u8 = 4;
+    let x = Number::source(b, 0)?;
+    if !x.is_row() || x.abs || x.neg {
+        return None;
+    }
+    let one = Src::ConstPair(1f64.to_bits());
+    let range = b.unary(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, x.dwords[1])?;
+    b.put(range, Code::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32, range, Src::Const(LEAST))?;
+    let compare = Code::EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8;
+    b.compare(0, compare, range, Src::Const(RANGE), GREATER, Where::Everywhere)?;
+    b.push(Step::AndActive { dst: 0 });
+    let (near, rest) = (b.value()?, b.value()?);
+    let half = |b: &mut Builder<'_>, part: Code, into: Option<Src>| {
+        let value = Number { flush: false, ..x }.half_in_register(b, part, into)?;
+        b.put_unary(near, Code::EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er, value)?;
+        b.put_unary(rest, BROADCAST, one)?;
+        b.put(near, Code::EVEX_Vdivpd_zmm_k1z_zmm_zmmm512b64_er, rest, near)?;
+        // 1 - x near^2, of which only the last product is rounded.
+        b.put(rest, MUL, value, near)?;
+        b.put(value, Code::EVEX_Vfmsub213pd_zmm_k1z_zmm_zmmm512b64_er, near, rest)?;
+        b.put(rest, Code::EVEX_Vfnmadd213pd_zmm_k1z_zmm_zmmm512b64_er, near, one)?;
+        b.put(rest, Code::EVEX_Vfnmadd231pd_zmm_k1z_zmm_zmmm512b64_er, value, near)?;
+        // The correction, and its doubt on both sides.
+        b.put(rest, MUL, rest, near)?;
+        b.put(rest, MUL, rest, Src::ConstPair(0.5f64.to_bits()))?;
+        b.put(value, MUL, near, Src::ConstPair((1023 - 98) << 52))?;
+        b.put(rest, ADD, rest, value)?;
+        b.put(value, ADD, value, value)?;
+        b.put(value, SUB, rest, value)?;
+        b.put(value, ADD, near, value)?;
+        b.put(rest, ADD, near, rest)?;
+        let compare = Code::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae;
+        b.test(1, compare, Some(value), rest, Some(DIFFERENT), Where::Everywhere)?;
+        b.push(Step::Mask { code: Code::VEX_Korw_kr_kr_kr, dst: 0, a: 0, b: 1 });
+        Some(value)
+    };
+    let halves = [half(b, LOW, Some(range))?, half(b, HIGH, None)?];
+    b.strip.refuses = Refused::Lanes;
     split(b, halves)
 }
 
@@ -305,4 +358,17 @@ pub(super) fn class(b: &mut Builder<'_>, classes: u8) -> Option<()> {
         b.test(mask, CLASS, None, half, Some(classes), Where::Everywhere)?;
     }
     ordered_mask(b, halves)
+}
+
+/// The bits of the numbers' classes, in each lane.
+pub(super) fn class_bits(b: &mut Builder<'_>) -> Option<Src> {
+    let x = Number::unflushed(b, 0)?;
+    let first = b.value()?;
+    let half = x.half_in_register(b, LOW, None)?;
+    class::class_bits(b, half, first, CLASS)?;
+    let half = x.half_in_register(b, HIGH, Some(half))?;
+    let second = b.value()?;
+    class::class_bits(b, half, second, CLASS)?;
+    b.update(first, SHUFFLE, Some(first), second, Some(EVEN), Where::Everywhere)?;
+    Some(first)
 }

@@ -13,7 +13,6 @@ use super::float::{UNORDERED, flush, only_source};
 use crate::lir::{Src, Where};
 
 const CLASS: Code = Code::EVEX_Vfpclassps_kr_k1_zmmm512b32_imm8;
-const MOVE: Code = Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512;
 const WIDEN: Code = Code::EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae;
 const NARROW: Code = Code::EVEX_Vcvtpd2ps_ymm_k1z_zmmm512b64_er;
 const UPPER_HALF: Code = Code::EVEX_Vextractf32x8_ymmm256_k1z_zmm_imm8;
@@ -105,12 +104,11 @@ pub(super) fn exp2(b: &mut Builder<'_>) -> Option<()> {
     if !matches!(x, Src::Row(_)) {
         return None;
     }
-    let (half, result) = (b.unary(WIDEN, x)?, b.unary(WIDEN, x)?);
-    let integer = b.unary(MOVE, half)?;
+    let (half, result, integer) = (b.unary(WIDEN, x)?, b.value()?, b.value()?);
     power(b, half, integer, result)?;
     b.update(half, UPPER_HALF, None, x, Some(1), Where::Everywhere)?;
     b.put_unary(half, WIDEN, half)?;
-    let upper = b.unary(MOVE, half)?;
+    let upper = b.value()?;
     power(b, half, integer, upper)?;
     b.update(result, JOIN_HALVES, Some(result), upper, Some(1), Where::Everywhere)?;
     for source in EXP2_TOO_CLOSE {
