@@ -24,7 +24,7 @@ use crate::value::{flush_in, flushing, nearest};
 
 /// Adding this number rounds an f64 below 2^51 to an integer, whose low bits are then the low
 /// mantissa bits.
-const TO_INT: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
+pub const TO_INT: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
 
 const SIGN: u32 = 0x8000_0000;
 const INF: u32 = 0x7f80_0000;
@@ -84,26 +84,30 @@ pub fn rsq_f32(x: u32) -> u32 {
     unless_nan(x, y)
 }
 
+/// Coefficients of 2^r on \[-1/2, 1/2\], relative error 2^-57, for [`exp2_f32`].
+pub const EXP2_COEFFICIENTS: [f64; 12] = [
+    1.0,
+    std::f64::consts::LN_2,
+    0.24022650695910158,
+    0.055504108664821625,
+    0.009618129107587256,
+    0.001333355814640647,
+    0.00015403530463724353,
+    1.5252733841556773e-05,
+    1.3215432535912375e-06,
+    1.0178057087733941e-07,
+    7.074194297288521e-09,
+    4.4558179083360645e-10,
+];
+
+/// The only two sources of [`exp2_f32`] whose results are too close to the midpoint of two neighbours for f64 to decide.
+pub const EXP2_TOO_CLOSE: [u32; 2] = [0x3b42_9d37, 0xbcf3_a937];
+
 /// 2 to the power `x`, without special cases: `x` must be a number of at most 1000 in size.
 #[inline(always)]
 fn exp2_kernel(x: f64) -> f64 {
-    /// 2^r on \[-1/2, 1/2\], relative error 2^-57.
-    const C: [f64; 12] = [
-        1.0,
-        std::f64::consts::LN_2,
-        0.24022650695910158,
-        0.055504108664821625,
-        0.009618129107587256,
-        0.001333355814640647,
-        0.00015403530463724353,
-        1.5252733841556773e-05,
-        1.3215432535912375e-06,
-        1.0178057087733941e-07,
-        7.074194297288521e-09,
-        4.4558179083360645e-10,
-    ];
     let n = x + TO_INT;
-    let p = polynomial(x - (n - TO_INT), &C);
+    let p = polynomial(x - (n - TO_INT), &EXP2_COEFFICIENTS);
     // The integer is added to the exponent field; its upper bits fall off.
     f64::from_bits(p.to_bits().wrapping_add(n.to_bits() << 52))
 }
@@ -117,9 +121,7 @@ pub fn exp2_f32(x: u32) -> u32 {
     let f = if f > -256.0 { f } else { -256.0 };
     let f = if f < 256.0 { f } else { 256.0 };
     let y = (exp2_kernel(f) as f32).to_bits();
-    // The only two sources whose results are too close to the midpoint of two neighbours for f64 to
-    // decide.
-    let y = y + u32::from((x == 0x3b42_9d37) | (x == 0xbcf3_a937));
+    let y = y + u32::from((x == EXP2_TOO_CLOSE[0]) | (x == EXP2_TOO_CLOSE[1]));
     unless_nan(x, flush(y))
 }
 

@@ -59,7 +59,10 @@ pub use compare::{class, class_of, compare, compare_bits};
 pub use convert::{convert, convert_function, cvt};
 pub use dispatch::{LaneFunction, float_function, float_op};
 pub use division::{DivFormat, div_fmas, div_scale};
-pub use elementary::{cos_f32, exp2_f32, log2_f32, rcp_f32, rsq_f32, sin_f32, sqrt_f32};
+pub use elementary::{
+    EXP2_COEFFICIENTS, EXP2_TOO_CLOSE, TO_INT, cos_f32, exp2_f32, log2_f32, rcp_f32, rsq_f32, sin_f32,
+    sqrt_f32,
+};
 pub use exceptions::{Exceptions, watched};
 pub use format::{Bf6, Bf8, Bf8Fnuz, Bf16, F16, F32, F64, Format, Fp4, Fp6, Fp8, Fp8Fnuz, Specials};
 pub use format_cvt::{ElementFunction, element_function};

@@ -68,7 +68,12 @@ pub(crate) enum Step {
 
 /// Whether the sources of an instruction are registers.
 const fn takes_no_memory(code: Code) -> bool {
-    matches!(code, Code::EVEX_Vpmovdw_ymmm256_k1z_zmm | Code::EVEX_Vcvtps2ph_ymmm256_k1z_zmm_imm8_sae)
+    matches!(
+        code,
+        Code::EVEX_Vpmovdw_ymmm256_k1z_zmm
+            | Code::EVEX_Vcvtps2ph_ymmm256_k1z_zmm_imm8_sae
+            | Code::EVEX_Vextractf32x8_ymmm256_k1z_zmm_imm8
+    )
 }
 
 /// Whether an instruction rounds its result by a mode that can be given with it.

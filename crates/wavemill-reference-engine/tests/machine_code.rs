@@ -42,14 +42,22 @@ fn is_plain(op: Op) -> bool {
                     | FloatOp::Min
                     | FloatOp::Max
                     | FloatOp::Rcp
+                    | FloatOp::Rsq
                     | FloatOp::Sqrt
+                    | FloatOp::Exp2
+                    | FloatOp::Ldexp
+                    | FloatOp::FrexpMant
+                    | FloatOp::FrexpExp
+                    | FloatOp::DivScale
+                    | FloatOp::DivFmas
+                    | FloatOp::DivFixup
                     | FloatOp::Trunc
                     | FloatOp::Floor
                     | FloatOp::Ceil
                     | FloatOp::RoundEven
             )
         }
-        Op::FloatCmp(_, FloatType::F32) | Op::IntSelect(..) => true,
+        Op::FloatCmp(_, FloatType::F32 | FloatType::F64) | Op::FloatClass(_) | Op::IntSelect(..) => true,
         Op::Load(_, ty) | Op::Store(_, ty) => !matches!(ty, MemType::D16U8 | MemType::D16HiU8),
         Op::Lane(LaneOp::ReadLane | LaneOp::ReadFirstLane | LaneOp::WriteLane) => true,
         _ => false,

@@ -54,11 +54,18 @@ fn instruction(
     imm: Option<u8>,
 ) -> Result<Instruction, IcedError> {
     let (dst, b) = match (code, b) {
-        (Code::EVEX_Vpmovdw_ymmm256_k1z_zmm | Code::EVEX_Vcvtps2ph_ymmm256_k1z_zmm_imm8_sae, b) => {
-            (lower_half(dst), b)
-        }
         (
-            Code::EVEX_Vcvtph2ps_zmm_k1z_ymmm256_sae | Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256,
+            Code::EVEX_Vpmovdw_ymmm256_k1z_zmm
+            | Code::EVEX_Vcvtps2ph_ymmm256_k1z_zmm_imm8_sae
+            | Code::EVEX_Vcvtpd2ps_ymm_k1z_zmmm512b64_er
+            | Code::EVEX_Vextractf32x8_ymmm256_k1z_zmm_imm8,
+            b,
+        ) => (lower_half(dst), b),
+        (
+            Code::EVEX_Vcvtph2ps_zmm_k1z_ymmm256_sae
+            | Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256
+            | Code::EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae
+            | Code::EVEX_Vinsertf32x8_zmm_k1z_zmm_ymmm256_imm8,
             Operand::Register(b),
         ) => (dst, Operand::Register(lower_half(b))),
         (_, b) => (dst, b),

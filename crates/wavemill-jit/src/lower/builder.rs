@@ -132,6 +132,11 @@ impl<'a> Builder<'a> {
         (usize::from(n) < TEMPS).then_some(n)
     }
 
+    /// A value of the operation's own that is still to be computed.
+    pub(crate) fn value(&mut self) -> Option<Src> {
+        self.temp().map(Src::Temp)
+    }
+
     pub(crate) fn push(&mut self, step: Step) {
         self.strip.steps.push(step);
     }
@@ -143,6 +148,15 @@ impl<'a> Builder<'a> {
             Src::Cell(_) | Src::Const(_) => self.unary(Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, src),
             Src::CellPair(_) | Src::ConstPair(_) => self.unary(Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64, src),
             Src::Quad(_) | Src::Below { .. } => self.unary(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, src),
+        }
+    }
+
+    /// The source in a register of the operation's own, which may be overwritten.
+    pub(crate) fn own(&mut self, src: Src) -> Option<Src> {
+        match src {
+            Src::Temp(_) => Some(src),
+            Src::Row(_) => self.unary(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, src),
+            other => self.reg(other),
         }
     }
 
@@ -228,6 +242,39 @@ impl<'a> Builder<'a> {
         self.result(row, code, None, b, None)
     }
 
+    /// Puts `code(a, b)` into a value of the operation's own, of whose lanes all count.
+    pub(crate) fn put(&mut self, value: Src, code: Code, a: Src, b: Src) -> Option<()> {
+        self.update(value, code, Some(a), b, None, Where::Everywhere)
+    }
+
+    /// Puts `code(b)` into a value of the operation's own.
+    pub(crate) fn put_unary(&mut self, value: Src, code: Code, b: Src) -> Option<()> {
+        self.update(value, code, None, b, None, Where::Everywhere)
+    }
+
+    /// A mask of the operation's own: the lanes in which `code(a, b)` holds.
+    pub(crate) fn test(
+        &mut self,
+        mask: u8,
+        code: Code,
+        a: Option<Src>,
+        b: Src,
+        imm: Option<u8>,
+        lanes: Where,
+    ) -> Option<()> {
+        let a = match a {
+            Some(a) => Some(self.reg(a)?),
+            None => None,
+        };
+        self.push(Step::Vector { code, dst: Dst::Mask(mask), a, b, imm, lanes });
+        Some(())
+    }
+
+    /// Negates a mask of the operation's own.
+    pub(crate) fn negate(&mut self, mask: u8) {
+        self.push(Step::Mask { code: Code::VEX_Knotw_kr_kr, dst: mask, a: mask, b: mask });
+    }
+
     /// A mask of the operation's own: a comparison of dwords.
     pub(crate) fn compare(
         &mut self,
@@ -238,8 +285,6 @@ impl<'a> Builder<'a> {
         predicate: u8,
         lanes: Where,
     ) -> Option<()> {
-        let a = self.reg(a)?;
-        self.push(Step::Vector { code, dst: Dst::Mask(mask), a: Some(a), b, imm: Some(predicate), lanes });
-        Some(())
+        self.test(mask, code, Some(a), b, Some(predicate), lanes)
     }
 }

@@ -1,11 +1,16 @@
-//! Float operations on f32, under the modes in which the host computes the same numbers.
+//! Float operations on f32.
+//!
+//! A NaN that hosts of machine code make of two sources is the one that the manuals' rule makes: the first NaN, quieted, or
+//! the default NaN. So sources keep their order, and signs change before the operation.
 
 use iced_x86::Code;
 use wavemill_ir::{CmpPred, CvtOp, FloatOp, FloatType, FpEnv, Round, SrcMods, SubDword};
 
 use super::builder::Builder;
-use super::half;
+use super::{class, division, double, elementary, half};
 use crate::lir::{Dst, Refused, Src, Step, Where};
+
+const AND: Code = Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
 
 const fn keeps_denormals(env: FpEnv) -> bool {
     env.denorm_in && env.denorm_out
@@ -28,6 +33,8 @@ const fn integral(op: FloatOp) -> Option<u8> {
 }
 
 pub(super) const SIGN: u32 = 0x8000_0000;
+/// The exponent field, which is that of infinities, too.
+const EXPONENT: u32 = 0x7f80_0000;
 
 /// The predicate of comparisons with NaN.
 pub(super) const UNORDERED: u8 = 3;
@@ -64,16 +71,24 @@ fn part_of(b: &Builder<'_>, i: usize, part: Option<u16>) -> Option<(Src, Signs)>
     }
 }
 
+/// What signs make of a 32-bit constant.
+const fn constant_with(value: u32, signs: Signs) -> u32 {
+    let value = if signs.abs { value & !SIGN } else { value };
+    if signs.neg { value ^ SIGN } else { value }
+}
+
 /// The source with its signs.
 fn signed(b: &mut Builder<'_>, (src, signs): (Src, Signs)) -> Option<Src> {
-    let mut src = src;
-    if signs.abs {
-        src = b.binary(Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32, src, Src::Const(!SIGN))?;
+    if let Src::Const(value) = src {
+        return Some(Src::Const(constant_with(value, signs)));
     }
-    if signs.neg {
-        src = b.binary(Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, src, Src::Const(SIGN))?;
-    }
-    Some(src)
+    let (code, bits) = match (signs.abs, signs.neg) {
+        (false, false) => return Some(src),
+        (true, false) => (AND, !SIGN),
+        (false, true) => (Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, SIGN),
+        (true, true) => (Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32, SIGN),
+    };
+    b.binary(code, src, Src::Const(bits))
 }
 
 /// The source without a change of its sign, and whether the sign is to change.
@@ -81,8 +96,39 @@ fn magnitude(b: &mut Builder<'_>, (src, signs): (Src, Signs)) -> Option<(Src, bo
     Some((signed(b, (src, Signs { neg: false, ..signs }))?, signs.neg))
 }
 
-const fn is_scalar(src: Src) -> bool {
+/// A part of a source with its signs, negated besides if that is said. The mode may turn denormals into zeros.
+fn operand(b: &mut Builder<'_>, i: usize, part: Option<u16>, negated: bool) -> Option<Src> {
+    let (src, signs) = part_of(b, i, part)?;
+    let x = signed(b, (src, Signs { neg: signs.neg != negated, ..signs }))?;
+    match x {
+        _ if b.inst.attrs.fp.denorm_in => Some(x),
+        Src::Const(value) if value & EXPONENT == 0 => Some(Src::Const(value & SIGN)),
+        Src::Const(_) => Some(x),
+        _ => {
+            let x = b.own(x)?;
+            flush(b, x)?;
+            Some(x)
+        }
+    }
+}
+
+/// The source of an operation with one, with its signs and without a change of denormals.
+pub(super) fn only_source(b: &mut Builder<'_>) -> Option<Src> {
+    let x = part_of(b, 0, None)?;
+    signed(b, x)
+}
+
+pub(super) const fn is_scalar(src: Src) -> bool {
     matches!(src, Src::Cell(_) | Src::Const(_))
+}
+
+/// Sources of a sum or a product in the order in which the first one is in a register anyway, if the order does not matter:
+/// if there is only one that may be a NaN.
+pub(super) fn rather_constant_second(x: Src, y: Src) -> (Src, Src) {
+    match x {
+        Src::Const(value) if value & !SIGN <= EXPONENT => (y, x),
+        _ => (x, y),
+    }
 }
 
 /// The parts of the result: of a packed operation, those of the low one and of the high one.
@@ -98,65 +144,55 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<(
     if !b.has_source_modifiers_only() {
         return None;
     }
-    if ty == FloatType::F32 && matches!(op, FloatOp::Rcp | FloatOp::RcpIflag | FloatOp::Sqrt) {
-        return approximate(b, op);
-    }
-    if let FloatType::F16 | FloatType::PkF16 = ty {
-        return half::lower(b, op, ty);
+    match (op, ty) {
+        (FloatOp::DivScale | FloatOp::DivFmas | FloatOp::DivFixup, _) => return division::lower(b, op, ty),
+        (_, FloatType::F16 | FloatType::PkF16) => return half::lower(b, op, ty),
+        (_, FloatType::F64) => return double::lower(b, op),
+        (FloatOp::Rcp | FloatOp::RcpIflag | FloatOp::Sqrt, FloatType::F32) => return approximate(b, op),
+        (FloatOp::Rsq, FloatType::F32) => return elementary::rsq(b),
+        (FloatOp::Exp2, FloatType::F32) => return elementary::exp2(b),
+        (FloatOp::Ldexp, FloatType::F32) => return elementary::ldexp(b),
+        (FloatOp::FrexpMant, FloatType::F32) => return elementary::frexp_mant(b),
+        (FloatOp::FrexpExp, FloatType::F32) => return elementary::frexp_exp(b),
+        _ => {}
     }
     let env = b.inst.attrs.fp;
-    if !keeps_denormals(env) {
-        return None;
-    }
     b.strip.round = env.round;
-    if ty == FloatType::F64 {
-        return wide(b, op);
-    }
     if let Some(to) = integral(op) {
-        let (dst, x) = (b.dst(0, 0)?, part_of(b, 0, None)?);
-        let x = signed(b, x)?;
+        let (dst, x) = (b.dst(0, 0)?, operand(b, 0, None, false)?);
         b.result(dst, Code::EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae, None, x, Some(to))?;
-        b.strip.refuses = Refused::Results;
         return (ty == FloatType::F32).then_some(());
     }
     for part in parts(ty)? {
         let dst = b.dst(0, part.unwrap_or(0))?;
         match op {
-            FloatOp::Add | FloatOp::Sub => {
-                let (x, negated_x) = {
-                    let x = part_of(b, 0, *part)?;
-                    magnitude(b, x)?
+            FloatOp::Add | FloatOp::Sub | FloatOp::Mul => {
+                let x = operand(b, 0, *part, false)?;
+                let y = operand(b, 1, *part, op == FloatOp::Sub)?;
+                let (x, y) = rather_constant_second(x, y);
+                let code = match op {
+                    FloatOp::Mul => Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er,
+                    _ => Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er,
                 };
-                let (y, negated_y) = {
-                    let y = part_of(b, 1, *part)?;
-                    magnitude(b, y)?
-                };
-                let negated_y = negated_y != (op == FloatOp::Sub);
-                let add = Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er;
-                let sub = Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er;
-                match (negated_x, negated_y) {
-                    (false, false) if is_scalar(x) => b.result(dst, add, Some(y), x, None)?,
-                    (false, false) => b.result(dst, add, Some(x), y, None)?,
-                    (false, true) => b.result(dst, sub, Some(x), y, None)?,
-                    (true, false) => b.result(dst, sub, Some(y), x, None)?,
-                    (true, true) => {
-                        let x = signed(b, (x, Signs { abs: false, neg: true }))?;
-                        b.result(dst, sub, Some(x), y, None)?;
-                    }
+                if env.denorm_out {
+                    b.result(dst, code, Some(x), y, None)?;
+                } else {
+                    let value = b.own(x)?;
+                    b.put(value, code, value, y)?;
+                    flush(b, value)?;
+                    b.copy(dst, value)?;
                 }
             }
-            FloatOp::Mul => {
-                let (x, negated_x) = {
-                    let x = part_of(b, 0, *part)?;
-                    magnitude(b, x)?
-                };
-                let (y, negated_y) = {
-                    let y = part_of(b, 1, *part)?;
-                    magnitude(b, y)?
-                };
-                let (x, y) = if is_scalar(x) { (y, x) } else { (x, y) };
-                let x = signed(b, (x, Signs { abs: false, neg: negated_x != negated_y }))?;
-                b.result(dst, Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er, Some(x), y, None)?;
+            FloatOp::Fma if !keeps_denormals(env) => {
+                let (x, y) = (operand(b, 0, *part, false)?, operand(b, 1, *part, false)?);
+                let sum = operand(b, 2, *part, false)?;
+                let sum = b.own(sum)?;
+                b.put(sum, Code::EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er, x, y)?;
+                if !env.denorm_out {
+                    flush(b, sum)?;
+                }
+                b.copy(dst, sum)?;
+                b.strip.refuses = Refused::Results;
             }
             FloatOp::Fma => {
                 let (x, negated_x) = {
@@ -189,8 +225,9 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<(
                     imm: None,
                     lanes: Where::Everywhere,
                 });
+                b.strip.refuses = Refused::Results;
             }
-            FloatOp::Min | FloatOp::Max if ty == FloatType::F32 => {
+            FloatOp::Min | FloatOp::Max if ty == FloatType::F32 && keeps_denormals(env) => {
                 let x = {
                     let x = part_of(b, 0, *part)?;
                     signed(b, x)?
@@ -220,111 +257,11 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<(
             _ => return None,
         }
     }
-    b.strip.refuses = Refused::Results;
-    Some(())
-}
-
-/// A source of two rows, or a 64-bit scalar.
-fn number(b: &Builder<'_>, i: usize) -> Option<([Src; 2], bool)> {
-    let mods = b.inst.attrs.src[i];
-    if (SrcMods { neg: false, ..mods }) != SrcMods::default() {
-        return None;
-    }
-    Some(([b.src(i, 0)?, b.src(i, 1)?], mods.neg))
-}
-
-/// Half of the numbers of a strip: in a value of the operation's own, or a scalar.
-fn half(b: &mut Builder<'_>, number: [Src; 2], code: Code, into: Option<Src>) -> Option<Src> {
-    match number {
-        [Src::Cell(cell), _] => Some(Src::CellPair(cell)),
-        [Src::Const(low), Src::Const(high)] => Some(Src::ConstPair(u64::from(low) | u64::from(high) << 32)),
-        [low, high] => match into {
-            Some(into) => {
-                b.update(into, code, Some(low), high, None, Where::Everywhere)?;
-                Some(into)
-            }
-            None => b.binary(code, low, high),
-        },
-    }
-}
-
-/// The same in a register.
-fn half_in_register(b: &mut Builder<'_>, number: [Src; 2], code: Code, into: Option<Src>) -> Option<Src> {
-    let half = half(b, number, code, into)?;
-    match (half, into) {
-        (Src::CellPair(_) | Src::ConstPair(_), Some(into)) => {
-            b.update(into, Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64, None, half, None, Where::Everywhere)?;
-            Some(into)
-        }
-        (Src::CellPair(_) | Src::ConstPair(_), None) => b.unary(Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64, half),
-        _ => Some(half),
-    }
-}
-
-/// Operations on f64: eight numbers of the strip, then the other eight.
-fn wide(b: &mut Builder<'_>, op: FloatOp) -> Option<()> {
-    const LOW: Code = Code::EVEX_Vpunpckldq_zmm_k1z_zmm_zmmm512b32;
-    const HIGH: Code = Code::EVEX_Vpunpckhdq_zmm_k1z_zmm_zmmm512b32;
-    const SHUFFLE: Code = Code::EVEX_Vshufps_zmm_k1z_zmm_zmmm512b32_imm8;
-    let rows = [b.dst(0, 0)?, b.dst(0, 1)?];
-    let ((x, negated_x), (y, negated_y)) = (number(b, 0)?, number(b, 1)?);
-    let is_row = |number: [Src; 2]| matches!(number[0], Src::Row(_));
-    let (first, second, third, code) = match op {
-        FloatOp::Fma => {
-            let (z, negated_z) = number(b, 2)?;
-            let code = match (negated_x != negated_y, negated_z) {
-                (false, false) => Code::EVEX_Vfmadd231pd_zmm_k1z_zmm_zmmm512b64_er,
-                (false, true) => Code::EVEX_Vfmsub231pd_zmm_k1z_zmm_zmmm512b64_er,
-                (true, false) => Code::EVEX_Vfnmadd231pd_zmm_k1z_zmm_zmmm512b64_er,
-                (true, true) => Code::EVEX_Vfnmsub231pd_zmm_k1z_zmm_zmmm512b64_er,
-            };
-            let (x, y) = if is_row(x) { (x, y) } else { (y, x) };
-            (x, y, Some(z), code)
-        }
-        FloatOp::Mul if negated_x == negated_y => {
-            let (x, y) = if is_row(x) { (x, y) } else { (y, x) };
-            (x, y, None, Code::EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er)
-        }
-        FloatOp::Add | FloatOp::Sub => match (negated_x, negated_y != (op == FloatOp::Sub)) {
-            (false, false) if is_row(x) => (x, y, None, Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er),
-            (false, false) => (y, x, None, Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er),
-            (false, true) => (x, y, None, Code::EVEX_Vsubpd_zmm_k1z_zmm_zmmm512b64_er),
-            (true, false) => (y, x, None, Code::EVEX_Vsubpd_zmm_k1z_zmm_zmmm512b64_er),
-            (true, true) => return None,
-        },
-        _ => return None,
-    };
-    let mut halves = Vec::new();
-    let (mut left, mut right) = (None, None);
-    for part in [LOW, HIGH] {
-        let result = match third {
-            Some(third) => {
-                let sum = half_in_register(b, third, part, None)?;
-                let x = half_in_register(b, first, part, left)?;
-                let y = half(b, second, part, right)?;
-                b.update(sum, code, Some(x), y, None, Where::Everywhere)?;
-                left = Some(x);
-                right = matches!(y, Src::Temp(_)).then_some(y);
-                sum
-            }
-            None => {
-                let x = half_in_register(b, first, part, None)?;
-                let y = half(b, second, part, right)?;
-                b.update(x, code, Some(x), y, None, Where::Everywhere)?;
-                right = matches!(y, Src::Temp(_)).then_some(y);
-                x
-            }
-        };
-        halves.push(result);
-    }
-    b.result(rows[0], SHUFFLE, Some(halves[0]), halves[1], Some(0x88))?;
-    b.result(rows[1], SHUFFLE, Some(halves[0]), halves[1], Some(0xdd))?;
-    b.strip.refuses = Refused::WideResults;
     Some(())
 }
 
 /// Predicates of vector comparisons; none raises an exception that anybody looks at.
-const fn predicate(pred: CmpPred) -> u8 {
+pub(super) const fn predicate(pred: CmpPred) -> u8 {
     match pred {
         CmpPred::False => 0x0b,
         CmpPred::Lt => 0x11,
@@ -346,17 +283,15 @@ const fn predicate(pred: CmpPred) -> u8 {
 }
 
 pub(super) fn compare(b: &mut Builder<'_>, pred: CmpPred, ty: FloatType) -> Option<()> {
-    if ty != FloatType::F32 || !b.inst.attrs.fp.denorm_in || !b.has_source_modifiers_only() {
+    if !b.has_source_modifiers_only() {
         return None;
     }
-    let x = {
-        let x = part_of(b, 0, None)?;
-        signed(b, x)?
-    };
-    let y = {
-        let y = part_of(b, 1, None)?;
-        signed(b, y)?
-    };
+    match ty {
+        FloatType::F32 => {}
+        FloatType::F64 => return double::compare(b, pred),
+        _ => return None,
+    }
+    let (x, y) = (operand(b, 0, None, false)?, operand(b, 1, None, false)?);
     let code = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
     b.compare(0, code, x, y, predicate(pred), Where::Active)?;
     b.mask_result(0, 0)
@@ -370,8 +305,7 @@ fn to_integer(b: &mut Builder<'_>, op: CvtOp) -> Option<()> {
     if !b.has_source_modifiers_only() {
         return None;
     }
-    let x = part_of(b, 0, None)?;
-    let x = signed(b, x)?;
+    let x = only_source(b)?;
     let x = b.reg(x)?;
     let dst = b.dst(0, 0)?;
     if op == CvtOp::U32F32 {
@@ -388,42 +322,25 @@ fn to_integer(b: &mut Builder<'_>, op: CvtOp) -> Option<()> {
     b.copy(dst, value)
 }
 
-/// Denormals of a value of the operation's own become zeros of their sign.
-fn flush(b: &mut Builder<'_>, value: Src) -> Option<()> {
-    const DENORMAL: u8 = 0x20;
-    b.push(Step::Vector {
-        code: Code::EVEX_Vfpclassps_kr_k1_zmmm512b32_imm8,
-        dst: Dst::Mask(0),
-        a: None,
-        b: value,
-        imm: Some(DENORMAL),
-        lanes: Where::Everywhere,
-    });
-    let and = Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
-    b.update(value, and, Some(value), Src::Const(SIGN), None, Where::Mask(0))
+/// Denormals of a value of the operation's own become zeros of their sign. Mask 0 is used for it.
+pub(super) fn flush(b: &mut Builder<'_>, value: Src) -> Option<()> {
+    let code = Code::EVEX_Vfpclassps_kr_k1_zmmm512b32_imm8;
+    b.test(0, code, None, value, Some(class::DENORMAL), Where::Everywhere)?;
+    b.update(value, AND, Some(value), Src::Const(SIGN), None, Where::Mask(0))
 }
 
 /// Reciprocals and roots, which flush denormals in every mode.
 fn approximate(b: &mut Builder<'_>, op: FloatOp) -> Option<()> {
-    let x = part_of(b, 0, None)?;
-    let x = signed(b, x)?;
-    let x = match x {
-        Src::Row(_) => b.unary(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, x)?,
-        other => b.reg(other)?,
-    };
+    let x = only_source(b)?;
+    let x = b.own(x)?;
     flush(b, x)?;
     let dst = b.dst(0, 0)?;
-    match op {
-        FloatOp::Sqrt => b.result(dst, Code::EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er, None, x, None)?,
-        _ => {
-            let one = b.reg(Src::Const(0x3f80_0000))?;
-            b.update(x, Code::EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er, Some(one), x, None, Where::Everywhere)?;
-            flush(b, x)?;
-            b.copy(dst, x)?;
-        }
+    if op == FloatOp::Sqrt {
+        return b.result(dst, Code::EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er, None, x, None);
     }
-    b.strip.refuses = Refused::Results;
-    Some(())
+    b.put(x, Code::EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er, Src::Const(0x3f80_0000), x)?;
+    flush(b, x)?;
+    b.copy(dst, x)
 }
 
 pub(super) fn convert(b: &mut Builder<'_>, op: CvtOp) -> Option<()> {

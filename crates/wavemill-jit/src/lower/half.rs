@@ -2,11 +2,12 @@
 //! f32 has more than twice the bits of f16.
 
 use iced_x86::Code;
+use wavemill_float::f32_from_f16;
 use wavemill_ir::{CvtOp, FloatOp, FloatType, SrcMods, SubDword};
 
 use super::builder::Builder;
-use super::float::{SIGN, UNORDERED};
-use crate::lir::{Dst, Refused, Src, Step, Where};
+use super::float::{SIGN, rather_constant_second};
+use crate::lir::{Src, Where};
 
 const OR: Code = Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32;
 const SHIFT_LEFT: Code = Code::EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8;
@@ -14,9 +15,15 @@ const SHIFT_RIGHT: Code = Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8;
 
 /// The f16 in the lower halves, as f32.
 fn widen(b: &mut Builder<'_>, value: Src) -> Option<Src> {
-    let value = b.reg(value)?;
-    let wide = b.unary(Code::EVEX_Vpmovdw_ymmm256_k1z_zmm, value)?;
-    b.update(wide, Code::EVEX_Vcvtph2ps_zmm_k1z_ymmm256_sae, None, wide, None, Where::Everywhere)?;
+    const LOWER_HALVES: Code = Code::EVEX_Vpmovdw_ymmm256_k1z_zmm;
+    let wide = match b.reg(value)? {
+        value @ Src::Temp(_) => {
+            b.put_unary(value, LOWER_HALVES, value)?;
+            value
+        }
+        value => b.unary(LOWER_HALVES, value)?,
+    };
+    b.put_unary(wide, Code::EVEX_Vcvtph2ps_zmm_k1z_ymmm256_sae, wide)?;
     Some(wide)
 }
 
@@ -29,7 +36,7 @@ fn narrow(b: &mut Builder<'_>, value: Src) -> Option<()> {
 }
 
 /// One f16 of source `i` as f32, with its sign: of a packed operation, its low or high part.
-fn part(b: &mut Builder<'_>, i: usize, high: Option<bool>) -> Option<Src> {
+fn part(b: &mut Builder<'_>, i: usize, high: Option<bool>, negated: bool) -> Option<Src> {
     let mods = b.inst.attrs.src[i];
     let (upper, neg) = match high {
         None => {
@@ -46,31 +53,28 @@ fn part(b: &mut Builder<'_>, i: usize, high: Option<bool>) -> Option<Src> {
             if high { (mods.hi_sel, mods.neg_hi) } else { (mods.sel == SubDword::Word1, mods.neg) }
         }
     };
+    let neg = neg != negated;
     let value = b.src(i, 0)?;
-    let wide = if upper {
-        let value = b.reg(value)?;
-        let wide = b.with_imm(SHIFT_RIGHT, value, 16)?;
-        b.update(wide, Code::EVEX_Vpmovdw_ymmm256_k1z_zmm, None, wide, None, Where::Everywhere)?;
-        b.update(wide, Code::EVEX_Vcvtph2ps_zmm_k1z_ymmm256_sae, None, wide, None, Where::Everywhere)?;
-        wide
-    } else {
-        widen(b, value)?
-    };
+    if let Src::Const(value) = value {
+        let half = if upper { value >> 16 } else { value } as u16;
+        let wide = f32_from_f16(u32::from(half));
+        return Some(Src::Const(if neg { wide ^ SIGN } else { wide }));
+    }
+    let value = if upper { b.with_imm(SHIFT_RIGHT, value, 16)? } else { value };
+    let wide = widen(b, value)?;
     if neg {
-        let code = Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32;
-        b.update(wide, code, Some(wide), Src::Const(SIGN), None, Where::Everywhere)?;
+        b.put(wide, Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, wide, Src::Const(SIGN))?;
     }
     Some(wide)
 }
 
-/// Sums, differences and products. NaNs are for the interpreter.
+/// Sums, differences and products. NaNs pass through f32 as they are.
 pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<()> {
     if !b.inst.attrs.fp.is_host_default() {
         return None;
     }
     let code = match op {
-        FloatOp::Add => Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er,
-        FloatOp::Sub => Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er,
+        FloatOp::Add | FloatOp::Sub => Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er,
         FloatOp::Mul => Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er,
         _ => return None,
     };
@@ -81,22 +85,12 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<(
         _ => return None,
     };
     let mut low = None;
-    for (n, which) in parts.iter().enumerate() {
-        let x = part(b, 0, *which)?;
-        let y = part(b, 1, *which)?;
-        b.update(x, code, Some(x), y, None, Where::Everywhere)?;
-        let mask = n as u8;
-        b.push(Step::Vector {
-            code: Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae,
-            dst: Dst::Mask(mask),
-            a: Some(x),
-            b: x,
-            imm: Some(UNORDERED),
-            lanes: Where::Everywhere,
-        });
-        if n == 1 {
-            b.push(Step::Mask { code: Code::VEX_Korw_kr_kr_kr, dst: 0, a: 0, b: 1 });
-        }
+    for which in parts {
+        let x = part(b, 0, *which, false)?;
+        let y = part(b, 1, *which, op == FloatOp::Sub)?;
+        let (x, y) = rather_constant_second(x, y);
+        let x = b.reg(x)?;
+        b.put(x, code, x, y)?;
         narrow(b, x)?;
         match (low, which) {
             (None, None) => b.copy(dst, x)?,
@@ -107,8 +101,6 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<(
             }
         }
     }
-    b.push(Step::AndActive { dst: 0 });
-    b.strip.refuses = Refused::Lanes;
     Some(())
 }
 

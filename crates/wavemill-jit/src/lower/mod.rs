@@ -1,6 +1,10 @@
 //! Strip code of IR operations.
 
 mod builder;
+mod class;
+mod division;
+mod double;
+mod elementary;
 mod float;
 mod half;
 mod integer;
@@ -22,6 +26,7 @@ pub(crate) fn lower(inst: &Inst, counts: RegisterCounts) -> Option<Strip> {
         Op::IntSelect(pred, ty) => mask::select_by_int(&mut b, pred, ty)?,
         Op::Float(op, ty) => float::lower(&mut b, op, ty)?,
         Op::FloatCmp(pred, ty) => float::compare(&mut b, pred, ty)?,
+        Op::FloatClass(ty) => class::lower(&mut b, ty)?,
         Op::Cvt(op) => float::convert(&mut b, op)?,
         _ => return None,
     }
