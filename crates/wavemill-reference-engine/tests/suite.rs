@@ -7,6 +7,7 @@ mod images;
 mod kernels;
 mod machine_accesses;
 mod machine_code;
+mod machine_integers;
 mod machine_loops;
 mod malformed;
 mod programs;

@@ -25,7 +25,11 @@ impl Emitter<'_> {
     ) {
         let is_lds = matches!(access.address, Address::Lds { .. });
         let dwords = access.data.len();
-        let size = access.narrow.map_or(4 * dwords as u32, |(bytes, _)| bytes);
+        let size = match access.narrow {
+            Some((bytes, _)) => bytes,
+            None if access.atomic.is_some() => 4,
+            None => 4 * dwords as u32,
+        };
         if masked {
             // Nothing is checked, and nothing happens.
             self.asm.put(Instruction::with2(Code::Cmp_rm64_imm8, in_file(uni_offset(Uni::ACTIVE)), 0));
@@ -33,7 +37,18 @@ impl Emitter<'_> {
         }
         self.resolve(access, at, size, offsets, masked, refused.entry);
         if !is_lds && data.len() > 2 {
-            self.unless_aligned(offsets, masked, refused.entry);
+            // Aligned pairs do not tear, and three dwords or more have such a pair in the middle otherwise.
+            self.unless_aligned(offsets, 8, masked, refused.entry);
+        }
+        if let Some(update) = access.atomic {
+            return self.update(
+                update,
+                is_lds,
+                data.first().copied().zip(access.data.first().copied()),
+                offsets,
+                masked,
+                refused.entry,
+            );
         }
         if !is_lds && access.is_store {
             self.note_store();

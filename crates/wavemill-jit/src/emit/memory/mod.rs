@@ -8,6 +8,7 @@
 //! dwords or one address; then a gather or scatter.
 
 mod apart;
+mod atomic;
 mod consecutive;
 mod lanes;
 mod private;
