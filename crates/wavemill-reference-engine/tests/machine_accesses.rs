@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wavemill_ir::{
-    Attrs, Block, Cond, Inst, IntOp, LaneMask, LaneOp, MemType, Op, Operand, Row, ScalarOp, Space,
-    Terminator, Uni, Width, verify,
+    AtomicOp, Attrs, Block, Cond, Inst, IntOp, LaneMask, LaneOp, MemType, Op, Operand, Row, ScalarOp, Space,
+    Terminator, Uni, Value, Width, verify,
 };
 use wavemill_machine::{AddressMode, CellPair, GuestMemory, RegisterCounts};
 use wavemill_oracle::SplitMix64;
@@ -120,7 +120,16 @@ fn access(random: &mut SplitMix64, guest: u32) -> Inst {
     };
     let last = ROWS - ty.dwords();
     let data = Row(DATA.0 + random.below(u64::from(last - DATA.0) + 1) as u16);
+    let is_atomic = space != Space::Scratch && random.one_in(5);
     let mut made = match random.one_in(3) {
+        _ if is_atomic => {
+            let op = Op::Atomic(random.pick(AtomicOp::ALL), space, Width::W32);
+            let data =
+                |random: &mut SplitMix64| Row(DATA.0 + random.below(u64::from(ROWS - DATA.0) - 1) as u16);
+            let second = if op.signature().sources[3] == Value::None { NONE } else { data(random).into() };
+            let old = if random.one_in(2) { NONE } else { data(random).into() };
+            inst(op, old, &[address, base, data(random).into(), second], guest)
+        }
         true => inst(Op::Store(space, ty), NONE, &[address, base, data.into()], guest),
         false => inst(Op::Load(space, ty), data.into(), &[address, base], guest),
     };

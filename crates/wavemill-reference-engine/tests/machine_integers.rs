@@ -96,6 +96,12 @@ fn operation(random: &mut SplitMix64, op: Op, guest: u32) -> Inst {
     for (src, kind) in src.iter_mut().zip(signature.sources) {
         *src = operand(random, kind);
     }
+    if op == Op::Int(IntOp::Perm) && random.one_in(2) {
+        // Selectors without signs.
+        let selectors = std::array::from_fn(|_| random.pick(&[0, 1, 2, 3, 4, 5, 6, 7, 12, 13, 0xff]));
+        src[2] = Operand::Const(u32::from_le_bytes(selectors).into());
+        attrs.src = Default::default();
+    }
     let mask = if random.one_in(8) { LaneMask::All } else { LaneMask::Active };
     Inst { op, dst, src, attrs, mask, guest }
 }

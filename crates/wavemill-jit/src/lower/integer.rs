@@ -50,7 +50,7 @@ pub(super) const SHUFFLE_BYTES: Code = Code::EVEX_Vpshufb_zmm_k1z_zmm_zmmm512;
 
 /// Kinds of shifts.
 #[derive(Clone, Copy)]
-pub(super) enum Shift {
+enum Shift {
     Left,
     Right,
     Arithmetic,
@@ -58,7 +58,7 @@ pub(super) enum Shift {
 
 impl Shift {
     /// By a constant, and by an amount of each lane.
-    pub(super) const fn codes(self) -> (Code, Code) {
+    const fn codes(self) -> (Code, Code) {
         match self {
             Shift::Left => {
                 (Code::EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, Code::EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32)
@@ -73,23 +73,30 @@ impl Shift {
     }
 }
 
+/// A number modulo 32, if it is not a constant in a value of the operation's own.
+fn modulo_32(b: &mut Builder<'_>, value: Src) -> Option<Src> {
+    match value {
+        Src::Const(n) => Some(Src::Const(n & 31)),
+        Src::Row(_) => b.binary(AND, value, Src::Const(31)),
+        _ => {
+            let value = b.reg(value)?;
+            b.update(value, AND, Some(value), Src::Const(31), None, Where::Everywhere)?;
+            Some(value)
+        }
+    }
+}
+
 /// A value shifted by an amount modulo 32; into a row, or a value of the operation's own.
 fn shift(b: &mut Builder<'_>, kind: Shift, value: Src, amount: Src, row: Option<u32>) -> Option<Src> {
     let (by_constant, by_lane) = kind.codes();
-    let (code, a, operand, imm) = match amount {
-        Src::Const(n) => (by_constant, None, value, Some((n & 31) as u8)),
-        amount => {
-            let amount = b.binary(AND, amount, Src::Const(31))?;
-            (by_lane, Some(value), amount, None)
-        }
-    };
-    match row {
-        Some(row) => {
-            b.result(row, code, a, operand, imm)?;
-            Some(value)
-        }
-        None => b.step(code, a, operand, imm),
+    let amount = modulo_32(b, amount)?;
+    match (amount, row) {
+        (Src::Const(n), Some(row)) => b.result(row, by_constant, None, value, Some(n as u8))?,
+        (Src::Const(n), None) => return b.with_imm(by_constant, value, n as u8),
+        (_, Some(row)) => b.result(row, by_lane, Some(value), amount, None)?,
+        (_, None) => b.update(amount, by_lane, Some(value), amount, None, Where::Everywhere)?,
     }
+    Some(amount)
 }
 
 /// Sources in an order in which the first is a vector if one of them is.
@@ -232,12 +239,16 @@ fn position(b: &mut Builder<'_>, dst: u32, count: Src) -> Option<()> {
     b.copy(dst, count)
 }
 
-/// Ones above the number of bits that a source names modulo 32, in a value of the operation's own.
+/// Ones above the number of bits that a source names modulo 32.
 fn ones_above(b: &mut Builder<'_>, count: Src) -> Option<Src> {
-    let value = b.binary(AND, count, Src::Const(31))?;
-    let ones = b.reg(Src::Const(!0))?;
-    b.update(value, Shift::Left.codes().1, Some(ones), value, None, Where::Everywhere)?;
-    Some(value)
+    match modulo_32(b, count)? {
+        Src::Const(n) => Some(Src::Const(!0 << n)),
+        count => {
+            let ones = b.reg(Src::Const(!0))?;
+            b.update(count, Shift::Left.codes().1, Some(ones), count, None, Where::Everywhere)?;
+            Some(count)
+        }
+    }
 }
 
 /// A field of bits, whose offset and width are not both constant.
@@ -245,12 +256,14 @@ fn field(b: &mut Builder<'_>, dst: u32, x: Src, signed: bool) -> Option<()> {
     let (offset, width) = (b.part(1)?, b.part(2)?);
     if !signed {
         let shifted = shift(b, Shift::Right, x, offset, None)?;
-        let above = ones_above(b, width)?;
-        return b.result(dst, AND_NOT, Some(above), shifted, None);
+        return match ones_above(b, width)? {
+            Src::Const(above) => b.result(dst, AND, Some(shifted), Src::Const(!above), None),
+            above => b.result(dst, AND_NOT, Some(above), shifted, None),
+        };
     }
     let shifted = shift(b, Shift::Arithmetic, x, offset, None)?;
     // Without a bit, the amount is 32, and nothing is left.
-    let width = b.binary(AND, width, Src::Const(31))?;
+    let width = modulo_32(b, width)?;
     let unused = b.reg(Src::Const(32))?;
     b.update(unused, SUB, Some(unused), width, None, Where::Everywhere)?;
     b.update(shifted, Shift::Left.codes().1, Some(shifted), unused, None, Where::Everywhere)?;
@@ -259,7 +272,7 @@ fn field(b: &mut Builder<'_>, dst: u32, x: Src, signed: bool) -> Option<()> {
 
 /// The low dword of two, shifted right by an amount that is not constant.
 fn align(b: &mut Builder<'_>, dst: u32, high: Src, low: Src, amount: Src) -> Option<()> {
-    let right = b.binary(AND, amount, Src::Const(31))?;
+    let right = modulo_32(b, amount)?;
     let left = b.reg(Src::Const(32))?;
     b.update(left, SUB, Some(left), right, None, Where::Everywhere)?;
     let (low, high) = (b.reg(low)?, b.reg(high)?);
@@ -269,7 +282,7 @@ fn align(b: &mut Builder<'_>, dst: u32, high: Src, low: Src, amount: Src) -> Opt
 }
 
 /// The signed or unsigned middle of three numbers.
-pub(super) fn median(b: &mut Builder<'_>, dst: u32, x: Src, min: Code, max: Code) -> Option<()> {
+fn median(b: &mut Builder<'_>, dst: u32, x: Src, min: Code, max: Code) -> Option<()> {
     let (y, z) = (b.part(1)?, b.part(2)?);
     let (x, y) = ordered(x, y);
     let x = b.reg(x)?;
@@ -387,7 +400,8 @@ pub(super) fn lower(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
             let unit = if op == IntOp::AlignBit { 1 } else { 8 };
             let Some(n) = b.constant(2).map(|n| n.wrapping_mul(unit) & 31) else {
                 let amount = b.part(2)?;
-                return if unit == 1 { align(b, dst, x, low, amount) } else { None };
+                let amount = if unit == 1 { amount } else { b.with_imm(Shift::Left.codes().0, amount, 3)? };
+                return align(b, dst, x, low, amount);
             };
             match n {
                 0 => b.copy(dst, low),
@@ -418,10 +432,15 @@ pub(super) fn lower(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
             b.result(dst, Shift::Arithmetic.codes().0, None, up, Some((32 - width) as u8))
         }
         IntOp::BitMask => {
-            let above = ones_above(b, x)?;
-            b.update(above, AND_NOT, Some(above), Src::Const(!0), None, Where::Everywhere)?;
+            let ones = match ones_above(b, x)? {
+                Src::Const(above) => Src::Const(!above),
+                above => {
+                    b.update(above, AND_NOT, Some(above), Src::Const(!0), None, Where::Everywhere)?;
+                    above
+                }
+            };
             let amount = b.part(1)?;
-            shift(b, Shift::Left, above, amount, Some(dst)).map(drop)
+            shift(b, Shift::Left, ones, amount, Some(dst)).map(drop)
         }
         IntOp::MaskCountLo => mask_count(b, dst, x, 0, 32),
         IntOp::MaskCountHi => mask_count(b, dst, x, 32, 64),

@@ -6,7 +6,7 @@ use wavemill_ir::Uni;
 use wavemill_machine::registers::uni_offset;
 
 use super::consecutive::narrow_move;
-use super::lanes::{Address, LaneAccess};
+use super::lanes::{Address, LaneAccess, narrow_load};
 use super::{ABOVE, HOST, Handler, LIMIT, LIMIT_32, OFFSET, UNEQUAL, low_half};
 use crate::emit::Emitter;
 use crate::emit::assembler::{Label, in_file, memory};
@@ -234,13 +234,8 @@ impl Emitter<'_> {
         let mut value = memory(HOST, 0, false);
         value.index = Register::RAX;
         match access.narrow {
-            Some((bytes, signed)) => {
-                let code = match (bytes, signed) {
-                    (1, false) => Code::Movzx_r32_rm8,
-                    (1, true) => Code::Movsx_r32_rm8,
-                    (_, false) => Code::Movzx_r32_rm16,
-                    (_, true) => Code::Movsx_r32_rm16,
-                };
+            Some(_) => {
+                let code = narrow_load(access.narrow);
                 self.asm.put(Instruction::with2(code, Register::ECX, value));
                 self.broadcast(data[0], Register::ECX, masked);
             }

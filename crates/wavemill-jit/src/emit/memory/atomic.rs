@@ -4,17 +4,14 @@
 //! lock. Operations without such an instruction are for the handler.
 
 use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
-use wavemill_ir::{AtomicOp, Uni};
-use wavemill_machine::registers::uni_offset;
+use wavemill_ir::AtomicOp;
 
-use super::{HOST, UNEQUAL};
+use super::{HOST, LANE, LANES, UNEQUAL, of_lane};
 use crate::emit::Emitter;
-use crate::emit::assembler::{Label, in_file, memory};
+use crate::emit::assembler::{Label, memory};
 use crate::emit::registers::{FILE, STRIPS, mask_temp, of_group, temp};
 
-/// The lanes that are still to come, the number of one, what it has as datum and finds in memory.
-const LANES: Register = Register::RSI;
-const LANE: Register = Register::RCX;
+/// What a lane has as datum, and finds in memory.
 const DATUM: Register = Register::EDX;
 const OLD: Register = Register::EDI;
 /// So many lanes at one address are sooner done by a call.
@@ -82,43 +79,30 @@ impl Emitter<'_> {
             self.note_store();
         }
         for strip in 0..STRIPS {
-            let slot = memory(Register::RSP, 64 * strip as i64, false);
-            let lanes = of_group(offsets, strip);
-            self.asm.put(Instruction::with2(Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, slot, lanes));
+            self.spill_lanes(strip, of_group(offsets, strip));
         }
-        let of_lane = |base: Register, offset: u32| {
-            let mut there = memory(base, offset.into(), false);
-            (there.index, there.scale) = (LANE, 4);
-            there
-        };
-        self.asm.put(match masked {
-            true => Instruction::with2(Code::Mov_r64_rm64, LANES, in_file(uni_offset(Uni::ACTIVE))),
-            false => Instruction::with2(Code::Mov_rm64_imm32, LANES, -1),
-        });
-        let next = self.asm.label();
+        self.load_lanes(masked);
         if !is_lds {
-            self.unless_apart(offsets, masked, next, refused);
+            self.unless_apart(offsets, masked, refused);
         }
-        self.asm.bind(next);
-        self.asm.put(Instruction::with2(Code::Tzcnt_r64_rm64, LANE, LANES));
-        self.asm.put(Instruction::with2(Code::Mov_r32_rm32, Register::EAX, of_lane(Register::RSP, 0)));
-        self.asm.put(Instruction::with2(Code::Mov_r32_rm32, DATUM, of_lane(FILE, update.datum)));
-        let mut there = memory(HOST, 0, false);
-        there.index = Register::RAX;
-        let old = self.update_lane(update.how, there, is_lds, result.is_some());
-        if let Some((_, row)) = result {
-            self.asm.put(Instruction::with2(Code::Mov_rm32_r32, of_lane(FILE, row), old));
-        }
-        self.asm.put(Instruction::with2(Code::VEX_Blsr_r64_rm64, LANES, LANES));
-        self.asm.jump(Code::Jne_rel32_64, next);
+        self.each_lane(|e| {
+            e.asm.put(Instruction::with2(Code::Mov_r32_rm32, Register::EAX, of_lane(Register::RSP, 0)));
+            e.asm.put(Instruction::with2(Code::Mov_r32_rm32, DATUM, of_lane(FILE, update.datum)));
+            let mut there = memory(HOST, 0, false);
+            there.index = Register::RAX;
+            let old = e.update_lane(update.how, there, is_lds, result.is_some());
+            if let Some((_, row)) = result {
+                e.asm.put(Instruction::with2(Code::Mov_rm32_r32, of_lane(FILE, row), old));
+            }
+        });
         if let Some((group, row)) = result {
             self.load_row(group, row);
         }
     }
 
-    /// Goes to a label if all lanes in [`LANES`] have one offset, which the handler updates once; to `few` if too few of them
-    /// are active.
-    fn unless_apart(&mut self, offsets: usize, masked: bool, few: Label, label: Label) {
+    /// Goes to a label if many lanes in [`LANES`] have one offset, which the handler updates once.
+    fn unless_apart(&mut self, offsets: usize, masked: bool, label: Label) {
+        let few = self.asm.label();
         let (first, out, found) = (temp(0), mask_temp(1), mask_temp(0));
         if masked {
             self.asm.put(Instruction::with2(Code::Popcnt_r64_rm64, LANE, LANES));
@@ -126,8 +110,7 @@ impl Emitter<'_> {
             self.asm.jump(Code::Jb_rel32_64, few);
         }
         self.asm.put(Instruction::with2(Code::Tzcnt_r64_rm64, LANE, LANES));
-        let mut slot = memory(Register::RSP, 0, false);
-        (slot.index, slot.scale) = (LANE, 4);
+        let slot = of_lane(Register::RSP, 0);
         self.asm.put(Instruction::with2(Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, first, slot));
         for strip in 0..STRIPS {
             let to = if strip == 0 { out } else { found };
@@ -140,6 +123,7 @@ impl Emitter<'_> {
         }
         self.asm.put(Instruction::with2(Code::VEX_Kortestw_kr_kr, out, out));
         self.asm.jump(Code::Je_rel32_64, label);
+        self.asm.bind(few);
     }
 
     /// Updates a dword by [`DATUM`]. Returns the register with the old one.

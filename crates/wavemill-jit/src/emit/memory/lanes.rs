@@ -73,6 +73,17 @@ pub(super) fn dwords_of(ty: MemType) -> Option<(u8, Option<(u32, bool)>)> {
     })
 }
 
+/// The instruction that loads a dword, or so many bytes with or without their sign.
+pub(super) const fn narrow_load(narrow: Option<(u32, bool)>) -> Code {
+    match narrow {
+        None => Code::Mov_r32_rm32,
+        Some((1, false)) => Code::Movzx_r32_rm8,
+        Some((1, true)) => Code::Movsx_r32_rm8,
+        Some((_, false)) => Code::Movzx_r32_rm16,
+        Some((_, true)) => Code::Movsx_r32_rm16,
+    }
+}
+
 /// The access of an operation that inline code does; `None` if the interpreter does it.
 pub(crate) fn lane_access(inst: &Inst, counts: RegisterCounts) -> Option<LaneAccess> {
     let (space, ty, is_store, what) = match inst.op {

@@ -1,18 +1,18 @@
 //! Accesses to private memory.
 //!
 //! Dword `n` of all lanes is a row of the wave's memory. At one offset in all lanes, an access moves rows or parts of them.
-//! At other offsets, it gathers or scatters: each lane has dwords of its own, so lanes cannot meet.
+//! At other offsets, one lane goes after the other, which is faster than gathers and scatters where few are active.
 
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 use wavemill_interpreter::translate::layout;
 use wavemill_ir::{Inst, LaneMask, Op, Operand, Space, Uni};
 use wavemill_machine::registers::{RegisterCounts, uni_offset};
 
-use super::lanes::dwords_of;
-use super::{ABOVE, HOST, LIMIT, LIMIT_32, OFFSET, UNEQUAL, is_plain, low_half};
+use super::lanes::{dwords_of, narrow_load};
+use super::{ABOVE, HOST, LIMIT, LIMIT_32, OFFSET, UNEQUAL, is_plain, low_half, of_lane};
 use crate::emit::Emitter;
 use crate::emit::assembler::{Label, in_file, memory};
-use crate::emit::registers::{CONTEXT, STRIPS, mask_temp, of_group, temp};
+use crate::emit::registers::{CONTEXT, FILE, STRIPS, mask_temp, of_group, temp};
 use crate::unit::cells;
 
 /// Bytes of a row of private memory.
@@ -343,85 +343,55 @@ impl Emitter<'_> {
             // The largest offset would take longer to find.
             self.note_written(SIZE);
         }
+        // Distances from the first row: a dword of a lane is 4 bytes of a row.
         for strip in 0..STRIPS {
-            self.gather_or_scatter(access, row, data, common, strip, masked);
+            let (distances, part) = (temp(0), temp(1));
+            let lanes = self.row_operand(row, strip);
+            self.put3(ADD, distances, common, lanes);
+            if access.narrow.is_some() {
+                let low_bits = self.asm.constant(3, true);
+                let code = Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
+                self.asm.put(Instruction::with3(code, part, distances, low_bits));
+                self.put3(Code::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32, distances, distances, Ok(part));
+            }
+            self.asm.put(Instruction::with3(LEFT, distances, distances, 6));
+            if access.narrow.is_some() {
+                self.put3(ADD, distances, distances, Ok(part));
+            }
+            let own = self.asm.vector(std::array::from_fn(|lane| 4 * (16 * strip + lane) as u32));
+            self.put3(ADD, distances, distances, Err(own));
+            self.spill_lanes(strip, distances);
         }
-    }
-
-    /// A strip of an access at offsets of the lanes' own, to which `common` is added.
-    fn gather_or_scatter(
-        &mut self,
-        access: &PrivateAccess,
-        row: u32,
-        data: &[usize],
-        common: Register,
-        strip: usize,
-        masked: bool,
-    ) {
-        const ADD: Code = Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32;
-        const AND: Code = Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
-        let (start, places, value) = (temp(0), temp(1), temp(2));
-        let lanes = self.row_operand(row, strip);
-        self.put3(ADD, start, common, lanes);
-        let whole = self.asm.constant(!3, true);
-        self.asm.put(Instruction::with3(AND, places, start, whole));
-        self.asm.put(Instruction::with3(LEFT, places, places, 6));
-        let own = self.asm.vector(std::array::from_fn(|lane| 4 * lane as u32));
-        self.asm.put(Instruction::with3(ADD, places, places, own));
-        let mut there = memory(HOST, 64 * strip as i64, false);
-        there.index = places;
-        let Some((bytes, signed)) = access.narrow else {
-            for (n, group) in data.iter().enumerate() {
-                there.displacement = (ROW * n as i32 + 64 * strip as i32).into();
-                match access.is_store {
-                    true => self.scatter_lanes(there, of_group(*group, strip), strip, masked),
-                    false => self.gather_lanes(of_group(*group, strip), there, strip, masked),
+        // The rows with the dwords are accessed at home.
+        for (row, group) in access.data.iter().zip(data) {
+            if self.rows.find(*row) == Some(*group) && self.rows.is_dirty(*group) {
+                self.store_row(*group, *row);
+            }
+        }
+        self.load_lanes(masked);
+        self.each_lane(|e| {
+            e.asm.put(Instruction::with2(Code::Mov_r32_rm32, Register::EAX, of_lane(Register::RSP, 0)));
+            for (n, row) in (0..).zip(&access.data) {
+                let mut there = memory(HOST, i64::from(ROW * n), false);
+                there.index = Register::RAX;
+                let (dword, home) = (Register::EDX, of_lane(FILE, *row));
+                if access.is_store {
+                    e.asm.put(Instruction::with2(Code::Mov_r32_rm32, dword, home));
+                    e.asm.put(match access.narrow {
+                        Some((1, _)) => Instruction::with2(Code::Mov_rm8_r8, there, Register::DL),
+                        Some(_) => Instruction::with2(Code::Mov_rm16_r16, there, Register::DX),
+                        None => Instruction::with2(Code::Mov_rm32_r32, there, dword),
+                    });
+                } else {
+                    let load = narrow_load(access.narrow);
+                    e.asm.put(Instruction::with2(load, dword, there));
+                    e.asm.put(Instruction::with2(Code::Mov_rm32_r32, home, dword));
                 }
             }
-            return;
-        };
-        // The bits below the part: a multiple of 8 below 32.
-        self.asm.put(Instruction::with3(LEFT, start, start, 3));
-        let bits = self.asm.constant(24, true);
-        self.asm.put(Instruction::with3(AND, start, start, bits));
-        self.gather_lanes(value, there, strip, masked);
-        let row = of_group(data[0], strip);
-        if !access.is_store {
-            let down = Code::EVEX_Vpsrlvd_zmm_k1z_zmm_zmmm512b32;
-            self.asm.put(Instruction::with3(down, value, value, start));
-            return self.extend(row, value, bytes, signed, strip, masked);
+        });
+        for (row, group) in access.results().iter().zip(data) {
+            self.load_row(*group, *row);
         }
-        // The row with the offsets is not needed any more, but other strips need what is common.
-        let up = Code::EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32;
-        let slot = memory(Register::RSP, 0, false);
-        self.asm.put(Instruction::with2(Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, slot, common));
-        let part = self.asm.constant(part_mask(bytes), false);
-        self.asm.put(Instruction::with2(Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, common, part));
-        self.asm.put(Instruction::with3(up, common, common, start));
-        self.asm.put(Instruction::with3(up, start, row, start));
-        self.choose(value, start, common);
-        self.asm.put(Instruction::with2(Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512, common, slot));
-        self.scatter_lanes(there, value, strip, masked);
-    }
-
-    fn gather_lanes(&mut self, to: Register, from: MemoryOperand, strip: usize, masked: bool) {
-        let lanes = mask_temp(0);
-        self.set_lanes(lanes, strip, masked);
-        let gather = Instruction::with2(Code::EVEX_Vpgatherdd_zmm_k1_vm32z, to, from);
-        self.asm.put(gather.map(|mut gather| {
-            gather.set_op_mask(lanes);
-            gather
-        }));
-    }
-
-    fn scatter_lanes(&mut self, to: MemoryOperand, from: Register, strip: usize, masked: bool) {
-        let lanes = mask_temp(0);
-        self.set_lanes(lanes, strip, masked);
-        let scatter = Instruction::with2(Code::EVEX_Vpscatterdd_vm32z_k1_zmm, to, from);
-        self.asm.put(scatter.map(|mut scatter| {
-            scatter.set_op_mask(lanes);
-            scatter
-        }));
     }
 
     /// Loads the value that all active lanes of a row have; goes to `several` if they have several, or there is none.
