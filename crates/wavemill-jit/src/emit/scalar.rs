@@ -12,11 +12,11 @@ use super::registers::{CONTEXT, FILE};
 use crate::unit::cells;
 
 /// Instructions of one meaning in both widths.
-#[derive(Clone, Copy)]
-struct Both(Code, Code);
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Both(pub Code, pub Code);
 
 impl Both {
-    const fn of(self, width: Width) -> Code {
+    pub(super) const fn of(self, width: Width) -> Code {
         match width {
             Width::W32 => self.0,
             Width::W64 => self.1,
@@ -24,28 +24,31 @@ impl Both {
     }
 }
 
-const MOV: Both = Both(Code::Mov_r32_rm32, Code::Mov_r64_rm64);
-const ADD: Both = Both(Code::Add_r32_rm32, Code::Add_r64_rm64);
-const SUB: Both = Both(Code::Sub_r32_rm32, Code::Sub_r64_rm64);
-const AND: Both = Both(Code::And_r32_rm32, Code::And_r64_rm64);
-const OR: Both = Both(Code::Or_r32_rm32, Code::Or_r64_rm64);
-const XOR: Both = Both(Code::Xor_r32_rm32, Code::Xor_r64_rm64);
-const CMP: Both = Both(Code::Cmp_r32_rm32, Code::Cmp_r64_rm64);
+pub(super) const MOV: Both = Both(Code::Mov_r32_rm32, Code::Mov_r64_rm64);
+pub(super) const ADD: Both = Both(Code::Add_r32_rm32, Code::Add_r64_rm64);
+pub(super) const SUB: Both = Both(Code::Sub_r32_rm32, Code::Sub_r64_rm64);
+pub(super) const AND: Both = Both(Code::And_r32_rm32, Code::And_r64_rm64);
+pub(super) const OR: Both = Both(Code::Or_r32_rm32, Code::Or_r64_rm64);
+pub(super) const XOR: Both = Both(Code::Xor_r32_rm32, Code::Xor_r64_rm64);
+pub(super) const CMP: Both = Both(Code::Cmp_r32_rm32, Code::Cmp_r64_rm64);
 const TEST: Both = Both(Code::Test_rm32_r32, Code::Test_rm64_r64);
 const NOT: Both = Both(Code::Not_rm32, Code::Not_rm64);
-const NEG: Both = Both(Code::Neg_rm32, Code::Neg_rm64);
+pub(super) const NEG: Both = Both(Code::Neg_rm32, Code::Neg_rm64);
 const SUB_1: Both = Both(Code::Sub_rm32_imm8, Code::Sub_rm64_imm8);
 const SHL: Both = Both(Code::Shl_rm32_CL, Code::Shl_rm64_CL);
 const TRAILING_ZEROS: Both = Both(Code::Tzcnt_r32_rm32, Code::Tzcnt_r64_rm64);
 const LEADING_ZEROS: Both = Both(Code::Lzcnt_r32_rm32, Code::Lzcnt_r64_rm64);
-const STORE: Both = Both(Code::Mov_rm32_r32, Code::Mov_rm64_r64);
+pub(super) const STORE: Both = Both(Code::Mov_rm32_r32, Code::Mov_rm64_r64);
 
-/// The register `rax` or another one of the first, in a width.
-fn sized(register: Register, width: Width) -> Register {
+/// A register for temporary values, in a width.
+pub(super) fn sized(register: Register, width: Width) -> Register {
     match (register, width) {
         (Register::RAX, Width::W32) => Register::EAX,
         (Register::RCX, Width::W32) => Register::ECX,
         (Register::RDX, Width::W32) => Register::EDX,
+        (Register::RDI, Width::W32) => Register::EDI,
+        (Register::R9, Width::W32) => Register::R9D,
+        (Register::R11, Width::W32) => Register::R11D,
         (other, _) => other,
     }
 }

@@ -194,16 +194,42 @@ fn permute_by_constant(b: &mut Builder<'_>, dst: u32, high: Src, selectors: u32)
     }
 }
 
+/// The low nibbles and the high ones of the bytes of a value of the operation's own, each replaced by what a table has for
+/// it: two values, the first of them in its place.
+fn look_up_nibbles(b: &mut Builder<'_>, value: Src, table: [u32; 4]) -> Option<Src> {
+    let upper = b.with_imm(Shift::Right.codes().0, value, 4)?;
+    let table = b.reg(Src::Quad(table))?;
+    for part in [upper, value] {
+        b.update(part, AND, Some(part), Src::Const(0x0f0f_0f0f), None, Where::Everywhere)?;
+        b.update(part, SHUFFLE_BYTES, Some(table), part, None, Where::Everywhere)?;
+    }
+    Some(upper)
+}
+
+/// A source as a value of the operation's own.
+fn own(b: &mut Builder<'_>, x: Src) -> Option<Src> {
+    match b.reg(x)? {
+        Src::Row(row) => b.unary(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, Src::Row(row)),
+        own => Some(own),
+    }
+}
+
+/// The bits in reverse order.
+fn reverse_bits(b: &mut Builder<'_>, dst: u32, x: Src) -> Option<()> {
+    const REVERSED_NIBBLES: [u32; 4] = [0x0c04_0800, 0x0e06_0a02, 0x0d05_0901, 0x0f07_0b03];
+    const REVERSED_BYTES: [u32; 4] = [0x0001_0203, 0x0405_0607, 0x0809_0a0b, 0x0c0d_0e0f];
+    let value = own(b, x)?;
+    let upper = look_up_nibbles(b, value, REVERSED_NIBBLES)?;
+    b.update(value, Shift::Left.codes().0, None, value, Some(4), Where::Everywhere)?;
+    b.update(value, OR, Some(value), upper, None, Where::Everywhere)?;
+    b.update(value, SHUFFLE_BYTES, Some(value), Src::Quad(REVERSED_BYTES), None, Where::Everywhere)?;
+    b.copy(dst, value)
+}
+
 /// The number of ones in each dword of a value of the operation's own, in its place.
 fn count_ones(b: &mut Builder<'_>, value: Src) -> Option<()> {
     const ONES_OF_NIBBLES: [u32; 4] = [0x0201_0100, 0x0302_0201, 0x0302_0201, 0x0403_0302];
-    let nibbles = Src::Const(0x0f0f_0f0f);
-    let upper = b.with_imm(Shift::Right.codes().0, value, 4)?;
-    let table = b.reg(Src::Quad(ONES_OF_NIBBLES))?;
-    for part in [upper, value] {
-        b.update(part, AND, Some(part), nibbles, None, Where::Everywhere)?;
-        b.update(part, SHUFFLE_BYTES, Some(table), part, None, Where::Everywhere)?;
-    }
+    let upper = look_up_nibbles(b, value, ONES_OF_NIBBLES)?;
     b.update(value, Code::EVEX_Vpaddb_zmm_k1z_zmm_zmmm512, Some(value), upper, None, Where::Everywhere)?;
     sum_bytes(b, value)
 }
@@ -445,15 +471,13 @@ pub(super) fn lower(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
         IntOp::MaskCountLo => mask_count(b, dst, x, 0, 32),
         IntOp::MaskCountHi => mask_count(b, dst, x, 32, 64),
         IntOp::CountOnes => {
-            let x = b.reg(x)?;
-            let value = match x {
-                Src::Temp(_) => x,
-                _ => b.unary(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, x)?,
-            };
+            let value = own(b, x)?;
             count_ones(b, value)?;
             let y = b.part(1)?;
             b.result(dst, ADD, Some(value), y, None)
         }
+        IntOp::BitReverse => reverse_bits(b, dst, x),
+        IntOp::CarryOut => mask::carry_out(b, x),
         IntOp::Perm if b.is_plain() => match b.constant(2) {
             Some(selectors) => permute_by_constant(b, dst, x, selectors),
             None => permute(b, dst, x),

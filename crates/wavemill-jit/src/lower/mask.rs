@@ -154,6 +154,16 @@ pub(super) fn select(b: &mut Builder<'_>) -> Option<()> {
     blend(b, yes, no)
 }
 
+/// The carry of a sum as a number.
+pub(super) fn carry_out(b: &mut Builder<'_>, x: Src) -> Option<()> {
+    let y = b.part(1)?;
+    let (x, y) = if is_scalar(x) { (y, x) } else { (x, y) };
+    let x = b.reg(x)?;
+    let sum = b.binary(Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32, x, y)?;
+    b.compare(0, COMPARE_UNSIGNED, sum, x, LESS, Where::Everywhere)?;
+    blend(b, Src::Const(1), Src::Const(0))
+}
+
 /// Additions and subtractions with a carry.
 pub(super) fn carry(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
     const ADD: Code = Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32;

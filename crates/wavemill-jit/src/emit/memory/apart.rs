@@ -25,10 +25,10 @@ impl Emitter<'_> {
     ) {
         let is_lds = matches!(access.address, Address::Lds { .. });
         let dwords = access.data.len();
-        let size = match access.narrow {
-            Some((bytes, _)) => bytes,
-            None if access.atomic.is_some() => 4,
-            None => 4 * dwords as u32,
+        let size = match (access.narrow, access.atomic) {
+            (Some((bytes, _)), _) => bytes,
+            (None, Some(update)) => 4 * u32::from(update.width.dwords()),
+            (None, None) => 4 * dwords as u32,
         };
         if masked {
             // Nothing is checked, and nothing happens.
@@ -41,14 +41,8 @@ impl Emitter<'_> {
             self.unless_aligned(offsets, 8, masked, refused.entry);
         }
         if let Some(update) = access.atomic {
-            return self.update(
-                update,
-                is_lds,
-                data.first().copied().zip(access.data.first().copied()),
-                offsets,
-                masked,
-                refused.entry,
-            );
+            let results: Vec<(usize, u32)> = data.iter().copied().zip(access.data.iter().copied()).collect();
+            return self.update(update, is_lds, &results, offsets, masked, refused.entry);
         }
         if !is_lds && access.is_store {
             self.note_store();

@@ -1,7 +1,7 @@
 //! Accesses of the lanes to guest memory and LDS.
 
 use iced_x86::Code;
-use wavemill_ir::{Inst, LaneMask, MemType, Op, Operand, Space, Width};
+use wavemill_ir::{Inst, LaneMask, MemType, Op, Operand, Space};
 use wavemill_machine::registers::RegisterCounts;
 
 use super::atomic::Update;
@@ -36,7 +36,7 @@ impl Address {
 pub(crate) struct LaneAccess {
     pub address: Address,
     pub offset: i32,
-    /// Rows with the dwords; of an atomic, the row that receives the old ones, if there is one.
+    /// Rows with the dwords; of an atomic, those that receive the old ones, if it has a result.
     pub data: Vec<u32>,
     /// What an atomic does.
     pub atomic: Option<Update>,
@@ -50,8 +50,8 @@ impl LaneAccess {
     /// Rows that it reads.
     pub(crate) fn sources(&self) -> Vec<u32> {
         let data = if self.is_store { &self.data[..] } else { &[] };
-        let datum = self.atomic.map(|update| update.datum);
-        self.address.rows().chain(data.iter().copied()).chain(datum).collect()
+        let atomic = self.atomic.into_iter().flat_map(Update::rows);
+        self.address.rows().chain(data.iter().copied()).chain(atomic).collect()
     }
 
     /// Rows that it writes.
@@ -89,7 +89,9 @@ pub(crate) fn lane_access(inst: &Inst, counts: RegisterCounts) -> Option<LaneAcc
     let (space, ty, is_store, what) = match inst.op {
         Op::Load(space, ty) => (space, ty, false, None),
         Op::Store(space, ty) => (space, ty, true, None),
-        Op::Atomic(op, space, Width::W32) => (space, MemType::Dwords(1), false, Some(op)),
+        Op::Atomic(op, space, width) => {
+            (space, MemType::Dwords(width.dwords() as u8), false, Some((op, width)))
+        }
         _ => return None,
     };
     let (dwords, narrow) = dwords_of(ty)?;
@@ -123,9 +125,13 @@ pub(crate) fn lane_access(inst: &Inst, counts: RegisterCounts) -> Option<LaneAcc
         operand => rows(operand, dwords.into())?,
     };
     let atomic = match what {
-        Some(op) => {
-            let is_lds = space == Space::Lds;
-            Some(Update::new(op, rows(inst.src[2], 1)?[0], is_lds, !data.is_empty())?)
+        Some((op, width)) => {
+            let first = |operand: Operand| Some(rows(operand, dwords.into())?[0]);
+            let second = match inst.src[3] {
+                Operand::None => None,
+                operand => Some(first(operand)?),
+            };
+            Some(Update::new(op, width, first(inst.src[2])?, second)?)
         }
         None => None,
     };
@@ -147,7 +153,7 @@ impl Emitter<'_> {
         let Some(offsets) = self.group(at, pinned) else { return false };
         if let Some(update) = access.atomic {
             // One lane after the other accesses them there.
-            access.data.iter().chain([&update.datum]).for_each(|row| self.bring_home(*row));
+            access.data.iter().copied().chain(update.rows()).for_each(|row| self.bring_home(row));
         }
         let refused = self.handler_labels();
         let before = self.rows.clone();

@@ -339,10 +339,6 @@ impl Emitter<'_> {
         self.asm.put(Instruction::with2(Code::VEX_Kortestw_kr_kr, out, out));
         self.asm.jump(Code::Jne_rel32_64, refused);
         self.private_rows(refused);
-        if access.is_store {
-            // The largest offset would take longer to find.
-            self.note_written(SIZE);
-        }
         // Distances from the first row: a dword of a lane is 4 bytes of a row.
         for strip in 0..STRIPS {
             let (distances, part) = (temp(0), temp(1));
@@ -369,8 +365,15 @@ impl Emitter<'_> {
             }
         }
         self.load_lanes(masked);
+        // Of a store, the greatest distance.
+        let farthest = Register::R9;
+        self.asm.put(Instruction::with2(Code::Xor_r32_rm32, Register::R9D, Register::R9D));
         self.each_lane(|e| {
             e.asm.put(Instruction::with2(Code::Mov_r32_rm32, Register::EAX, of_lane(Register::RSP, 0)));
+            if access.is_store {
+                e.asm.put(Instruction::with2(Code::Cmp_r64_rm64, farthest, Register::RAX));
+                e.asm.put(Instruction::with2(Code::Cmovb_r64_rm64, farthest, Register::RAX));
+            }
             for (n, row) in (0..).zip(&access.data) {
                 let mut there = memory(HOST, i64::from(ROW * n), false);
                 there.index = Register::RAX;
@@ -389,6 +392,13 @@ impl Emitter<'_> {
                 }
             }
         });
+        if access.is_store {
+            // The end of the last row that it is in.
+            let rows = ROW * access.data.len() as i32;
+            self.asm.put(Instruction::with2(Code::And_rm64_imm32, farthest, -ROW));
+            self.asm.put(Instruction::with2(Code::Add_rm64_imm32, farthest, rows));
+            self.note_written(farthest);
+        }
         for (row, group) in access.results().iter().zip(data) {
             self.load_row(*group, *row);
         }
