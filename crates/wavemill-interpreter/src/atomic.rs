@@ -18,7 +18,7 @@ use super::control::leave;
 use super::edge;
 use super::hostop::{Ctx, Exit, Handler, HostOp};
 use super::lds;
-use super::mem::{for_lanes, read_dword, write_dword};
+use super::mem::{for_lanes, have_one_location, read_dword, write_dword};
 use super::smem;
 use super::strict::verdict;
 use wavemill_ir::LANES;
@@ -33,6 +33,8 @@ trait AtomicFn: 'static {
     const SECOND: bool = false;
     /// Whether the operation depends on the floating-point mode.
     const FLOAT: bool = false;
+    /// Whether an operation with one datum and then with another one is one with what the operation makes of both.
+    const JOINS: bool = false;
     /// On 32 bits.
     fn narrow(old: u32, data: u32, second: u32, env: FpEnv) -> u32;
     /// On 64 bits.
@@ -50,13 +52,14 @@ trait AtomicFn: 'static {
     }
 }
 
-/// Declares integer operations with the same meaning on both widths. `second` marks a second datum;
-/// `host` names the method of host atomics that performs the operation.
+/// Declares integer operations with the same meaning on both widths. `second` marks a second datum,
+/// `joins` an operation that can join data ([`AtomicFn::JOINS`]). `host` names the method of host
+/// atomics that performs the operation.
 macro_rules! integer_fns {
-    ($($name:ident ($($second:ident)?) $(host $method:ident)? |$old:ident, $data:ident, $next:ident, $Int:ident, $Signed:ident| $code:expr;)*) => {$(
+    ($($name:ident ($($mark:ident)?) $(host $method:ident)? |$old:ident, $data:ident, $next:ident, $Int:ident, $Signed:ident| $code:expr;)*) => {$(
         struct $name;
         impl AtomicFn for $name {
-            $(const SECOND: bool = integer_fns!(@$second);)?
+            $(integer_fns!(@$mark);)?
             #[inline(always)]
             #[allow(unused_variables, unused, reason = "an operation uses what it needs")]
             fn narrow($old: u32, $data: u32, $next: u32, _: FpEnv) -> u32 {
@@ -83,22 +86,23 @@ macro_rules! integer_fns {
             )?
         }
     )*};
-    (@second) => { true };
+    (@second) => { const SECOND: bool = true; };
+    (@joins) => { const JOINS: bool = true; };
 }
 
 integer_fns! {
-    Swap () host swap |old, data, next, Int, Signed| data;
+    Swap (joins) host swap |old, data, next, Int, Signed| data;
     CmpSwap (second) |old, data, cmp, Int, Signed| if old == cmp { data } else { old };
-    Add () host fetch_add |old, data, next, Int, Signed| old.wrapping_add(data);
+    Add (joins) host fetch_add |old, data, next, Int, Signed| old.wrapping_add(data);
     Sub () host fetch_sub |old, data, next, Int, Signed| old.wrapping_sub(data);
     Rsub () |old, data, next, Int, Signed| data.wrapping_sub(old);
-    MinI () |old, data, next, Int, Signed| (old as Signed).min(data as Signed) as Int;
-    MinU () |old, data, next, Int, Signed| old.min(data);
-    MaxI () |old, data, next, Int, Signed| (old as Signed).max(data as Signed) as Int;
-    MaxU () |old, data, next, Int, Signed| old.max(data);
-    And () host fetch_and |old, data, next, Int, Signed| old & data;
-    Or () host fetch_or |old, data, next, Int, Signed| old | data;
-    Xor () host fetch_xor |old, data, next, Int, Signed| old ^ data;
+    MinI (joins) |old, data, next, Int, Signed| (old as Signed).min(data as Signed) as Int;
+    MinU (joins) |old, data, next, Int, Signed| old.min(data);
+    MaxI (joins) |old, data, next, Int, Signed| (old as Signed).max(data as Signed) as Int;
+    MaxU (joins) |old, data, next, Int, Signed| old.max(data);
+    And (joins) host fetch_and |old, data, next, Int, Signed| old & data;
+    Or (joins) host fetch_or |old, data, next, Int, Signed| old | data;
+    Xor (joins) host fetch_xor |old, data, next, Int, Signed| old ^ data;
     IncWrap () |old, data, next, Int, Signed| if old >= data { 0 } else { old + 1 };
     DecWrap () |old, data, next, Int, Signed| if old == 0 || old > data { data } else { old - 1 };
     MaskOr (second) |old, data, next, Int, Signed| (old & !data) | next;
@@ -117,7 +121,7 @@ macro_rules! float_fns {
     ($($name:ident ($($second:ident)?) |$ty:ident, $old:ident, $data:ident, $next:ident, $env:ident| $code:expr;)*) => {$(
         struct $name;
         impl AtomicFn for $name {
-            $(const SECOND: bool = integer_fns!(@$second);)?
+            $(integer_fns!(@$second);)?
             const FLOAT: bool = true;
             #[allow(unused_variables, reason = "an operation uses what it needs")]
             fn narrow(old: u32, data: u32, next: u32, $env: FpEnv) -> u32 {
@@ -338,6 +342,37 @@ unsafe fn dwords_in_lds<F: AtomicFn>(
     }
 }
 
+/// The case of counters: all lanes at one location in global memory, which changes once. Host atomics take longer than
+/// everything else here.
+unsafe fn at_once<F: AtomicFn, const WIDE: bool>(
+    ctx: *mut Ctx,
+    op: *mut HostOp,
+    data: Data,
+    p: *mut u8,
+    mask: u64,
+    env: FpEnv,
+) {
+    let next = |old: u64, value: u64| {
+        if WIDE { F::wide(old, value, 0, env) } else { F::narrow(old as u32, value as u32, 0, env).into() }
+    };
+    // SAFETY: the contract of `Perform`.
+    unsafe {
+        let value = |n: usize| datum::<WIDE>(ctx, op, data.source, 0, n);
+        let mut all = value(mask.trailing_zeros() as usize);
+        for_lanes(mask & (mask - 1), |n| all = next(all, value(n)));
+        let mut now = shared::<F, WIDE>(p, all, 0, env);
+        if (*op).dst != DUMP {
+            for_lanes(mask, |n| {
+                lane::<F, WIDE>(ctx, op, data, n, |value, _| {
+                    let old = now;
+                    now = next(now, value);
+                    old
+                });
+            });
+        }
+    }
+}
+
 /// [`Perform`] of an operation.
 unsafe fn perform<F: AtomicFn, const WIDE: bool>(
     ctx: *mut Ctx,
@@ -362,6 +397,12 @@ unsafe fn perform<F: AtomicFn, const WIDE: bool>(
                 let p = at(base.add(offsets[n] as usize), 4);
                 lane::<F, WIDE>(ctx, op, data, n, |a, b| own::<F, WIDE>(p, a, b, env));
             }),
+            Locations::Global(base, offsets)
+                if F::JOINS && have_one_location(mask, |a, b| offsets[a] == offsets[b]) =>
+            {
+                let p = base.add(offsets[mask.trailing_zeros() as usize] as usize);
+                at_once::<F, WIDE>(ctx, op, data, p, mask, env);
+            }
             Locations::Global(base, offsets) => for_lanes(mask, |n| {
                 let p = base.add(offsets[n] as usize);
                 lane::<F, WIDE>(ctx, op, data, n, |a, b| shared::<F, WIDE>(p, a, b, env));

@@ -58,7 +58,9 @@ pub mod layout {
     pub const PRIVATE_HOST: usize = offset_of!(Ctx, private_host);
     /// Bytes of it, from its start on, that hold all that the wave has written there.
     pub const PRIVATE_WRITTEN: usize = offset_of!(Ctx, private_writes) + offset_of!(PrivateWrites, own);
-    /// A byte to set to 1 with each store to guest memory.
+    /// The context of the wave, a 32-bit number.
+    pub const CONTEXT: usize = offset_of!(Ctx, context);
+    /// A byte to set to 1 with each store to guest memory, and to 0 with a fence that orders them before later loads.
     pub const UNORDERED_STORE: usize = offset_of!(Ctx, unordered_store);
     /// In a host operation that accesses guest memory: first address of the allocation that it accessed last.
     pub const SITE_START: usize = offset_of!(HostOp, own) + offset_of!(SiteCache, start);

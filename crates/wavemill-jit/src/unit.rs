@@ -24,7 +24,7 @@ pub(crate) enum How {
     Nothing,
     /// By strip code.
     Strip(Box<Strip>),
-    /// By code on cells.
+    /// By code on cells, or by a fence.
     Scalar,
     /// By code that moves a value between a row and a cell.
     Lane,
@@ -145,7 +145,11 @@ fn how(inst: &Inst, number: usize, compiled: &Compiled, counts: RegisterCounts) 
         }
     }
     match inst.op {
-        Op::Scalar(..) | Op::ScalarCmp(..) if scalar::supports(inst, counts) => How::Scalar,
+        Op::Scalar(..) | Op::ScalarCmp(..) | Op::ReadStatus(_) | Op::Fence(_)
+            if scalar::supports(inst, counts) =>
+        {
+            How::Scalar
+        }
         Op::Lane(LaneOp::ReadLane | LaneOp::ReadFirstLane | LaneOp::WriteLane)
             if scalar::supports_lane(inst, counts) =>
         {

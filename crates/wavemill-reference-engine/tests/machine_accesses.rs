@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wavemill_ir::{
-    Attrs, Block, Cond, Inst, IntOp, LaneMask, LaneOp, MemType, Op, Operand, Row, ScalarOp, Space,
-    Terminator, Uni, Width, verify,
+    AtomicOp, Attrs, Block, Cond, Inst, IntOp, LaneMask, LaneOp, MemType, Op, Operand, Row, ScalarOp, Space,
+    Terminator, Uni, Value, Width, verify,
 };
 use wavemill_machine::{AddressMode, CellPair, GuestMemory, RegisterCounts};
 use wavemill_oracle::SplitMix64;
@@ -120,7 +120,20 @@ fn access(random: &mut SplitMix64, guest: u32) -> Inst {
     };
     let last = ROWS - ty.dwords();
     let data = Row(DATA.0 + random.below(u64::from(last - DATA.0) + 1) as u16);
+    let is_atomic = space != Space::Scratch && random.one_in(5);
     let mut made = match random.one_in(3) {
+        _ if is_atomic => {
+            let width = random.pick(&[Width::W32, Width::W32, Width::W64]);
+            let any = random.pick(AtomicOp::ALL);
+            let op = Op::Atomic(random.pick(&[AtomicOp::CmpSwap, any, any, any]), space, width);
+            let end = ROWS - width.dwords();
+            let data = |random: &mut SplitMix64| {
+                Operand::Row(Row(DATA.0 + random.below(u64::from(end - DATA.0) + 1) as u16))
+            };
+            let second = if op.signature().sources[3] == Value::None { NONE } else { data(random) };
+            let old = if random.one_in(2) { NONE } else { data(random) };
+            inst(op, old, &[address, base, data(random), second], guest)
+        }
         true => inst(Op::Store(space, ty), NONE, &[address, base, data.into()], guest),
         false => inst(Op::Load(space, ty), data.into(), &[address, base], guest),
     };
@@ -170,7 +183,8 @@ fn block(random: &mut SplitMix64, n: u64, simple: bool) -> Block {
     let start = 0x1000 * (1 + n);
     let guests = 3 + random.below(10) as u32;
     let mut insts: Vec<Inst> = Vec::new();
-    for guest in 0..guests {
+    let mut guest = 0;
+    while guest < guests {
         let calls = |inst: &Inst| matches!(inst.op, Op::Lane(_));
         let changes = |inst: &Inst| inst.dst[0] == Uni::ACTIVE.into();
         let made = loop {
@@ -180,7 +194,19 @@ fn block(random: &mut SplitMix64, n: u64, simple: bool) -> Block {
             }
         };
         insts.push(made);
+        guest += 1;
+        // A number is compared with itself, or with any.
+        if let Op::Atomic(AtomicOp::CmpSwap, space, width) = made.op
+            && random.one_in(2)
+        {
+            let op = Op::Load(space, MemType::Dwords(width.dwords() as u8));
+            let load = Inst { op, src: [made.src[0], made.src[1], NONE, NONE, NONE], ..made };
+            insts.insert(insts.len() - 1, Inst { dst: [made.src[3], NONE], ..load });
+            insts.last_mut().expect("the atomic").guest = guest;
+            guest += 1;
+        }
     }
+    let guests = guest;
     insts.push(counts_iteration(guests));
     let next = start + 0x1000;
     let cond = Cond::NonZero(LEFT, Width::W32);
@@ -293,6 +319,37 @@ fn twice(mut insts: Vec<Inst>) -> Arc<Block> {
     let terminator = Terminator::Branch { cond, taken: 0x1000, next: 0xf000 };
     let ranges = std::iter::once(0x1000..0x1800).collect();
     Arc::new(Block { start: 0x1000, next: 0x1800, ranges, insts, guest, terminator })
+}
+
+/// Engines may update memory once for all lanes, but each lane gets what the lanes before it have left.
+#[test]
+fn atomics_at_one_address_are_done_in_the_order_of_lanes() {
+    let mut random = SplitMix64::new(77);
+    for op in AtomicOp::ALL {
+        for width in [Width::W32, Width::W64] {
+            for old in [NONE, Operand::Row(DATA), Operand::Row(DATA.plus(4))] {
+                let mut bench = Bench::new(COUNTS, random.next_u64());
+                let any = random.next_u64();
+                bench.active = random.pick(&[!0, !0, any, 0xffff, 1 << 40 | 7, 1 << 63]);
+                let op = Op::Atomic(*op, Space::Global, width);
+                let has_second = op.signature().sources[3] != Value::None;
+                let second = if has_second { DATA.plus(2).into() } else { NONE };
+                // The data are those of other atomics, too.
+                let made = inst(op, old, &[Row(0).into(), NONE, DATA.plus(4).into(), second], 0);
+                bench.block = twice(vec![made]);
+                let left = usize::from(LEFT.0);
+                (bench.cells[left], bench.budget) = (2, 100);
+                let address = bench.buffer + 8 * random.below(BUFFER / 8);
+                bench.rows[0] = [address as u32; 64];
+                bench.rows[1] = [(address >> 32) as u32; 64];
+                // Numbers near those in memory, and any.
+                if random.one_in(2) {
+                    bench.rows[usize::from(DATA.0) + 4] = std::array::from_fn(|_| random.below(5) as u32);
+                }
+                bench.compare().unwrap_or_else(|difference| panic!("{op:?}: {difference}"));
+            }
+        }
+    }
 }
 
 /// The first buffer of the sandbox is 4 GiB below the second one. One operation loads from the one, then

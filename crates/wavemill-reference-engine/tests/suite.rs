@@ -8,6 +8,7 @@ mod kernels;
 mod machine_accesses;
 mod machine_code;
 mod machine_floats;
+mod machine_integers;
 mod machine_loops;
 mod malformed;
 mod programs;

@@ -7,6 +7,13 @@ use wavemill_machine::registers::{RegisterCounts, uni_offset};
 use crate::emit::TEMPS;
 use crate::lir::{Dst, Src, Step, Strip, Where, rounds};
 
+/// The part of a dword that the modifiers of a source name, extended to a dword.
+fn part_of(value: u32, mods: SrcMods) -> u32 {
+    let (offset, width) = mods.sel.bits();
+    let top = value << (32 - offset - width);
+    if mods.sext { (top as i32 >> (32 - width)) as u32 } else { top >> (32 - width) }
+}
+
 /// Strip code in the making, with the operands of its operation.
 pub(crate) struct Builder<'a> {
     pub inst: &'a Inst,
@@ -42,29 +49,36 @@ impl<'a> Builder<'a> {
         self.inst.attrs.is_plain()
     }
 
-    /// Whether the operation has no modifiers but parts of its first two sources.
+    /// Whether the operation has no modifiers but parts of its sources.
     pub(crate) fn has_parts_only(&self) -> bool {
-        let [first, second, third] = self.inst.attrs.src;
         let whole = |mods: SrcMods| SrcMods { sel: SubDword::Dword, sext: false, ..mods };
-        Attrs { src: [whole(first), whole(second), third], ..self.inst.attrs }.is_plain()
+        Attrs { src: self.inst.attrs.src.map(whole), ..self.inst.attrs }.is_plain()
     }
 
-    /// The part of source `i`, of one dword, that the operation reads: one of the first two sources.
+    /// The part of source `i`, of one dword, that the operation reads.
     pub(crate) fn part(&mut self, i: usize) -> Option<Src> {
         let value = self.src(i, 0)?;
         let mods = self.inst.attrs.src[i];
         let (offset, width) = mods.sel.bits();
-        if width == 32 {
-            return Some(value);
-        }
-        let top =
-            self.with_imm(Code::EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, value, (32 - offset - width) as u8)?;
-        let code = match mods.sext {
+        let (above, unused) = ((32 - offset - width) as u8, (32 - width) as u8);
+        let down = match mods.sext {
             true => Code::EVEX_Vpsrad_zmm_k1z_zmmm512b32_imm8,
             false => Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8,
         };
-        self.update(top, code, None, top, Some((32 - width) as u8), Where::Everywhere)?;
-        Some(top)
+        match value {
+            _ if width == 32 => Some(value),
+            Src::Const(value) => Some(Src::Const(part_of(value, mods))),
+            _ if above == 0 => self.with_imm(down, value, unused),
+            Src::Row(_) if offset == 0 && !mods.sext => {
+                let code = Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
+                self.binary(code, value, Src::Const((1 << width) - 1))
+            }
+            _ => {
+                let top = self.with_imm(Code::EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, value, above)?;
+                self.update(top, down, None, top, Some(unused), Where::Everywhere)?;
+                Some(top)
+            }
+        }
     }
 
     /// Whether the operation has no modifiers but those of sources.
@@ -118,10 +132,10 @@ impl<'a> Builder<'a> {
         Some(())
     }
 
-    /// A constant source.
+    /// A constant source, or the part of it that the operation reads.
     pub(crate) fn constant(&self, i: usize) -> Option<u32> {
         match self.inst.src[i] {
-            Operand::Const(value) => Some(value as u32),
+            Operand::Const(value) => Some(part_of(value as u32, self.inst.attrs.src[i])),
             _ => None,
         }
     }

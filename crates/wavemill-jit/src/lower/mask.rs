@@ -1,7 +1,7 @@
 //! Comparisons, selections and carries: operations with lane masks.
 
 use iced_x86::Code;
-use wavemill_ir::{CmpPred, IntOp, IntType, SrcMods};
+use wavemill_ir::{CmpPred, IntOp, IntType};
 
 use super::builder::Builder;
 use crate::lir::{Src, Step, Where};
@@ -145,12 +145,23 @@ pub(super) fn select_by_int(b: &mut Builder<'_>, pred: CmpPred, ty: IntType) -> 
 
 /// Selection by a mask in cells.
 pub(super) fn select(b: &mut Builder<'_>) -> Option<()> {
-    if !b.is_plain() || b.inst.attrs.src != [SrcMods::default(); 3] {
+    if !b.has_parts_only() {
         return None;
     }
     let cells = b.mask_source(2)?;
     b.push(Step::LoadMask { dst: 0, cells });
-    blend(b, b.src(1, 0)?, b.src(0, 0)?)
+    let (yes, no) = (b.part(1)?, b.part(0)?);
+    blend(b, yes, no)
+}
+
+/// The carry of a sum as a number.
+pub(super) fn carry_out(b: &mut Builder<'_>, x: Src) -> Option<()> {
+    let y = b.part(1)?;
+    let (x, y) = if is_scalar(x) { (y, x) } else { (x, y) };
+    let x = b.reg(x)?;
+    let sum = b.binary(Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32, x, y)?;
+    b.compare(0, COMPARE_UNSIGNED, sum, x, LESS, Where::Everywhere)?;
+    blend(b, Src::Const(1), Src::Const(0))
 }
 
 /// Additions and subtractions with a carry.
@@ -158,7 +169,7 @@ pub(super) fn carry(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
     const ADD: Code = Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32;
     const SUB: Code = Code::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32;
     let dst = b.dst(0, 0)?;
-    let (x, y) = (b.src(0, 0)?, b.src(1, 0)?);
+    let (x, y) = (b.part(0)?, b.part(1)?);
     let adds = matches!(op, IntOp::AddCo | IntOp::AddCi);
     let (x, y) = if adds && is_scalar(x) { (y, x) } else { (x, y) };
     let x = b.reg(x)?;

@@ -9,9 +9,11 @@ mod float;
 mod half;
 mod integer;
 mod mask;
+mod part;
 mod wide;
+mod words;
 
-use wavemill_ir::{Inst, Op};
+use wavemill_ir::{Inst, Op, SubDword};
 use wavemill_machine::registers::RegisterCounts;
 
 use crate::lir::Strip;
@@ -19,6 +21,9 @@ use builder::Builder;
 
 /// Strip code of an operation on rows; `None` if there is none, and the interpreter's handlers run it.
 pub(crate) fn lower(inst: &Inst, counts: RegisterCounts) -> Option<Strip> {
+    if inst.attrs.dst_sel != SubDword::Dword {
+        return part::lower(inst, counts);
+    }
     let mut b = Builder::new(inst, counts)?;
     match inst.op {
         Op::Int(op) => integer::lower(&mut b, op)?,

@@ -120,11 +120,18 @@ fn shift(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
         _ => (Code::EVEX_Vpsraq_zmm_k1z_zmmm512b64_imm8, Code::EVEX_Vpsravq_zmm_k1z_zmm_zmmm512b64),
     };
     let value = [b.src(0, 0)?, b.src(0, 1)?];
+    let amount = b.src(1, 0)?;
     if is_scalar(value[0]) {
-        return None;
+        return shift_scalar(b, by_lane, amount);
     }
     let numbers = join(b, value[0], value[1])?;
-    match b.src(1, 0)? {
+    match amount {
+        Src::Cell(_) => {
+            let amount = b.reg(amount)?;
+            let code = Code::EVEX_Vpandq_zmm_k1z_zmm_zmmm512b64;
+            b.update(amount, code, Some(amount), Src::ConstPair(63), None, Where::Everywhere)?;
+            both(b, numbers, by_lane, [amount; 2])?;
+        }
         Src::Const(n) => {
             for number in numbers {
                 b.update(number, by_constant, None, number, Some((n & 63) as u8), Where::Everywhere)?;
@@ -137,6 +144,25 @@ fn shift(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
         }
     }
     split(b, numbers)
+}
+
+/// A scalar shifted by an amount of each lane.
+fn shift_scalar(b: &mut Builder<'_>, code: Code, amount: Src) -> Option<()> {
+    if is_scalar(amount) {
+        return None;
+    }
+    let value = match (b.src(0, 0)?, b.src(0, 1)?) {
+        (Src::Const(low), Src::Const(high)) => Src::ConstPair(u64::from(high) << 32 | u64::from(low)),
+        (Src::Cell(cells), _) => Src::CellPair(cells),
+        _ => return None,
+    };
+    let value = b.reg(value)?;
+    let amount = b.binary(Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32, amount, Src::Const(63))?;
+    let amounts = join(b, amount, Src::Const(0))?;
+    for amount in amounts {
+        b.update(amount, code, Some(value), amount, None, Where::Everywhere)?;
+    }
+    split(b, amounts)
 }
 
 /// A product of dwords plus a 64-bit number.

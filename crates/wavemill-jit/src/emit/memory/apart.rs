@@ -6,7 +6,7 @@ use wavemill_ir::Uni;
 use wavemill_machine::registers::uni_offset;
 
 use super::consecutive::narrow_move;
-use super::lanes::{Address, LaneAccess};
+use super::lanes::{Address, LaneAccess, narrow_load};
 use super::{ABOVE, HOST, Handler, LIMIT, LIMIT_32, OFFSET, UNEQUAL, low_half};
 use crate::emit::Emitter;
 use crate::emit::assembler::{Label, in_file, memory};
@@ -25,7 +25,11 @@ impl Emitter<'_> {
     ) {
         let is_lds = matches!(access.address, Address::Lds { .. });
         let dwords = access.data.len();
-        let size = access.narrow.map_or(4 * dwords as u32, |(bytes, _)| bytes);
+        let size = match (access.narrow, access.atomic) {
+            (Some((bytes, _)), _) => bytes,
+            (None, Some(update)) => 4 * u32::from(update.width.dwords()),
+            (None, None) => 4 * dwords as u32,
+        };
         if masked {
             // Nothing is checked, and nothing happens.
             self.asm.put(Instruction::with2(Code::Cmp_rm64_imm8, in_file(uni_offset(Uni::ACTIVE)), 0));
@@ -33,7 +37,12 @@ impl Emitter<'_> {
         }
         self.resolve(access, at, size, offsets, masked, refused.entry);
         if !is_lds && data.len() > 2 {
-            self.unless_aligned(offsets, masked, refused.entry);
+            // Aligned pairs do not tear, and three dwords or more have such a pair in the middle otherwise.
+            self.unless_aligned(offsets, 8, masked, refused.entry);
+        }
+        if let Some(update) = access.atomic {
+            let results: Vec<(usize, u32)> = data.iter().copied().zip(access.data.iter().copied()).collect();
+            return self.update(update, is_lds, &results, offsets, masked, refused.entry);
         }
         if !is_lds && access.is_store {
             self.note_store();
@@ -219,13 +228,8 @@ impl Emitter<'_> {
         let mut value = memory(HOST, 0, false);
         value.index = Register::RAX;
         match access.narrow {
-            Some((bytes, signed)) => {
-                let code = match (bytes, signed) {
-                    (1, false) => Code::Movzx_r32_rm8,
-                    (1, true) => Code::Movsx_r32_rm8,
-                    (_, false) => Code::Movzx_r32_rm16,
-                    (_, true) => Code::Movsx_r32_rm16,
-                };
+            Some(_) => {
+                let code = narrow_load(access.narrow);
                 self.asm.put(Instruction::with2(code, Register::ECX, value));
                 self.broadcast(data[0], Register::ECX, masked);
             }

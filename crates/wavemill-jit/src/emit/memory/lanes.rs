@@ -4,6 +4,7 @@ use iced_x86::Code;
 use wavemill_ir::{Inst, LaneMask, MemType, Op, Operand, Space};
 use wavemill_machine::registers::RegisterCounts;
 
+use super::atomic::Update;
 use super::is_plain;
 use crate::emit::Emitter;
 use crate::unit::cells;
@@ -35,8 +36,10 @@ impl Address {
 pub(crate) struct LaneAccess {
     pub address: Address,
     pub offset: i32,
-    /// Rows with the dwords.
+    /// Rows with the dwords; of an atomic, those that receive the old ones, if it has a result.
     pub data: Vec<u32>,
+    /// What an atomic does.
+    pub atomic: Option<Update>,
     pub is_store: bool,
     /// Bytes of each lane, if they are less than a dword, and whether a load extends their sign.
     pub narrow: Option<(u32, bool)>,
@@ -47,7 +50,8 @@ impl LaneAccess {
     /// Rows that it reads.
     pub(crate) fn sources(&self) -> Vec<u32> {
         let data = if self.is_store { &self.data[..] } else { &[] };
-        self.address.rows().chain(data.iter().copied()).collect()
+        let atomic = self.atomic.into_iter().flat_map(Update::rows);
+        self.address.rows().chain(data.iter().copied()).chain(atomic).collect()
     }
 
     /// Rows that it writes.
@@ -56,21 +60,41 @@ impl LaneAccess {
     }
 }
 
-/// The access of an operation that inline code does; `None` if the interpreter does it.
-pub(crate) fn lane_access(inst: &Inst, counts: RegisterCounts) -> Option<LaneAccess> {
-    let (space, ty, is_store) = match inst.op {
-        Op::Load(space, ty) => (space, ty, false),
-        Op::Store(space, ty) => (space, ty, true),
-        _ => return None,
-    };
-    let (dwords, narrow) = match ty {
+/// The dwords of an element, and the bytes of one that is less than a dword and whether a load extends their sign. `None`
+/// if inline code does not move them.
+pub(super) fn dwords_of(ty: MemType) -> Option<(u8, Option<(u32, bool)>)> {
+    Some(match ty {
         MemType::Dwords(n) => (n, None),
         MemType::U8 => (1, Some((1, false))),
         MemType::I8 => (1, Some((1, true))),
         MemType::U16 => (1, Some((2, false))),
         MemType::I16 => (1, Some((2, true))),
         _ => return None,
+    })
+}
+
+/// The instruction that loads a dword, or so many bytes with or without their sign.
+pub(super) const fn narrow_load(narrow: Option<(u32, bool)>) -> Code {
+    match narrow {
+        None => Code::Mov_r32_rm32,
+        Some((1, false)) => Code::Movzx_r32_rm8,
+        Some((1, true)) => Code::Movsx_r32_rm8,
+        Some((_, false)) => Code::Movzx_r32_rm16,
+        Some((_, true)) => Code::Movsx_r32_rm16,
+    }
+}
+
+/// The access of an operation that inline code does; `None` if the interpreter does it.
+pub(crate) fn lane_access(inst: &Inst, counts: RegisterCounts) -> Option<LaneAccess> {
+    let (space, ty, is_store, what) = match inst.op {
+        Op::Load(space, ty) => (space, ty, false, None),
+        Op::Store(space, ty) => (space, ty, true, None),
+        Op::Atomic(op, space, width) => {
+            (space, MemType::Dwords(width.dwords() as u8), false, Some((op, width)))
+        }
+        _ => return None,
     };
+    let (dwords, narrow) = dwords_of(ty)?;
     let all_lanes = match inst.mask {
         LaneMask::Active => false,
         LaneMask::All => true,
@@ -96,8 +120,22 @@ pub(crate) fn lane_access(inst: &Inst, counts: RegisterCounts) -> Option<LaneAcc
         (Space::Lds, Operand::None) => Address::Lds { row: rows(inst.src[0], 1)?[0] },
         _ => return None,
     };
-    let data = rows(if is_store { inst.src[2] } else { inst.dst[0] }, dwords.into())?;
-    Some(LaneAccess { address, offset: inst.attrs.imm, data, is_store, narrow, all_lanes })
+    let data = match if is_store { inst.src[2] } else { inst.dst[0] } {
+        Operand::None if what.is_some() => Vec::new(),
+        operand => rows(operand, dwords.into())?,
+    };
+    let atomic = match what {
+        Some((op, width)) => {
+            let first = |operand: Operand| Some(rows(operand, dwords.into())?[0]);
+            let second = match inst.src[3] {
+                Operand::None => None,
+                operand => Some(first(operand)?),
+            };
+            Some(Update::new(op, width, first(inst.src[2])?, second)?)
+        }
+        None => None,
+    };
+    Some(LaneAccess { address, offset: inst.attrs.imm, data, atomic, is_store, narrow, all_lanes })
 }
 
 impl Emitter<'_> {
@@ -113,10 +151,14 @@ impl Emitter<'_> {
             return false;
         };
         let Some(offsets) = self.group(at, pinned) else { return false };
+        if let Some(update) = access.atomic {
+            // One lane after the other accesses them there.
+            access.data.iter().copied().chain(update.rows()).for_each(|row| self.bring_home(row));
+        }
         let refused = self.handler_labels();
         let before = self.rows.clone();
         // Three dwords of each lane are no vectors.
-        if masked || data.len() == 3 {
+        if masked || data.len() == 3 || access.atomic.is_some() {
             self.lanes_apart(access, at, &data, offsets, masked, refused);
         } else {
             let apart = self.asm.label();

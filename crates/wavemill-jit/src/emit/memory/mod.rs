@@ -8,6 +8,7 @@
 //! dwords or one address; then a gather or scatter.
 
 mod apart;
+mod atomic;
 mod consecutive;
 mod lanes;
 mod private;
@@ -16,7 +17,8 @@ mod wide;
 
 use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};
 use wavemill_interpreter::translate::layout;
-use wavemill_ir::{Attrs, Inst, MemoryScope};
+use wavemill_ir::{Attrs, Inst, MemoryScope, Uni};
+use wavemill_machine::registers::uni_offset;
 
 use super::Emitter;
 use super::assembler::{Label, in_file, memory};
@@ -39,6 +41,17 @@ const LIMIT_32: Register = Register::ECX;
 
 fn low_half(vector: Register) -> Register {
     Register::XMM0 + (vector as u32 - Register::ZMM0 as u32)
+}
+
+/// The lanes that are still to come in a loop over them, and the number of one.
+const LANES: Register = Register::RSI;
+const LANE: Register = Register::RCX;
+
+/// The dword of the lane in [`LANE`] of a row.
+fn of_lane(base: Register, offset: u32) -> MemoryOperand {
+    let mut there = memory(base, offset.into(), false);
+    (there.index, there.scale) = (LANE, 4);
+    there
 }
 
 /// Not less or equal, unsigned.
@@ -145,6 +158,33 @@ impl Emitter<'_> {
     fn note_store(&mut self) {
         let flag = memory(CONTEXT, layout::UNORDERED_STORE as i64, false);
         self.asm.put(Instruction::with2(Code::Mov_rm8_imm8, flag, 1));
+    }
+
+    /// Puts a strip's dwords where [`of_lane`] finds them on the stack.
+    fn spill_lanes(&mut self, strip: usize, lanes: Register) {
+        let slot = memory(Register::RSP, 64 * strip as i64, false);
+        self.asm.put(Instruction::with2(Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, slot, lanes));
+    }
+
+    /// The active lanes in [`LANES`].
+    fn load_lanes(&mut self, masked: bool) {
+        self.asm.put(match masked {
+            true => Instruction::with2(Code::Mov_r64_rm64, LANES, in_file(uni_offset(Uni::ACTIVE))),
+            false => Instruction::with2(Code::Mov_rm64_imm32, LANES, -1),
+        });
+    }
+
+    /// Repeats code for the lanes in [`LANES`] in ascending order, with the number of the lane in [`LANE`].
+    fn each_lane(&mut self, body: impl FnOnce(&mut Self)) {
+        let (next, done) = (self.asm.label(), self.asm.label());
+        self.asm.put(Instruction::with2(Code::Test_rm64_r64, LANES, LANES));
+        self.asm.jump(Code::Je_rel32_64, done);
+        self.asm.bind(next);
+        self.asm.put(Instruction::with2(Code::Tzcnt_r64_rm64, LANE, LANES));
+        body(self);
+        self.asm.put(Instruction::with2(Code::VEX_Blsr_r64_rm64, LANES, LANES));
+        self.asm.jump(Code::Jne_rel32_64, next);
+        self.asm.bind(done);
     }
 
     /// An instruction that only concerns active lanes.

@@ -180,16 +180,15 @@ impl Emitter<'_> {
         self.asm.jump(Code::Jne_rel32_64, label);
     }
 
-    /// Goes to a label unless all active lanes access multiples of 8 bytes: aligned pairs do not tear, and three dwords or
-    /// more have such a pair in the middle otherwise.
-    pub(super) fn unless_aligned(&mut self, offsets: usize, masked: bool, label: Label) {
+    /// Goes to a label unless all active lanes access multiples of so many bytes, a power of two.
+    pub(super) fn unless_aligned(&mut self, offsets: usize, align: u32, masked: bool, label: Label) {
         let (first, address, out, found) = (temp(0), temp(1), mask_temp(1), mask_temp(0));
         let host = Register::R8D;
         self.asm.put(Instruction::with2(Code::EVEX_Vpbroadcastd_zmm_k1z_r32, first, host));
         for strip in 0..STRIPS {
             let add = Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32;
             self.put3(add, address, first, Ok(of_group(offsets, strip)));
-            let low_bits = self.asm.constant(7, true);
+            let low_bits = self.asm.constant(align - 1, true);
             let to = if strip == 0 { out } else { found };
             let code = Code::EVEX_Vptestmd_kr_k1_zmm_zmmm512b32;
             self.put_active(Instruction::with3(code, to, address, low_bits), strip, masked);
