@@ -145,7 +145,7 @@ fn malformed() -> Vec<Block> {
     operations.into_iter().chain(ends.map(|end| block(vec![good()], end))).collect()
 }
 
-const REFUSED: &str = "Fault { pc: 1000, cause: Instruction(Unsupported) }";
+const REFUSED: &str = "Fault(WaveFault { pc: 1000, cause: Instruction(Unsupported) })";
 
 #[test]
 fn a_block_of_a_source_does_not_lead_out_of_the_registers() {
