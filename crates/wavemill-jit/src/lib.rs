@@ -17,9 +17,15 @@ mod lir;
 #[cfg(target_arch = "x86_64")]
 mod lower;
 #[cfg(target_arch = "x86_64")]
+mod planted;
+#[cfg(target_arch = "x86_64")]
 mod translator;
 #[cfg(target_arch = "x86_64")]
 mod unit;
+
+#[cfg(target_arch = "x86_64")]
+#[doc(hidden)]
+pub use planted::{PlantedError, PlantedKind};
 
 use std::sync::{Arc, OnceLock};
 
@@ -99,6 +105,24 @@ impl Jit {
     #[must_use]
     pub fn leaving_before(operation: u32) -> Jit {
         Jit::made(1, Some(operation))
+    }
+
+    /// An engine for tests of tests: its machine code has an error.
+    #[cfg(target_arch = "x86_64")]
+    #[must_use]
+    pub fn with_error(error: PlantedError) -> Jit {
+        let translator = translator::UnitTranslator::new(1, None).with_error(error);
+        Jit::with_translator("jit", Interpreter::new(), translator)
+    }
+
+    /// How often it has planted its error.
+    #[cfg(target_arch = "x86_64")]
+    #[must_use]
+    pub fn planted_errors(&self) -> usize {
+        match &self.engine {
+            Inner::Translating(_, translator) => translator.planted(),
+            Inner::Interpreter(_) => 0,
+        }
     }
 
     fn made(entries: u64, leave_before: Option<u32>) -> Jit {

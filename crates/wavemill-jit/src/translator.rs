@@ -1,6 +1,7 @@
 //! Units of machine code, kept from launch to launch.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,6 +11,7 @@ use wavemill_machine::registers::RegisterCounts;
 
 use crate::code::MachineCode;
 use crate::emit::emit;
+use crate::planted::PlantedError;
 use crate::unit::Plan;
 
 /// Guest instructions of a block up to which the whole patience counts.
@@ -121,6 +123,9 @@ impl Worker {
 pub(crate) struct UnitTranslator {
     patience: u64,
     leave_before: Option<u32>,
+    /// An error that tests want in the code, and how often it has been planted.
+    error: Option<PlantedError>,
+    planted: AtomicUsize,
     cache: Shared,
     /// Makes units while waves go on; without it, waves wait for them.
     worker: Option<Worker>,
@@ -135,14 +140,32 @@ impl std::fmt::Debug for UnitTranslator {
 impl UnitTranslator {
     /// Makes units when they are asked for.
     pub(crate) fn new(patience: u64, leave_before: Option<u32>) -> Self {
-        UnitTranslator { patience, leave_before, cache: Shared::default(), worker: None }
+        let planted = AtomicUsize::new(0);
+        UnitTranslator {
+            patience,
+            leave_before,
+            error: None,
+            planted,
+            cache: Shared::default(),
+            worker: None,
+        }
     }
 
     /// Makes units in a thread.
     pub(crate) fn in_background(patience: u64) -> Self {
         let cache = Shared::default();
         let worker = Worker::start(Arc::clone(&cache));
-        UnitTranslator { patience, leave_before: None, cache, worker }
+        UnitTranslator { cache, worker, ..UnitTranslator::new(patience, None) }
+    }
+
+    /// The same with an error in the code.
+    pub(crate) fn with_error(self, error: PlantedError) -> Self {
+        UnitTranslator { error: Some(error), ..self }
+    }
+
+    /// How often the error has been planted.
+    pub(crate) fn planted(&self) -> usize {
+        self.planted.load(Ordering::Relaxed)
     }
 
     /// Number of units that are kept.
@@ -181,7 +204,12 @@ impl Translator for UnitTranslator {
         }
         let mut cache = lock(&self.cache);
         let Some(worker) = &self.worker else {
-            let made = Plan::new(position, blocks).and_then(|plan| make(&plan, self.leave_before));
+            let made = Plan::new(position, blocks).and_then(|mut plan| {
+                if let Some(error) = self.error {
+                    self.planted.fetch_add(error.plant(&mut plan), Ordering::Relaxed);
+                }
+                make(&plan, self.leave_before)
+            });
             let Some((kept, bytes)) = made else { return Translation::Never };
             let unit = Arc::clone(&kept.unit);
             cache.keep(key, kept, bytes);

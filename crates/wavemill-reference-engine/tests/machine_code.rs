@@ -148,7 +148,7 @@ fn supported(mut block: Block, random: &mut SplitMix64) -> Block {
     block
 }
 
-fn bench(seed: u64) -> Bench {
+pub(crate) fn bench(seed: u64) -> Bench {
     let mut random = SplitMix64::new(seed);
     let mut bench = Bench::new(COUNTS, !seed);
     let count = 1 + random.below(4);

@@ -314,7 +314,7 @@ fn block(random: &mut SplitMix64, n: u64, blocks: u64, pressure: u16, changes: b
     Block { start, next, ranges: std::iter::once(start..next).collect(), insts, guest, terminator }
 }
 
-fn bench(seed: u64) -> Bench {
+pub(crate) fn bench(seed: u64) -> Bench {
     let mut random = SplitMix64::new(seed ^ 0x100b);
     let mut bench = Bench::new(COUNTS, !seed);
     let count = 1 + random.below(5);

@@ -11,5 +11,7 @@ mod machine_floats;
 mod machine_integers;
 mod machine_loops;
 mod malformed;
+#[cfg(target_arch = "x86_64")]
+mod planted;
 mod programs;
 mod shapes;
