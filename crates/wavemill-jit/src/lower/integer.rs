@@ -174,7 +174,7 @@ fn permute_by_constant(b: &mut Builder<'_>, dst: u32, high: Src, selectors: u32)
     let pattern = |chosen: std::ops::Range<u8>| {
         let places = selectors.map(|s| if chosen.contains(&s) { s - chosen.start } else { 0x80 });
         let any = selectors.iter().any(|s| chosen.contains(s));
-        let quarter = |n: u32| u32::from_le_bytes(places) | (0x0404_0404 * n & !0x8080_8080);
+        let quarter = |n: u32| u32::from_le_bytes(places) | ((0x0404_0404 * n) & !0x8080_8080);
         any.then(|| Src::Quad(std::array::from_fn(|n| quarter(n as u32))))
     };
     let mut value = None;
