@@ -16,8 +16,15 @@ fn program(seed: u64) -> Bench {
     if seed.is_multiple_of(2) { machine_loops::bench(seed / 2) } else { machine_code::bench(seed / 2) }
 }
 
+/// The operations of a program, each once.
 fn operations(bench: &Bench) -> Vec<Op> {
-    bench.blocks().flat_map(|block| block.insts.iter().map(|inst| inst.op)).collect()
+    let mut all = Vec::new();
+    for inst in bench.blocks().flat_map(|block| &block.insts) {
+        if !all.contains(&inst.op) {
+            all.push(inst.op);
+        }
+    }
+    all
 }
 
 /// The number of the program that shows the error; `Err` with the number of programs that had it.
@@ -41,18 +48,21 @@ fn planted_errors_are_found() {
         eprintln!("no errors planted: this host has no machine code");
         return;
     }
-    let mut missed = Vec::new();
+    let (mut drawn, mut missed) = (Vec::new(), Vec::new());
     for seed in 0..ERRORS {
         let mut random = SplitMix64::new(seed);
-        // An error that changes nothing, because the operation has no such part, is drawn again.
+        // An error that changes nothing, because the operation has no such part, is drawn again, and one that was drawn.
         let (error, result) = loop {
             let operations = operations(&program(random.below(200)));
             let error = PlantedError { op: random.pick(&operations), kind: random.pick(&PlantedKind::ALL) };
-            match shown(error) {
-                Err(0) => {}
-                result => break (error, result),
+            if !drawn.contains(&error) {
+                match shown(error) {
+                    Err(0) => {}
+                    result => break (error, result),
+                }
             }
         };
+        drawn.push(error);
         match result {
             Ok(program) => println!("{error:?}: shown by program {program}"),
             Err(planted) => missed.push(format!("{error:?}: not shown where it was planted {planted} times")),
