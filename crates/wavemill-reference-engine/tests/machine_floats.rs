@@ -269,10 +269,11 @@ fn bench(seed: u64) -> Bench {
         })
         .collect();
     let guest = (0..u64::from(guests)).map(|n| 0x1000 + 4 * n).collect();
+    let covered = 0x1000..0x1800;
     let block = Block {
-        start: 0x1000,
-        next: 0x1800,
-        ranges: vec![0x1000..0x1800],
+        start: covered.start,
+        next: covered.end,
+        ranges: vec![covered],
         insts,
         guest,
         terminator: Terminator::Jump(0xf000),

@@ -26,7 +26,7 @@ const LAYERS: [(&str, &[&str]); 14] = [
             "wavemill-reference-engine",
         ],
     ),
-    ("wavemill-jit", &["wavemill-interpreter", "wavemill-ir", "wavemill-machine"]),
+    ("wavemill-jit", &["wavemill-float", "wavemill-interpreter", "wavemill-ir", "wavemill-machine"]),
     ("wavemill-interpreter", &["wavemill-float", "wavemill-ir", "wavemill-machine"]),
     ("wavemill-reference-engine", &["wavemill-float", "wavemill-ir", "wavemill-machine"]),
     ("wavemill-machine", &["wavemill-float", "wavemill-ir"]),
