@@ -17,6 +17,8 @@ mod lir;
 #[cfg(target_arch = "x86_64")]
 mod lower;
 #[cfg(target_arch = "x86_64")]
+mod segments;
+#[cfg(target_arch = "x86_64")]
 mod translator;
 #[cfg(target_arch = "x86_64")]
 mod unit;

@@ -10,8 +10,28 @@ use super::registers::{FILE, POOL};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Label(usize);
 
+/// How much machine code there was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Checkpoint {
+    bytes: usize,
+    labels: usize,
+    distances: usize,
+    cost: u32,
+}
+
+/// What an instruction costs, in quarters of a cycle: those for moves of vectors to and from memory, and for others.
+const fn cost(code: Code) -> u32 {
+    match code {
+        Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm => 8,
+        Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512 => 3,
+        _ => 2,
+    }
+}
+
 /// Collects machine code. The first error is kept until the end, so that emitting code needs no handling of errors.
 pub(crate) struct Assembler {
+    /// The cost of all instructions.
+    pub(crate) cost: u32,
     encoder: Encoder,
     bytes: Vec<u8>,
     /// Offset of each label, once it is known.
@@ -34,6 +54,7 @@ pub(crate) struct Assembler {
 impl Assembler {
     pub(crate) fn new() -> Self {
         Assembler {
+            cost: 0,
             encoder: Encoder::new(64),
             bytes: Vec::new(),
             labels: Vec::new(),
@@ -51,6 +72,9 @@ impl Assembler {
     /// Appends an instruction. Registers that do not fit it are an error at the end.
     pub(crate) fn put(&mut self, instruction: Result<Instruction, IcedError>) {
         let at = self.bytes.len() as u64;
+        if let Ok(instruction) = &instruction {
+            self.cost += cost(instruction.code());
+        }
         match instruction.and_then(|instruction| self.encoder.encode(&instruction, at)) {
             Ok(_) => {
                 let mut buffer = self.encoder.take_buffer();
@@ -132,6 +156,19 @@ impl Assembler {
             vectors.len() - 1
         });
         memory(POOL, -64 * (number as i64 + 1), false)
+    }
+
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
+        let (bytes, labels, distances) = (self.bytes.len(), self.labels.len(), self.distances.len());
+        Checkpoint { bytes, labels, distances, cost: self.cost }
+    }
+
+    /// Drops all code and labels since a checkpoint. Older labels must not have been bound since.
+    pub(crate) fn roll_back(&mut self, to: &Checkpoint) {
+        self.bytes.truncate(to.bytes);
+        self.labels.truncate(to.labels);
+        self.distances.truncate(to.distances);
+        self.cost = to.cost;
     }
 
     /// The code with its pool.

@@ -2,6 +2,7 @@
 
 mod assembler;
 pub(crate) mod memory;
+mod passes;
 mod registers;
 mod rows;
 pub(crate) mod scalar;
@@ -48,6 +49,8 @@ struct Emitter<'p> {
     labels: Vec<Label>,
     /// The rows in registers where a node begins, once that is known.
     entries: Vec<Option<Rows>>,
+    /// Operations of the block before this one are not done in passes.
+    without_passes: usize,
     epilogue: Label,
 }
 
@@ -70,6 +73,7 @@ pub(crate) fn emit(plan: &Plan, leave_before: Option<u32>) -> Result<Emitted, Ic
         later: Vec::new(),
         labels,
         entries: plan.nodes.iter().map(|_| None).collect(),
+        without_passes: 0,
         epilogue,
     };
     e.prologue();
@@ -152,6 +156,7 @@ impl Emitter<'_> {
         self.version = node.version;
         self.full = node.version.full;
         self.masks_loaded = false;
+        self.without_passes = 0;
         self.rows = match (node.hot_loop, self.entries[n].take()) {
             (Some(hot), _) => Rows::of_loop(&self.plan.loops[hot].rows),
             (None, Some(rows)) => rows,
@@ -167,26 +172,11 @@ impl Emitter<'_> {
                 let label = self.exit_before(at);
                 self.asm.jump(Code::Jmp_rel32_64, label);
             }
+            if let Some(end) = self.passes(at) {
+                at = end;
+                continue;
+            }
             match &block.how[at] {
-                How::Nothing => {}
-                How::Strip(strip) => {
-                    if !self.strip(strip, at) {
-                        self.call(at, at + 1);
-                    }
-                }
-                How::Scalar => self.scalar(inst),
-                How::Lane => self.lane(inst),
-                How::Access(access) => {
-                    if !self.lane_access(access, at) {
-                        self.call(at, at + 1);
-                    }
-                }
-                How::Private(access) => {
-                    if !self.private_access(access, at) {
-                        self.call(at, at + 1);
-                    }
-                }
-                How::ScalarLoad(load) => self.scalar_load(load, at),
                 How::Call => {
                     let calls =
                         block.how[at..].iter().take_while(|how| matches!(how, How::Call | How::Nothing));
@@ -203,6 +193,7 @@ impl Emitter<'_> {
                     self.leave(link, None);
                     return;
                 }
+                _ => self.operation(at),
             }
             if crate::unit::changes_active(inst) {
                 self.full = false;
@@ -211,6 +202,33 @@ impl Emitter<'_> {
             at += 1;
         }
         self.terminator(block.changes_active);
+    }
+
+    /// Emits an operation that has inline code.
+    fn operation(&mut self, at: usize) {
+        let block = &self.plan.blocks[self.version.block];
+        let inst = &block.compiled.block.insts[at];
+        let is_done = match &block.how[at] {
+            How::Strip(strip) => self.strip(strip, at),
+            How::Access(access) => self.lane_access(access, at),
+            How::Private(access) => self.private_access(access, at),
+            How::Scalar => {
+                self.scalar(inst);
+                true
+            }
+            How::Lane => {
+                self.lane(inst);
+                true
+            }
+            How::ScalarLoad(load) => {
+                self.scalar_load(load, at);
+                true
+            }
+            How::Nothing | How::Call | How::Leave => true,
+        };
+        if !is_done {
+            self.call(at, at + 1);
+        }
     }
 
     /// Runs operations by the handlers of the interpreter.
