@@ -55,7 +55,8 @@ impl Cells {
     /// Adds an operation with strip code; nothing if it must not follow.
     fn add(&mut self, strip: &Strip) -> Option<()> {
         let (numbers, masks) = (numbers(strip), masks(strip));
-        let strange = |pair: u32| self.masks_written.iter().any(|other| *other != pair && overlap(*other, pair));
+        let strange =
+            |pair: u32| self.masks_written.iter().any(|other| *other != pair && overlap(*other, pair));
         if numbers.iter().any(|cell| self.is_written(*cell)) || masks.iter().any(|pair| strange(*pair)) {
             return None;
         }
@@ -83,7 +84,12 @@ fn numbers(strip: &Strip) -> Vec<u32> {
         match src {
             Src::Cell(cell) => all.push(cell),
             Src::CellPair(pair) => all.extend([pair, pair + 4]),
-            Src::Row(_) | Src::Temp(_) | Src::Const(_) | Src::ConstPair(_) | Src::Quad(_) | Src::Below { .. } => {}
+            Src::Row(_)
+            | Src::Temp(_)
+            | Src::Const(_)
+            | Src::ConstPair(_)
+            | Src::Quad(_)
+            | Src::Below { .. } => {}
         }
     }
     if let Refused::Bits { cell, .. } = strip.refuses {
@@ -195,7 +201,13 @@ impl Segment {
     }
 
     /// The same for the row with the upper halves of f64.
-    pub(crate) fn passes_on_wide(op: Op, strip: &Strip, srcs: &[Operand], row: u32, counts: RegisterCounts) -> bool {
+    pub(crate) fn passes_on_wide(
+        op: Op,
+        strip: &Strip,
+        srcs: &[Operand],
+        row: u32,
+        counts: RegisterCounts,
+    ) -> bool {
         let Op::Float(op, FloatType::F64) = op else { return false };
         let is_arithmetic = matches!(op, FloatOp::Add | FloatOp::Sub | FloatOp::Mul | FloatOp::Fma);
         let number = |src: &Operand| matches!(src, Operand::Row(r) if counts.offset(r.plus(1)) == Some(row));

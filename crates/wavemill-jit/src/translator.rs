@@ -9,7 +9,7 @@ use wavemill_ir::Block;
 use wavemill_machine::registers::RegisterCounts;
 
 use crate::code::MachineCode;
-use crate::emit::emit;
+use crate::emit::{Wanted, emit};
 use crate::unit::Plan;
 
 /// Guest instructions of a block up to which the whole patience counts.
@@ -75,8 +75,8 @@ fn lock(cache: &Shared) -> MutexGuard<'_, Cache> {
 }
 
 /// Emits the code of a plan.
-fn make(plan: &Plan, leave_before: Option<u32>) -> Option<(Kept, usize)> {
-    let emitted = match emit(plan, leave_before) {
+fn make(plan: &Plan, wanted: Wanted) -> Option<(Kept, usize)> {
+    let emitted = match emit(plan, wanted) {
         Ok(emitted) => emitted,
         Err(error) => {
             debug_assert!(false, "the code cannot be encoded: {error}");
@@ -103,7 +103,7 @@ impl Worker {
         let (jobs, received) = channel::<(Key, Plan)>();
         let work = move || {
             for (key, plan) in received {
-                let made = make(&plan, None);
+                let made = make(&plan, Wanted::default());
                 let mut cache = lock(&cache);
                 cache.pending.remove(&key);
                 match made {
@@ -120,7 +120,7 @@ impl Worker {
 /// Makes units, and keeps them.
 pub(crate) struct UnitTranslator {
     patience: u64,
-    leave_before: Option<u32>,
+    wanted: Wanted,
     cache: Shared,
     /// Makes units while waves go on; without it, waves wait for them.
     worker: Option<Worker>,
@@ -134,15 +134,15 @@ impl std::fmt::Debug for UnitTranslator {
 
 impl UnitTranslator {
     /// Makes units when they are asked for.
-    pub(crate) fn new(patience: u64, leave_before: Option<u32>) -> Self {
-        UnitTranslator { patience, leave_before, cache: Shared::default(), worker: None }
+    pub(crate) fn new(patience: u64, wanted: Wanted) -> Self {
+        UnitTranslator { patience, wanted, cache: Shared::default(), worker: None }
     }
 
     /// Makes units in a thread.
     pub(crate) fn in_background(patience: u64) -> Self {
         let cache = Shared::default();
         let worker = Worker::start(Arc::clone(&cache));
-        UnitTranslator { patience, leave_before: None, cache, worker }
+        UnitTranslator { patience, wanted: Wanted::default(), cache, worker }
     }
 
     /// Number of units that are kept.
@@ -181,7 +181,7 @@ impl Translator for UnitTranslator {
         }
         let mut cache = lock(&self.cache);
         let Some(worker) = &self.worker else {
-            let made = Plan::new(position, blocks).and_then(|plan| make(&plan, self.leave_before));
+            let made = Plan::new(position, blocks).and_then(|plan| make(&plan, self.wanted));
             let Some((kept, bytes)) = made else { return Translation::Never };
             let unit = Arc::clone(&kept.unit);
             cache.keep(key, kept, bytes);
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn units_are_kept_for_what_they_were_made_of() {
-        let translator = UnitTranslator::new(1, None);
+        let translator = UnitTranslator::new(1, Wanted::default());
         let counts = RegisterCounts::of_rows([4, 0]);
         let mut source = Source { block: moves(1), host_operations: 1, counts, context: 0 };
         let first = unit(translator.translate(0x1000, &mut source));

@@ -8,6 +8,7 @@ mod kernels;
 mod machine_accesses;
 mod machine_code;
 mod machine_loops;
+mod machine_passes;
 mod malformed;
 mod programs;
 mod shapes;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register};
 
 use super::registers::{FILE, POOL};
+use super::timing::Timing;
 
 /// A place in the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,22 +17,12 @@ pub(crate) struct Checkpoint {
     bytes: usize,
     labels: usize,
     distances: usize,
-    cost: u32,
-}
-
-/// What an instruction costs, in quarters of a cycle: those for moves of vectors to and from memory, and for others.
-const fn cost(code: Code) -> u32 {
-    match code {
-        Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm => 8,
-        Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512 => 3,
-        _ => 2,
-    }
 }
 
 /// Collects machine code. The first error is kept until the end, so that emitting code needs no handling of errors.
 pub(crate) struct Assembler {
-    /// The cost of all instructions.
-    pub(crate) cost: u32,
+    /// An estimate of the time that instructions take, while one is wanted.
+    timing: Option<Timing>,
     encoder: Encoder,
     bytes: Vec<u8>,
     /// Offset of each label, once it is known.
@@ -54,7 +45,7 @@ pub(crate) struct Assembler {
 impl Assembler {
     pub(crate) fn new() -> Self {
         Assembler {
-            cost: 0,
+            timing: None,
             encoder: Encoder::new(64),
             bytes: Vec::new(),
             labels: Vec::new(),
@@ -72,8 +63,8 @@ impl Assembler {
     /// Appends an instruction. Registers that do not fit it are an error at the end.
     pub(crate) fn put(&mut self, instruction: Result<Instruction, IcedError>) {
         let at = self.bytes.len() as u64;
-        if let Ok(instruction) = &instruction {
-            self.cost += cost(instruction.code());
+        if let (Some(timing), Ok(instruction)) = (&mut self.timing, &instruction) {
+            timing.add(instruction);
         }
         match instruction.and_then(|instruction| self.encoder.encode(&instruction, at)) {
             Ok(_) => {
@@ -160,7 +151,17 @@ impl Assembler {
 
     pub(crate) fn checkpoint(&self) -> Checkpoint {
         let (bytes, labels, distances) = (self.bytes.len(), self.labels.len(), self.distances.len());
-        Checkpoint { bytes, labels, distances, cost: self.cost }
+        Checkpoint { bytes, labels, distances }
+    }
+
+    /// Estimates the time of instructions from here on.
+    pub(crate) fn start_timing(&mut self) {
+        self.timing = Some(Timing::new());
+    }
+
+    /// The estimate in cycles.
+    pub(crate) fn stop_timing(&mut self) -> u32 {
+        self.timing.take().map_or(0, |timing| timing.end())
     }
 
     /// Drops all code and labels since a checkpoint. Older labels must not have been bound since.
@@ -168,7 +169,6 @@ impl Assembler {
         self.bytes.truncate(to.bytes);
         self.labels.truncate(to.labels);
         self.distances.truncate(to.distances);
-        self.cost = to.cost;
     }
 
     /// The code with its pool.

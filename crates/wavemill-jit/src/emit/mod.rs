@@ -7,6 +7,7 @@ mod registers;
 mod rows;
 pub(crate) mod scalar;
 mod strips;
+mod timing;
 
 use std::collections::HashMap;
 
@@ -32,9 +33,18 @@ pub(crate) struct Emitted {
 /// Emits code that is seldom run, after all blocks.
 type Later = Box<dyn FnOnce(&mut Emitter<'_>)>;
 
+/// What tests want of machine code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Wanted {
+    /// It leaves before the operation with this number in every block.
+    pub leave_before: Option<u32>,
+    /// Strips of a pass. All segments are done in passes then, if there are enough registers.
+    pub strips: Option<usize>,
+}
+
 struct Emitter<'p> {
     plan: &'p Plan,
-    leave_before: Option<u32>,
+    wanted: Wanted,
     asm: Assembler,
     rows: Rows,
     /// Whether all lanes are known to be active.
@@ -55,14 +65,13 @@ struct Emitter<'p> {
 }
 
 /// Machine code of a unit.
-/// With `leave_before`, it leaves before the operation with that number in every block, to test exits.
-pub(crate) fn emit(plan: &Plan, leave_before: Option<u32>) -> Result<Emitted, IcedError> {
+pub(crate) fn emit(plan: &Plan, wanted: Wanted) -> Result<Emitted, IcedError> {
     let mut asm = Assembler::new();
     let labels = plan.nodes.iter().map(|_| asm.label()).collect();
     let epilogue = asm.label();
     let mut e = Emitter {
         plan,
-        leave_before,
+        wanted,
         asm,
         rows: Rows::default(),
         full: false,
@@ -168,7 +177,7 @@ impl Emitter<'_> {
         let mut at = 0;
         while at < block.how.len() {
             let inst = &block.compiled.block.insts[at];
-            if self.leave_before == Some(at as u32) {
+            if self.wanted.leave_before == Some(at as u32) {
                 let label = self.exit_before(at);
                 self.asm.jump(Code::Jmp_rel32_64, label);
             }
@@ -181,7 +190,7 @@ impl Emitter<'_> {
                     let calls =
                         block.how[at..].iter().take_while(|how| matches!(how, How::Call | How::Nothing));
                     let mut behind = at + calls.count();
-                    if let Some(before) = self.leave_before.map(|n| n as usize).filter(|n| *n > at) {
+                    if let Some(before) = self.wanted.leave_before.map(|n| n as usize).filter(|n| *n > at) {
                         behind = behind.min(before);
                     }
                     self.call(at, behind);

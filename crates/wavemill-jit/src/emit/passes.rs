@@ -12,7 +12,9 @@ use wavemill_machine::registers::uni_offset;
 
 use super::Emitter;
 use super::assembler::{Checkpoint, Label, in_file, memory};
-use super::registers::{FRAME_ACTIVE, FRAME_MASKS, FRAME_SHADOWS, GROUPS, MASKS, SHADOWS, STRIPS, mask_temp, temp};
+use super::registers::{
+    FRAME_ACTIVE, FRAME_MASKS, FRAME_SHADOWS, GROUPS, MASKS, SHADOWS, STRIPS, mask_temp, temp,
+};
 use super::rows::Rows;
 use super::strips::{Operand, Places};
 use crate::lir::{Refused, Src, Strip};
@@ -21,12 +23,14 @@ use crate::unit::How;
 
 /// Operations of a segment from which on passes may pay.
 const MIN_OPERATIONS: usize = 6;
+/// The part of the time of operations in order that passes must stay below.
+const CLEARLY: (u32, u32) = (9, 10);
 /// Strips of a pass, to choose from.
-const WIDTHS: [usize; 2] = [1, 2];
+const WIDTHS: [usize; 3] = [1, 2, STRIPS];
 /// Predicates of comparisons: no NaN, less.
 const ORDERED: u32 = 7;
 const LESS: u32 = 1;
-/// Most strips of a pass.
+/// Most strips of a pass of which each needs its mask of active lanes.
 const MAX_WIDTH: usize = 2;
 
 const MOVE: Code = Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512;
@@ -38,9 +42,10 @@ fn active(strip: usize) -> Register {
     Register::K1 + strip as u32
 }
 
-/// The mask register with the lanes of a strip of a pass that nothing has been refused in.
+/// The mask register with the lanes of a strip of a pass that nothing has been refused in. Passes without masks of active
+/// lanes may have more strips.
 fn accepted(strip: usize) -> Register {
-    Register::K1 + (MAX_WIDTH + strip) as u32
+    Register::K1 + ((MAX_WIDTH + strip) % STRIPS) as u32
 }
 
 /// What happens next to the value of a row.
@@ -48,7 +53,7 @@ fn accepted(strip: usize) -> Register {
 enum Next {
     /// An operation reads it.
     Read(usize),
-    /// It is the value after the segment.
+    /// It is still the value after the segment.
     Last,
     /// Nobody reads it.
     Dead,
@@ -59,7 +64,7 @@ struct Analysis<'p> {
     strips: Vec<&'p Strip>,
     /// For each row, the places in the segment that read it, and that write it without reading it.
     events: HashMap<u32, Vec<(usize, bool)>>,
-    /// Rows whose last value in the segment is needed after it.
+    /// Rows that are needed after the segment.
     results: HashSet<u32>,
     /// Rows that it reads before it writes them.
     inputs: HashSet<u32>,
@@ -136,55 +141,79 @@ impl<'p> Emitter<'p> {
             return None;
         }
         let block = &self.plan.blocks[self.version.block];
-        let limit = self.leave_before.map(|n| n as usize).filter(|n| *n > at);
+        let limit = self.wanted.leave_before.map(|n| n as usize).filter(|n| *n > at);
         let segment = Segment::at(block, at, limit.unwrap_or(usize::MAX).min(block.how.len()));
-        if segment.strips.len() < MIN_OPERATIONS || segment.masks.len() > MASKS {
-            self.without_passes = segment.end;
-            return None;
-        }
-        let before = self.checkpoint();
-        for at in at..segment.end {
-            self.operation(at);
-        }
-        self.store_results();
-        let mut best = (self.asm.cost, None);
-        let analysis = self.analysis(&segment);
-        for width in WIDTHS {
-            self.roll_back(&before);
-            if self.all_passes(&segment, &analysis, width).is_some() {
-                self.bring_hot_rows();
-                if self.asm.cost < best.0 {
-                    best = (self.asm.cost, Some(width));
-                }
-            }
-        }
-        self.roll_back(&before);
-        let Some(width) = best.1 else {
+        let is_short = segment.strips.len() < MIN_OPERATIONS && self.wanted.strips.is_none();
+        let width = match is_short || segment.strips.is_empty() || segment.masks.len() > MASKS {
+            true => None,
+            false => self.best_width(&segment, at),
+        };
+        let Some(width) = width else {
             self.without_passes = segment.end;
             return None;
         };
+        let analysis = self.analysis(&segment);
         self.all_passes(&segment, &analysis, width)?;
         Some(segment.end)
     }
 
-    /// Brings home what must be there sooner or later, to compare costs.
-    fn store_results(&mut self) {
-        let node = &self.plan.nodes[self.plan.numbers[&self.version]];
-        let hot = node.hot_loop.map(|n| &self.plan.loops[n].rows);
-        let is_hot = |row: u32| hot.is_some_and(|rows| rows.iter().any(|(hot, _)| *hot == row));
+    /// The number of strips of a pass; nothing if the order of operations is better.
+    fn best_width(&mut self, segment: &Segment, at: usize) -> Option<usize> {
+        let before = self.checkpoint();
+        let analysis = self.analysis(segment);
+        if let Some(width) = self.wanted.strips {
+            let is_possible = self.can_have(&analysis, width);
+            let is_done = is_possible && self.all_passes(segment, &analysis, width).is_some();
+            self.roll_back(&before);
+            return is_done.then_some(width);
+        }
+        self.asm.start_timing();
+        for at in at..segment.end {
+            self.operation(at);
+        }
+        self.settle();
+        let mut best = (self.asm.stop_timing(), None);
+        // An estimate is not the time: passes must be clearly better.
+        best.0 = best.0 * CLEARLY.0 / CLEARLY.1;
+        for width in WIDTHS {
+            self.roll_back(&before);
+            if !self.can_have(&analysis, width) || (width == STRIPS && !segment.refuses) {
+                continue;
+            }
+            self.asm.start_timing();
+            let is_done = self.all_passes(segment, &analysis, width).is_some();
+            self.settle();
+            let time = self.asm.stop_timing();
+            if is_done && time < best.0 {
+                best = (time, Some(width));
+            }
+        }
+        self.roll_back(&before);
+        best.1
+    }
+
+    /// Whether there are masks for passes of so many strips.
+    fn can_have(&self, analysis: &Analysis<'_>, width: usize) -> bool {
+        width <= MAX_WIDTH || !self.is_masked(analysis)
+    }
+
+    fn is_masked(&self, analysis: &Analysis<'_>) -> bool {
+        !self.full && analysis.strips.iter().any(|strip| !strip.all_lanes)
+    }
+
+    /// Brings home what must be there sooner or later, and loads what the loop has in registers, to compare times.
+    fn settle(&mut self) {
+        let plan = self.plan;
+        let node = &plan.nodes[plan.numbers[&self.version]];
+        let hot = node.hot_loop.map_or(&[][..], |n| &plan.loops[n].rows);
         let others: Vec<(usize, u32)> = self.rows.dirty().collect();
         for (group, row) in others {
-            if !self.plan.is_temporary(row) && !is_hot(row) {
+            if !plan.is_temporary(row) && !hot.iter().any(|(hot, _)| *hot == row) {
                 self.store_row(group, row);
             }
         }
-    }
-
-    /// Loads what the loop has in registers, to compare costs.
-    fn bring_hot_rows(&mut self) {
-        let node = &self.plan.nodes[self.plan.numbers[&self.version]];
-        if let Some(n) = node.hot_loop {
-            for (group, (row, _)) in self.plan.loops[n].rows.iter().enumerate() {
+        for (group, (row, _)) in hot.iter().enumerate() {
+            if self.rows.find(*row).is_none() {
                 self.load_row(group, *row);
             }
         }
@@ -228,9 +257,10 @@ impl<'p> Emitter<'p> {
             }
         }
         let results: HashSet<u32> =
-            written.into_iter().filter(|row| !self.is_dead_at(*row, segment.end)).collect();
+            events.keys().copied().filter(|row| !self.is_dead_at(*row, segment.end)).collect();
         let mut analysis = Analysis { strips, events, results, inputs, tests: Vec::new() };
-        analysis.tests = (0..segment.strips.len()).map(|place| self.tests(segment, &analysis, place)).collect();
+        analysis.tests =
+            (0..segment.strips.len()).map(|place| self.tests(segment, &analysis, place)).collect();
         analysis
     }
 
@@ -273,6 +303,7 @@ impl<'p> Emitter<'p> {
         let mut rows = self.rows.clone();
         rows.forget_dead(|row| self.is_dead_at(row, segment.strips[0]));
         self.rows = rows;
+        let held = if width == STRIPS { self.rows.held().collect() } else { Vec::new() };
         self.store_all();
         let plan = self.plan;
         for at in &segment.scalars {
@@ -285,7 +316,7 @@ impl<'p> Emitter<'p> {
                 self.asm.put(Instruction::with2(Code::Test_rm32_imm32, in_file(*cell), *bits as i32));
                 self.asm.jump(Code::Jne_rel32_64, refused);
             }
-            self.handlers_later(segment, None, refused, back);
+            self.handlers_later(segment, None, refused, (back, Vec::new()));
         }
         for first in (0..STRIPS).step_by(width) {
             let mut pass = Pass {
@@ -297,7 +328,17 @@ impl<'p> Emitter<'p> {
                 shadows: HashMap::new(),
                 untested: None,
             };
+            // Slots of all strips are groups.
+            for (group, row) in &held {
+                pass.slots[*group] = Some(Held { row: *row, dirty: false });
+            }
             self.pass(&mut pass)?;
+            if width == STRIPS {
+                self.take_over(&pass);
+            }
+        }
+        if width == STRIPS && !segment.refused_bits.is_empty() {
+            return None;
         }
         self.asm.bind(back);
         self.masks_loaded = false;
@@ -305,7 +346,7 @@ impl<'p> Emitter<'p> {
     }
 
     fn pass(&mut self, pass: &mut Pass<'_>) -> Option<()> {
-        let masked = !self.full && pass.analysis.strips.iter().any(|strip| !strip.all_lanes);
+        let masked = self.is_masked(pass.analysis);
         for n in 0..pass.width {
             if masked {
                 let word = in_file(uni_offset(Uni::ACTIVE) + 2 * (pass.first + n) as u32);
@@ -340,17 +381,23 @@ impl<'p> Emitter<'p> {
             // The carry says that all bits are set.
             self.asm.put(Instruction::with2(Code::VEX_Kortestw_kr_kr, accepted(0), accepted(0)));
             self.asm.jump(Code::Jae_rel32_64, refused);
-            self.handlers_later(pass.segment, Some((pass.first, pass.width)), refused, back);
+            // What stays in registers is loaded by then.
+            let kept =
+                pass.slots.iter().enumerate().filter_map(|(slot, held)| held.map(|held| (slot, held.row)));
+            let kept = if pass.width == STRIPS { kept.collect() } else { Vec::new() };
+            self.handlers_later(pass.segment, Some((pass.first, pass.width)), refused, (back, kept));
         }
         for slot in 0..pass.slots.len() {
             if let Some(held) = pass.slots[slot]
                 && held.dirty
+                && pass.width < STRIPS
                 && pass.analysis.results.contains(&held.row)
             {
                 self.store_slot(pass, slot, held.row);
             }
         }
-        let mut shadows: Vec<(u32, usize)> = pass.shadows.iter().map(|(row, number)| (*row, *number)).collect();
+        let mut shadows: Vec<(u32, usize)> =
+            pass.shadows.iter().map(|(row, number)| (*row, *number)).collect();
         shadows.sort_unstable();
         for (row, number) in shadows {
             for n in 0..pass.width {
@@ -363,6 +410,15 @@ impl<'p> Emitter<'p> {
         }
         self.asm.bind(back);
         Some(())
+    }
+
+    /// The rows in slots stay in registers, as those of operations one after the other do.
+    fn take_over(&mut self, pass: &Pass<'_>) {
+        for (slot, held) in pass.slots.iter().enumerate() {
+            if let Some(held) = held {
+                self.rows.hold(slot, held.row, held.dirty);
+            }
+        }
     }
 
     /// Stores a slot to the row's home.
@@ -390,9 +446,16 @@ impl<'p> Emitter<'p> {
             return Some(slot);
         }
         let (slot, held) = victim(pass, place, pinned)?;
-        // Operations may still be about to read it at this place.
-        let next = pass.analysis.next(held.row, place);
-        if held.dirty && next != Next::Dead {
+        self.evict(pass, slot, pass.analysis.next(held.row, place) != Next::Dead)?;
+        Some(slot)
+    }
+
+    /// Empties a slot. Its row can be read from memory then, if it is needed.
+    fn evict(&mut self, pass: &mut Pass<'_>, slot: usize, is_needed: bool) -> Option<()> {
+        if let Some(held) = pass.slots[slot]
+            && held.dirty
+            && is_needed
+        {
             if pass.segment.refuses && pass.analysis.inputs.contains(&held.row) {
                 let used: Vec<usize> = pass.shadows.values().copied().collect();
                 let number = (0..SHADOWS / pass.width).find(|number| !used.contains(number))?;
@@ -406,6 +469,25 @@ impl<'p> Emitter<'p> {
             }
         }
         self.release_slot(pass, slot);
+        Some(())
+    }
+
+    /// A slot for a result: if there is none, a source leaves that can be read from memory.
+    fn slot_of_result(
+        &mut self,
+        pass: &mut Pass<'_>,
+        place: usize,
+        pinned: u32,
+        strip: &Strip,
+    ) -> Option<usize> {
+        if let Some(slot) = self.slot(pass, place, pinned) {
+            return Some(slot);
+        }
+        let kept = strip.results();
+        let is_spare = |row: &u32| !strip.needs_register(*row) && !kept.contains(row);
+        let sources = strip.sources();
+        let slot = sources.iter().filter(|row| is_spare(row)).find_map(|row| pass.find(*row))?;
+        self.evict(pass, slot, true)?;
         Some(slot)
     }
 
@@ -442,9 +524,14 @@ impl<'p> Emitter<'p> {
                 Next::Last | Next::Dead => false,
             };
             if needed || again {
-                let slot = self.slot(pass, place, pinned)?;
-                self.load_slot(pass, slot, *row);
-                pinned |= 1 << slot;
+                match self.slot(pass, place, pinned) {
+                    Some(slot) => {
+                        self.load_slot(pass, slot, *row);
+                        pinned |= 1 << slot;
+                    }
+                    None if needed => return None,
+                    None => {}
+                }
             }
         }
         let fresh = strip.reads_after_write() || matches!(strip.refuses, Refused::Sources(_));
@@ -461,7 +548,7 @@ impl<'p> Emitter<'p> {
             }
             let slot = match old {
                 Some(slot) if !fresh => slot,
-                _ => self.slot(pass, place, pinned)?,
+                _ => self.slot_of_result(pass, place, pinned, strip)?,
             };
             pinned |= 1 << slot;
             results.push((*row, slot));
@@ -633,7 +720,7 @@ impl<'p> Emitter<'p> {
         segment: &Segment,
         strips: Option<(usize, usize)>,
         refused: Label,
-        back: Label,
+        (back, kept): (Label, Vec<(usize, u32)>),
     ) {
         let (version, full) = (self.version, self.full);
         let (runs, masks) = (segment.runs(), segment.masks.clone());
@@ -646,6 +733,15 @@ impl<'p> Emitter<'p> {
                 }
                 return e.asm.jump(Code::Jmp_rel32_64, back);
             };
+            if width == STRIPS {
+                for (from, to) in runs {
+                    e.call(from, to);
+                }
+                for (group, row) in kept {
+                    e.load_row(group, row);
+                }
+                return e.asm.jump(Code::Jmp_rel32_64, back);
+            }
             let lanes = (u64::MAX >> (64 - 16 * width)) << (16 * first);
             let active = in_file(uni_offset(Uni::ACTIVE));
             let all = memory(Register::RSP, FRAME_ACTIVE.into(), false);
@@ -697,5 +793,6 @@ fn needed_at(pass: &Pass<'_>, row: u32, place: usize) -> usize {
 /// Whether there is a slot for a row that is read at a place, or one whose row is read later.
 fn is_room(pass: &Pass<'_>, place: usize, pinned: u32, read_at: usize) -> bool {
     let has_free = (0..pass.slots.len()).any(|slot| pinned >> slot & 1 == 0 && pass.slots[slot].is_none());
-    has_free || victim(pass, place, pinned).is_some_and(|(_, held)| needed_at(pass, held.row, place) > read_at)
+    has_free
+        || victim(pass, place, pinned).is_some_and(|(_, held)| needed_at(pass, held.row, place) > read_at)
 }

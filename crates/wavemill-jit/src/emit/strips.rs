@@ -16,7 +16,7 @@ pub(super) enum Operand {
 }
 
 /// Instructions whose destination is a source, too.
-fn accumulates(code: Code) -> bool {
+pub(super) fn accumulates(code: Code) -> bool {
     matches!(
         code,
         Code::EVEX_Vpternlogd_zmm_k1z_zmm_zmmm512b32_imm8
