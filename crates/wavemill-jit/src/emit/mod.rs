@@ -19,7 +19,7 @@ use wavemill_machine::registers::uni_offset;
 use crate::unit::{How, Plan, Version, targets};
 use assembler::{Assembler, Label, in_file};
 use memory::Handler;
-use registers::{CONTEXT, FILE, FRAME, SAVED, STRIPS, TABLE, active, of_group};
+use registers::{CALLER, CONTEXT, FILE, FRAME, SAVED, STRIPS, TABLE, active, of_group};
 use rows::Rows;
 
 pub(crate) use registers::TEMPS;
@@ -94,7 +94,7 @@ pub(crate) fn emit(plan: &Plan, wanted: Wanted) -> Result<Emitted, IcedError> {
     }
     e.asm.bind(epilogue);
     e.asm.put(Ok(Instruction::with(Code::VEX_Vzeroupper)));
-    e.asm.put(Instruction::with2(Code::Add_rm64_imm32, Register::RSP, FRAME));
+    e.asm.put(Instruction::with2(Code::Mov_r64_rm64, Register::RSP, CALLER));
     for register in SAVED.into_iter().rev() {
         e.asm.put(Instruction::with1(Code::Pop_r64, register));
     }
@@ -127,7 +127,10 @@ impl Emitter<'_> {
         for register in SAVED {
             self.asm.put(Instruction::with1(Code::Push_r64, register));
         }
+        self.asm.put(Instruction::with2(Code::Mov_r64_rm64, CALLER, Register::RSP));
         self.asm.put(Instruction::with2(Code::Sub_rm64_imm32, Register::RSP, FRAME));
+        // Instructions that move vectors without masks want aligned memory.
+        self.asm.put(Instruction::with2(Code::And_rm64_imm8, Register::RSP, -64));
         self.asm.put(Instruction::with2(Code::Mov_r64_rm64, CONTEXT, Register::RDI));
         let file = assembler::memory(Register::RDI, layout::REGISTERS as i64, false);
         self.asm.put(Instruction::with2(Code::Mov_r64_rm64, FILE, file));

@@ -10,6 +10,8 @@ pub(crate) const FILE: Register = Register::R12;
 pub(crate) const TABLE: Register = Register::R13;
 /// The pool of constants.
 pub(crate) const POOL: Register = Register::R14;
+/// The stack without what machine code has there.
+pub(crate) const CALLER: Register = Register::RBP;
 /// Registers that the calling convention preserves and machine code uses.
 pub(crate) const SAVED: [Register; 5] =
     [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14];
@@ -22,7 +24,7 @@ pub(crate) const MASKS: usize = 8;
 pub(crate) const FRAME_SHADOWS: i32 = 256;
 pub(crate) const FRAME_MASKS: i32 = FRAME_SHADOWS + 64 * SHADOWS as i32;
 pub(crate) const FRAME_ACTIVE: i32 = FRAME_MASKS + 8 * MASKS as i32;
-/// Bytes of the stack; calls need a multiple of 16.
+/// Bytes of the stack.
 pub(crate) const FRAME: i32 = FRAME_ACTIVE + 16;
 
 /// Strips of a row: vectors of 16 lanes.
