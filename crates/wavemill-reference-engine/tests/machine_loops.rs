@@ -22,26 +22,26 @@ const COUNTS: RegisterCounts = RegisterCounts {
     rows: [ROWS, 0],
 };
 /// The address of the buffer.
-const BASE: Uni = Uni(0);
+pub(crate) const BASE: Uni = Uni(0);
 /// Masks of lanes that become the active ones.
-const MASKS: Uni = Uni(2);
+pub(crate) const MASKS: Uni = Uni(2);
 /// Results of comparisons, and carries.
-const RESULTS: Uni = Uni(8);
+pub(crate) const RESULTS: Uni = Uni(8);
 /// Iterations that are left, which every block counts.
-const LEFT: Uni = Uni(14);
-const FLAG: Uni = Uni(15);
+pub(crate) const LEFT: Uni = Uni(14);
+pub(crate) const FLAG: Uni = Uni(15);
 /// Cells with values.
-const VALUES: Uni = Uni(16);
+pub(crate) const VALUES: Uni = Uni(16);
 /// Rows with offsets in the buffer and in LDS, and with an offset in private memory.
 const OFFSETS: Row = Row(0);
 const PRIVATE: Row = Row(2);
 /// Temporaries, which get a value at the start of each block.
-const TEMPS: u16 = 5;
+pub(crate) const TEMPS: u16 = 5;
 /// First row with data.
-const DATA: u16 = 3;
+pub(crate) const DATA: u16 = 3;
 
 /// Floats at the ends of ranges. None is a NaN: a handler would compute what is under test.
-const SPECIAL: [u32; 20] = [
+pub(crate) const SPECIAL: [u32; 20] = [
     0,
     0x8000_0000,
     1,
@@ -167,7 +167,8 @@ fn operation(random: &mut SplitMix64) -> Op {
     }
 }
 
-fn computes(random: &mut SplitMix64, guest: u32, pressure: u16) -> Inst {
+/// An operation on rows, of which so many have data.
+pub(crate) fn computes(random: &mut SplitMix64, guest: u32, pressure: u16) -> Inst {
     let op = operation(random);
     let signature = op.signature();
     let dst = signature.results.map(|value| match value {
@@ -239,7 +240,8 @@ fn accesses(random: &mut SplitMix64, guest: u32, pressure: u16) -> Inst {
     Inst { op, dst: [dst, none], src, attrs: Attrs::default(), mask: LaneMask::Active, guest }
 }
 
-fn scalar(random: &mut SplitMix64, guest: u32) -> Inst {
+/// An operation on cells.
+pub(crate) fn scalar(random: &mut SplitMix64, guest: u32) -> Inst {
     let cell = |random: &mut SplitMix64| VALUES.plus(random.below(8) as u16);
     let mask = |random: &mut SplitMix64| Operand::Uni(MASKS.plus(2 * random.below(6) as u16));
     let (op, dst, a, b, width) = match random.below(4) {
