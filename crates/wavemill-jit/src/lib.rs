@@ -19,8 +19,6 @@ mod lower;
 #[cfg(target_arch = "x86_64")]
 mod planted;
 #[cfg(target_arch = "x86_64")]
-mod segments;
-#[cfg(target_arch = "x86_64")]
 mod translator;
 #[cfg(target_arch = "x86_64")]
 mod unit;
@@ -100,20 +98,20 @@ impl Jit {
     /// An engine that translates a block when it has been entered this often.
     #[must_use]
     pub fn with_patience(entries: u64) -> Jit {
-        Jit::made(entries, None, None)
+        Jit::made(entries, None)
     }
 
     /// An engine for tests of exits: the machine code of every block leaves before the operation with this number.
     #[must_use]
     pub fn leaving_before(operation: u32) -> Jit {
-        Jit::made(1, Some(operation), None)
+        Jit::made(1, Some(operation))
     }
 
     /// An engine for tests of tests: its machine code has an error.
     #[cfg(target_arch = "x86_64")]
     #[must_use]
     pub fn with_error(error: PlantedError) -> Jit {
-        let translator = translator::UnitTranslator::new(1, Default::default()).with_error(error);
+        let translator = translator::UnitTranslator::new(1, None).with_error(error);
         Jit::with_translator("jit", Interpreter::new(), translator)
     }
 
@@ -127,20 +125,14 @@ impl Jit {
         }
     }
 
-    /// An engine for tests of passes: machine code does what it can for so many strips at a time, whether that pays or not.
-    #[must_use]
-    pub fn in_passes(strips: usize) -> Jit {
-        Jit::made(1, None, Some(strips))
-    }
-
-    fn made(entries: u64, leave_before: Option<u32>, strips: Option<usize>) -> Jit {
+    fn made(entries: u64, leave_before: Option<u32>) -> Jit {
         let interpreter = Interpreter::new();
         #[cfg(target_arch = "x86_64")]
         if interpreter.tier() == wavemill_interpreter::Tier::Avx512 {
-            let translator = translator::UnitTranslator::new(entries, emit::Wanted { leave_before, strips });
+            let translator = translator::UnitTranslator::new(entries, leave_before);
             return Jit::with_translator("jit", interpreter, translator);
         }
-        let _ = (entries, leave_before, strips);
+        let _ = (entries, leave_before);
         Jit { engine: Inner::Interpreter(interpreter), interpreter }
     }
 

@@ -99,7 +99,7 @@ pub(crate) const fn rounds(code: Code) -> bool {
 
 impl Step {
     /// Its sources but masks.
-    pub(crate) fn sources(&self) -> impl Iterator<Item = Src> {
+    fn sources(&self) -> impl Iterator<Item = Src> {
         let (first, second) = match *self {
             Step::Vector { a, b, .. } => (a, Some(b)),
             Step::Bytes { a, b, .. } => (Some(a), Some(b)),
@@ -172,19 +172,6 @@ impl Strip {
             }
         }
         rows
-    }
-
-    /// Whether a row that it reads must be in a register.
-    pub(crate) fn needs_register(&self, row: u32) -> bool {
-        let first = self.steps.iter().any(|step| step.needs_register(Src::Row(row), self.round));
-        first || matches!(self.refuses, Refused::Sources(both) if both.contains(&Src::Row(row)))
-    }
-
-    /// Whether it uses masks of its own.
-    pub(crate) fn uses_masks(&self) -> bool {
-        self.steps.iter().any(|step| {
-            !matches!(step, Step::Vector { dst: Dst::Row(_) | Dst::Temp(_), lanes: Where::Everywhere, .. })
-        })
     }
 
     /// Rows that it writes, each once.

@@ -10,7 +10,7 @@ use wavemill_ir::Block;
 use wavemill_machine::registers::RegisterCounts;
 
 use crate::code::MachineCode;
-use crate::emit::{Wanted, emit};
+use crate::emit::emit;
 use crate::planted::PlantedError;
 use crate::unit::Plan;
 
@@ -77,8 +77,8 @@ fn lock(cache: &Shared) -> MutexGuard<'_, Cache> {
 }
 
 /// Emits the code of a plan.
-fn make(plan: &Plan, wanted: Wanted) -> Option<(Kept, usize)> {
-    let emitted = match emit(plan, wanted) {
+fn make(plan: &Plan, leave_before: Option<u32>) -> Option<(Kept, usize)> {
+    let emitted = match emit(plan, leave_before) {
         Ok(emitted) => emitted,
         Err(error) => {
             debug_assert!(false, "the code cannot be encoded: {error}");
@@ -105,7 +105,7 @@ impl Worker {
         let (jobs, received) = channel::<(Key, Plan)>();
         let work = move || {
             for (key, plan) in received {
-                let made = make(&plan, Wanted::default());
+                let made = make(&plan, None);
                 let mut cache = lock(&cache);
                 cache.pending.remove(&key);
                 match made {
@@ -122,7 +122,7 @@ impl Worker {
 /// Makes units, and keeps them.
 pub(crate) struct UnitTranslator {
     patience: u64,
-    wanted: Wanted,
+    leave_before: Option<u32>,
     /// An error that tests want in the code, and how often it has been planted.
     error: Option<PlantedError>,
     planted: AtomicUsize,
@@ -139,16 +139,23 @@ impl std::fmt::Debug for UnitTranslator {
 
 impl UnitTranslator {
     /// Makes units when they are asked for.
-    pub(crate) fn new(patience: u64, wanted: Wanted) -> Self {
+    pub(crate) fn new(patience: u64, leave_before: Option<u32>) -> Self {
         let planted = AtomicUsize::new(0);
-        UnitTranslator { patience, wanted, error: None, planted, cache: Shared::default(), worker: None }
+        UnitTranslator {
+            patience,
+            leave_before,
+            error: None,
+            planted,
+            cache: Shared::default(),
+            worker: None,
+        }
     }
 
     /// Makes units in a thread.
     pub(crate) fn in_background(patience: u64) -> Self {
         let cache = Shared::default();
         let worker = Worker::start(Arc::clone(&cache));
-        UnitTranslator { cache, worker, ..UnitTranslator::new(patience, Wanted::default()) }
+        UnitTranslator { cache, worker, ..UnitTranslator::new(patience, None) }
     }
 
     /// The same with an error in the code.
@@ -201,7 +208,7 @@ impl Translator for UnitTranslator {
                 if let Some(error) = self.error {
                     self.planted.fetch_add(error.plant(&mut plan), Ordering::Relaxed);
                 }
-                make(&plan, self.wanted)
+                make(&plan, self.leave_before)
             });
             let Some((kept, bytes)) = made else { return Translation::Never };
             let unit = Arc::clone(&kept.unit);
@@ -289,7 +296,7 @@ mod tests {
 
     #[test]
     fn units_are_kept_for_what_they_were_made_of() {
-        let translator = UnitTranslator::new(1, Wanted::default());
+        let translator = UnitTranslator::new(1, None);
         let counts = RegisterCounts::of_rows([4, 0]);
         let mut source = Source { block: moves(1), host_operations: 1, counts, context: 0 };
         let first = unit(translator.translate(0x1000, &mut source));

@@ -22,9 +22,9 @@ const COUNTS: RegisterCounts = RegisterCounts {
     rows: [ROWS, 0],
 };
 /// The address of the buffer.
-pub(crate) const BASE: Uni = Uni(0);
+const BASE: Uni = Uni(0);
 /// Masks of lanes that become the active ones.
-pub(crate) const MASKS: Uni = Uni(2);
+const MASKS: Uni = Uni(2);
 /// Results of comparisons, and carries.
 pub(crate) const RESULTS: Uni = Uni(8);
 /// Iterations that are left, which every block counts.

@@ -10,7 +10,7 @@ mod machine_code;
 mod machine_floats;
 mod machine_integers;
 mod machine_loops;
-mod machine_passes;
+mod machine_runs;
 mod malformed;
 #[cfg(target_arch = "x86_64")]
 mod planted;

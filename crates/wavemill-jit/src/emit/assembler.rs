@@ -5,24 +5,13 @@ use std::collections::HashMap;
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register};
 
 use super::registers::{FILE, POOL};
-use super::timing::Timing;
 
 /// A place in the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Label(usize);
 
-/// How much machine code there was.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Checkpoint {
-    bytes: usize,
-    labels: usize,
-    distances: usize,
-}
-
 /// Collects machine code. The first error is kept until the end, so that emitting code needs no handling of errors.
 pub(crate) struct Assembler {
-    /// An estimate of the time that instructions take, while one is wanted.
-    timing: Option<Timing>,
     encoder: Encoder,
     bytes: Vec<u8>,
     /// Offset of each label, once it is known.
@@ -45,7 +34,6 @@ pub(crate) struct Assembler {
 impl Assembler {
     pub(crate) fn new() -> Self {
         Assembler {
-            timing: None,
             encoder: Encoder::new(64),
             bytes: Vec::new(),
             labels: Vec::new(),
@@ -63,9 +51,6 @@ impl Assembler {
     /// Appends an instruction. Registers that do not fit it are an error at the end.
     pub(crate) fn put(&mut self, instruction: Result<Instruction, IcedError>) {
         let at = self.bytes.len() as u64;
-        if let (Some(timing), Ok(instruction)) = (&mut self.timing, &instruction) {
-            timing.add(instruction);
-        }
         match instruction.and_then(|instruction| self.encoder.encode(&instruction, at)) {
             Ok(_) => {
                 let mut buffer = self.encoder.take_buffer();
@@ -147,28 +132,6 @@ impl Assembler {
             vectors.len() - 1
         });
         memory(POOL, -64 * (number as i64 + 1), false)
-    }
-
-    pub(crate) fn checkpoint(&self) -> Checkpoint {
-        let (bytes, labels, distances) = (self.bytes.len(), self.labels.len(), self.distances.len());
-        Checkpoint { bytes, labels, distances }
-    }
-
-    /// Estimates the time of instructions from here on.
-    pub(crate) fn start_timing(&mut self) {
-        self.timing = Some(Timing::new());
-    }
-
-    /// The estimate in cycles.
-    pub(crate) fn stop_timing(&mut self) -> u32 {
-        self.timing.take().map_or(0, |timing| timing.end())
-    }
-
-    /// Drops all code and labels since a checkpoint. Older labels must not have been bound since.
-    pub(crate) fn roll_back(&mut self, to: &Checkpoint) {
-        self.bytes.truncate(to.bytes);
-        self.labels.truncate(to.labels);
-        self.distances.truncate(to.distances);
     }
 
     /// The code with its pool.

@@ -2,12 +2,10 @@
 
 mod assembler;
 pub(crate) mod memory;
-mod passes;
 mod registers;
 mod rows;
 pub(crate) mod scalar;
 mod strips;
-mod timing;
 
 use std::collections::HashMap;
 
@@ -19,7 +17,7 @@ use wavemill_machine::registers::uni_offset;
 use crate::unit::{How, Plan, Version, targets};
 use assembler::{Assembler, Label, in_file};
 use memory::Handler;
-use registers::{CALLER, CONTEXT, FILE, FRAME, SAVED, STRIPS, TABLE, active, of_group};
+use registers::{CONTEXT, FILE, FRAME, SAVED, STRIPS, TABLE, active, of_group};
 use rows::Rows;
 
 pub(crate) use registers::TEMPS;
@@ -33,18 +31,9 @@ pub(crate) struct Emitted {
 /// Emits code that is seldom run, after all blocks.
 type Later = Box<dyn FnOnce(&mut Emitter<'_>)>;
 
-/// What tests want of machine code.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Wanted {
-    /// It leaves before the operation with this number in every block.
-    pub leave_before: Option<u32>,
-    /// Strips of a pass. All segments are done in passes then, if there are enough registers.
-    pub strips: Option<usize>,
-}
-
 struct Emitter<'p> {
     plan: &'p Plan,
-    wanted: Wanted,
+    leave_before: Option<u32>,
     asm: Assembler,
     rows: Rows,
     /// Whether all lanes are known to be active.
@@ -59,19 +48,18 @@ struct Emitter<'p> {
     labels: Vec<Label>,
     /// The rows in registers where a node begins, once that is known.
     entries: Vec<Option<Rows>>,
-    /// Operations of the block before this one are not done in passes.
-    without_passes: usize,
     epilogue: Label,
 }
 
 /// Machine code of a unit.
-pub(crate) fn emit(plan: &Plan, wanted: Wanted) -> Result<Emitted, IcedError> {
+/// With `leave_before`, it leaves before the operation with that number in every block, to test exits.
+pub(crate) fn emit(plan: &Plan, leave_before: Option<u32>) -> Result<Emitted, IcedError> {
     let mut asm = Assembler::new();
     let labels = plan.nodes.iter().map(|_| asm.label()).collect();
     let epilogue = asm.label();
     let mut e = Emitter {
         plan,
-        wanted,
+        leave_before,
         asm,
         rows: Rows::default(),
         full: false,
@@ -82,7 +70,6 @@ pub(crate) fn emit(plan: &Plan, wanted: Wanted) -> Result<Emitted, IcedError> {
         later: Vec::new(),
         labels,
         entries: plan.nodes.iter().map(|_| None).collect(),
-        without_passes: 0,
         epilogue,
     };
     e.prologue();
@@ -94,7 +81,7 @@ pub(crate) fn emit(plan: &Plan, wanted: Wanted) -> Result<Emitted, IcedError> {
     }
     e.asm.bind(epilogue);
     e.asm.put(Ok(Instruction::with(Code::VEX_Vzeroupper)));
-    e.asm.put(Instruction::with2(Code::Mov_r64_rm64, Register::RSP, CALLER));
+    e.asm.put(Instruction::with2(Code::Add_rm64_imm32, Register::RSP, FRAME));
     for register in SAVED.into_iter().rev() {
         e.asm.put(Instruction::with1(Code::Pop_r64, register));
     }
@@ -127,10 +114,7 @@ impl Emitter<'_> {
         for register in SAVED {
             self.asm.put(Instruction::with1(Code::Push_r64, register));
         }
-        self.asm.put(Instruction::with2(Code::Mov_r64_rm64, CALLER, Register::RSP));
         self.asm.put(Instruction::with2(Code::Sub_rm64_imm32, Register::RSP, FRAME));
-        // Instructions that move vectors without masks want aligned memory.
-        self.asm.put(Instruction::with2(Code::And_rm64_imm8, Register::RSP, -64));
         self.asm.put(Instruction::with2(Code::Mov_r64_rm64, CONTEXT, Register::RDI));
         let file = assembler::memory(Register::RDI, layout::REGISTERS as i64, false);
         self.asm.put(Instruction::with2(Code::Mov_r64_rm64, FILE, file));
@@ -168,7 +152,6 @@ impl Emitter<'_> {
         self.version = node.version;
         self.full = node.version.full;
         self.masks_loaded = false;
-        self.without_passes = 0;
         self.rows = match (node.hot_loop, self.entries[n].take()) {
             (Some(hot), _) => Rows::of_loop(&self.plan.loops[hot].rows),
             (None, Some(rows)) => rows,
@@ -180,20 +163,35 @@ impl Emitter<'_> {
         let mut at = 0;
         while at < block.how.len() {
             let inst = &block.compiled.block.insts[at];
-            if self.wanted.leave_before == Some(at as u32) {
+            if self.leave_before == Some(at as u32) {
                 let label = self.exit_before(at);
                 self.asm.jump(Code::Jmp_rel32_64, label);
             }
-            if let Some(end) = self.passes(at) {
-                at = end;
-                continue;
-            }
             match &block.how[at] {
+                How::Nothing => {}
+                How::Strip(strip) => {
+                    if !self.strip(strip, at) {
+                        self.call(at, at + 1);
+                    }
+                }
+                How::Scalar => self.scalar(inst),
+                How::Lane => self.lane(inst),
+                How::Access(access) => {
+                    if !self.lane_access(access, at) {
+                        self.call(at, at + 1);
+                    }
+                }
+                How::Private(access) => {
+                    if !self.private_access(access, at) {
+                        self.call(at, at + 1);
+                    }
+                }
+                How::ScalarLoad(load) => self.scalar_load(load, at),
                 How::Call => {
                     let calls =
                         block.how[at..].iter().take_while(|how| matches!(how, How::Call | How::Nothing));
                     let mut behind = at + calls.count();
-                    if let Some(before) = self.wanted.leave_before.map(|n| n as usize).filter(|n| *n > at) {
+                    if let Some(before) = self.leave_before.map(|n| n as usize).filter(|n| *n > at) {
                         behind = behind.min(before);
                     }
                     self.call(at, behind);
@@ -205,7 +203,6 @@ impl Emitter<'_> {
                     self.leave(link, None);
                     return;
                 }
-                _ => self.operation(at),
             }
             if crate::unit::changes_active(inst) {
                 self.full = false;
@@ -214,33 +211,6 @@ impl Emitter<'_> {
             at += 1;
         }
         self.terminator(block.changes_active);
-    }
-
-    /// Emits an operation that has inline code.
-    fn operation(&mut self, at: usize) {
-        let block = &self.plan.blocks[self.version.block];
-        let inst = &block.compiled.block.insts[at];
-        let is_done = match &block.how[at] {
-            How::Strip(strip) => self.strip(strip, at),
-            How::Access(access) => self.lane_access(access, at),
-            How::Private(access) => self.private_access(access, at),
-            How::Scalar => {
-                self.scalar(inst);
-                true
-            }
-            How::Lane => {
-                self.lane(inst);
-                true
-            }
-            How::ScalarLoad(load) => {
-                self.scalar_load(load, at);
-                true
-            }
-            How::Nothing | How::Call | How::Leave => true,
-        };
-        if !is_done {
-            self.call(at, at + 1);
-        }
     }
 
     /// Runs operations by the handlers of the interpreter.

@@ -10,22 +10,12 @@ pub(crate) const FILE: Register = Register::R12;
 pub(crate) const TABLE: Register = Register::R13;
 /// The pool of constants.
 pub(crate) const POOL: Register = Register::R14;
-/// The stack without what machine code has there.
-pub(crate) const CALLER: Register = Register::RBP;
 /// Registers that the calling convention preserves and machine code uses.
 pub(crate) const SAVED: [Register; 5] =
     [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14];
 
-/// Vectors of the stack for rows of passes.
-pub(crate) const SHADOWS: usize = 16;
-/// Masks of the stack for passes.
-pub(crate) const MASKS: usize = 8;
-/// Offsets in the stack: after a row, the vectors and masks of passes, and a mask of active lanes.
-pub(crate) const FRAME_SHADOWS: i32 = 256;
-pub(crate) const FRAME_MASKS: i32 = FRAME_SHADOWS + 64 * SHADOWS as i32;
-pub(crate) const FRAME_ACTIVE: i32 = FRAME_MASKS + 8 * MASKS as i32;
-/// Bytes of the stack.
-pub(crate) const FRAME: i32 = FRAME_ACTIVE + 16;
+/// Bytes of the stack for a row; calls need a multiple of 16.
+pub(crate) const FRAME: i32 = 256;
 
 /// Strips of a row: vectors of 16 lanes.
 pub(crate) const STRIPS: usize = 4;

@@ -88,17 +88,12 @@ impl Rows {
         self.groups.iter().enumerate().filter_map(|(group, held)| held.map(|held| (group, held.row)))
     }
 
-    /// Drops rows that nobody needs any more.
-    pub(super) fn forget_dead(&mut self, is_dead: impl Fn(u32) -> bool) {
+    /// Drops temporaries: the block that they belong to ends.
+    pub(super) fn forget_temporaries(&mut self, plan: &Plan) {
         for group in &mut self.groups {
-            if group.is_some_and(|held| is_dead(held.row)) {
+            if group.is_some_and(|held| plan.is_temporary(held.row)) {
                 *group = None;
             }
         }
-    }
-
-    /// Drops temporaries: the block that they belong to ends.
-    pub(super) fn forget_temporaries(&mut self, plan: &Plan) {
-        self.forget_dead(|row| plan.is_temporary(row));
     }
 }

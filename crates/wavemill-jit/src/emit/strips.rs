@@ -6,17 +6,16 @@ use wavemill_ir::Round;
 use super::Emitter;
 use super::assembler::{Label, in_file};
 use super::registers::{STRIPS, active, mask_temp, of_group, temp};
-use super::rows::Rows;
 use crate::lir::{Dst, Refused, Src, Step, Strip, Where, rounds};
 
 /// An operand of an instruction.
-pub(super) enum Operand {
+enum Operand {
     Register(Register),
     Memory(MemoryOperand),
 }
 
 /// Instructions whose destination is a source, too.
-pub(super) fn accumulates(code: Code) -> bool {
+fn accumulates(code: Code) -> bool {
     matches!(
         code,
         Code::EVEX_Vpternlogd_zmm_k1z_zmm_zmmm512b32_imm8
@@ -84,22 +83,6 @@ fn instruction(
     }
 }
 
-/// The registers and memory that strip code of one strip works on.
-pub(super) struct Places<'a> {
-    /// Values of the operation's own.
-    pub temp: &'a dyn Fn(u8) -> Register,
-    /// Rows that it reads.
-    pub source: &'a dyn Fn(u32) -> Operand,
-    /// Rows that it writes.
-    pub result: &'a dyn Fn(u32) -> Register,
-    /// The mask of active lanes, if only those are written.
-    pub active: Option<Register>,
-    /// The registers of results are new.
-    pub fresh: bool,
-    /// How instructions that round do it.
-    pub round: Round,
-}
-
 /// How the result rows of an operation are written.
 struct Results {
     /// Rows with the groups that receive them.
@@ -110,14 +93,6 @@ struct Results {
     masked: bool,
     /// How instructions that round do it.
     round: Round,
-}
-
-/// A strip of a row: in its group of registers, or at home.
-fn source_in_groups(rows: &Rows, row: u32, n: usize) -> Operand {
-    match rows.find(row) {
-        Some(group) => Operand::Register(of_group(group, n)),
-        None => Operand::Memory(in_file(row + 64 * n as u32)),
-    }
 }
 
 impl Emitter<'_> {
@@ -136,7 +111,7 @@ impl Emitter<'_> {
     }
 
     /// Whether nothing from the operation `at` on reads a row: it is a temporary that its block has done with.
-    pub(super) fn is_dead_at(&self, row: u32, at: usize) -> bool {
+    fn is_dead_at(&self, row: u32, at: usize) -> bool {
         let block = &self.plan.blocks[self.version.block];
         self.plan.is_temporary(row) && block.last_read.get(&row).is_none_or(|last| (*last as usize) < at)
     }
@@ -178,7 +153,10 @@ impl Emitter<'_> {
                 pinned |= 1 << group;
             }
         }
-        let needs_register = |row: u32| strip.needs_register(row);
+        let needs_register = |row: u32| {
+            let first = strip.steps.iter().any(|step| step.needs_register(Src::Row(row), strip.round));
+            first || matches!(strip.refuses, Refused::Sources(both) if both.contains(&Src::Row(row)))
+        };
         for row in &sources {
             if self.rows.find(*row).is_some() {
                 continue;
@@ -257,18 +235,20 @@ impl Emitter<'_> {
             self.asm.put(Instruction::with2(Code::Test_rm32_imm32, in_file(cell), bits as i32));
             self.asm.jump(Code::Jne_rel32_64, refused);
         }
-        let uses_masks = strip.uses_masks();
+        let uses_masks = strip.steps.iter().any(|step| {
+            !matches!(step, Step::Vector { dst: Dst::Row(_) | Dst::Temp(_), lanes: Where::Everywhere, .. })
+        });
         let refuses_sources = matches!(strip.refuses, Refused::Sources(_));
         if strip.temps <= 1 && !uses_masks && !refuses_sources {
             for step in &strip.steps {
                 for n in 0..STRIPS {
-                    self.step_in_groups(step, n, &|_| temp(n), results);
+                    self.step(step, n, |_| temp(n), results);
                 }
             }
         } else {
             for n in 0..STRIPS {
                 for step in &strip.steps {
-                    self.step_in_groups(step, n, &|number| temp(number.into()), results);
+                    self.step(step, n, |number| temp(number.into()), results);
                 }
                 if let Refused::Sources([a, b]) = strip.refuses {
                     self.unordered_sources(a, b, n, results);
@@ -302,30 +282,14 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits an instruction for a strip of rows in groups of registers.
-    fn step_in_groups(&mut self, step: &Step, n: usize, temp: &dyn Fn(u8) -> Register, results: &Results) {
-        let rows = self.rows.clone();
-        let result = |row: u32| {
-            let group = results.groups.iter().find(|(result, _)| *result == row);
-            of_group(group.expect("each result has a group").1, n)
-        };
-        let places = Places {
-            temp,
-            source: &|row| source_in_groups(&rows, row, n),
-            result: &result,
-            active: results.masked.then(|| active(n)),
-            fresh: results.fresh,
-            round: results.round,
-        };
-        self.step(step, n, &places);
-    }
-
-    /// A source of an instruction for strip `n`.
-    pub(super) fn operand(&mut self, src: Src, n: usize, code: Code, places: &Places<'_>) -> Operand {
+    fn operand(&mut self, src: Src, n: usize, temp: impl Fn(u8) -> Register, code: Code) -> Operand {
         let broadcast = code != Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32;
         match src {
-            Src::Temp(number) => Operand::Register((places.temp)(number)),
-            Src::Row(row) => (places.source)(row),
+            Src::Temp(number) => Operand::Register(temp(number)),
+            Src::Row(row) => match self.rows.find(row) {
+                Some(group) => Operand::Register(of_group(group, n)),
+                None => Operand::Memory(in_file(row + 64 * n as u32)),
+            },
             Src::Cell(cell) => {
                 let mut cell = in_file(cell);
                 cell.is_broadcast = broadcast;
@@ -352,30 +316,32 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits an instruction for strip `n`.
-    pub(super) fn step(&mut self, step: &Step, n: usize, places: &Places<'_>) {
+    fn step(&mut self, step: &Step, n: usize, temp: impl Fn(u8) -> Register, results: &Results) {
         match *step {
             Step::Vector { code, dst, a, b, imm, lanes } => {
-                let a = a.map(|a| match self.operand(a, n, code, places) {
+                let a = a.map(|a| match self.operand(a, n, &temp, code) {
                     Operand::Register(register) => register,
                     Operand::Memory(_) => unreachable!("first sources are in registers"),
                 });
-                let b = self.operand(b, n, code, places);
+                let b = self.operand(b, n, &temp, code);
                 let (register, mask, zero) = match dst {
                     Dst::Row(row) => {
-                        ((places.result)(row), places.active, places.fresh && !accumulates(code))
+                        let group = results.groups.iter().find(|(result, _)| *result == row);
+                        let group = group.expect("each result has a group").1;
+                        let mask = results.masked.then(|| active(n));
+                        (of_group(group, n), mask, results.fresh && !accumulates(code))
                     }
                     Dst::Temp(number) => {
                         let (mask, zero) = match lanes {
                             Where::Mask(mask) => (Some(mask_temp(mask.into())), false),
                             Where::Everywhere | Where::Active => (None, false),
                         };
-                        ((places.temp)(number), mask, zero)
+                        (temp(number), mask, zero)
                     }
                     Dst::Mask(number) => {
                         let mask = match lanes {
                             Where::Mask(mask) => Some(mask_temp(mask.into())),
-                            Where::Active => places.active,
+                            Where::Active => results.masked.then(|| active(n)),
                             Where::Everywhere => None,
                         };
                         (mask_temp(number.into()), mask, false)
@@ -383,8 +349,8 @@ impl Emitter<'_> {
                 };
                 let made = instruction(code, register, a, b, imm);
                 self.asm.put(made.map(|mut made| {
-                    if places.round != Round::NearestEven && rounds(code) {
-                        made.set_rounding_control(rounding(places.round));
+                    if results.round != Round::NearestEven && rounds(code) {
+                        made.set_rounding_control(rounding(results.round));
                     }
                     if let Some(mask) = mask {
                         made.set_op_mask(mask);
@@ -405,16 +371,16 @@ impl Emitter<'_> {
                 self.asm.put(Instruction::with2(Code::VEX_Kmovw_kr_km16, mask_temp(dst.into()), word));
             }
             Step::BytesToMask { dst, a } => {
-                if let Operand::Register(a) = self.operand(a, n, Code::EVEX_Vpmovb2m_kr_zmm, places) {
+                if let Operand::Register(a) = self.operand(a, n, &temp, Code::EVEX_Vpmovb2m_kr_zmm) {
                     let dst = mask_temp(dst.into());
                     self.asm.put(Instruction::with2(Code::EVEX_Vpmovb2m_kr_zmm, dst, a));
                 }
             }
             Step::Bytes { code, dst, a, b, mask } => {
-                let a = self.operand(a, n, code, places);
-                let b = self.operand(b, n, code, places);
+                let a = self.operand(a, n, &temp, code);
+                let b = self.operand(b, n, &temp, code);
                 if let Operand::Register(a) = a {
-                    let made = instruction(code, (places.temp)(dst), Some(a), b, None);
+                    let made = instruction(code, temp(dst), Some(a), b, None);
                     self.asm.put(made.map(|mut made| {
                         made.set_op_mask(mask_temp(mask.into()));
                         made
@@ -422,9 +388,9 @@ impl Emitter<'_> {
                 }
             }
             Step::AndActive { dst } => {
-                if let Some(active) = places.active {
+                if results.masked {
                     let dst = mask_temp(dst.into());
-                    self.asm.put(Instruction::with3(Code::VEX_Kandw_kr_kr_kr, dst, dst, active));
+                    self.asm.put(Instruction::with3(Code::VEX_Kandw_kr_kr_kr, dst, dst, active(n)));
                 }
             }
         }
@@ -451,11 +417,13 @@ impl Emitter<'_> {
     fn unordered_sources(&mut self, a: Src, b: Src, n: usize, results: &Results) {
         const UNORDERED: u32 = 3;
         let code = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
-        let [a, b] = [a, b].map(|src| match src {
-            Src::Temp(number) => temp(number.into()),
-            Src::Row(row) => of_group(self.rows.find(row).expect("checked sources are in registers"), n),
-            _ => unreachable!("checked sources are in registers"),
-        });
+        let number = |number: u8| temp(number.into());
+        let Operand::Register(a) = self.operand(a, n, number, code) else {
+            unreachable!("checked sources are in registers")
+        };
+        let Operand::Register(b) = self.operand(b, n, number, code) else {
+            unreachable!("checked sources are in registers")
+        };
         let found = mask_temp(if n == 0 { 1 } else { 0 });
         let test = Instruction::with4(code, found, a, b, UNORDERED);
         self.asm.put(test.map(|mut test| {

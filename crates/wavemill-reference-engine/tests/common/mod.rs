@@ -146,8 +146,6 @@ pub(crate) enum Who {
     Jit(usize),
     /// Machine code that leaves before this operation, in an executor that has run the block before.
     Leaving(u32),
-    /// Machine code that does what it can for so many strips of 16 lanes at a time.
-    Passes(usize),
     /// This engine, with the machine code that it has made by now.
     Engine(&'static Jit),
     /// The reference engine runs this many operations, then the interpreter continues.
@@ -301,10 +299,9 @@ impl Bench {
         };
         let exit = match who {
             Who::Interpreter => interpreter(wave, &mut out_of_range),
-            Who::Jit(_) | Who::Leaving(_) | Who::Passes(_) => {
+            Who::Jit(_) | Who::Leaving(_) => {
                 let (engine, before) = match who {
                     Who::Leaving(operation) => (Jit::leaving_before(operation), 1),
-                    Who::Passes(strips) => (Jit::in_passes(strips), 1),
                     Who::Jit(before) => (Jit::new(), before),
                     _ => unreachable!("the arm is for these"),
                 };
@@ -390,8 +387,8 @@ impl Bench {
         }
     }
 
-    /// Runs the program as machine code, cold and warm, in passes, and leaving before every seventh operation
-    /// from the one with this number on.
+    /// Runs the program as machine code, cold and warm, and leaving before every seventh operation from
+    /// the one with this number on.
     ///
     /// # Errors
     /// The way that leaves a state different from the interpreter's, and the difference.
@@ -405,8 +402,7 @@ impl Bench {
         let written = wave.writes;
         let longest = self.blocks().map(|block| block.insts.len()).max();
         let leaving = (first..longest.unwrap_or(0)).step_by(7).map(|n| Who::Leaving(n as u32));
-        let passes = [Who::Passes(1), Who::Passes(2), Who::Passes(4)];
-        for who in [Who::Jit(0), Who::Jit(1)].into_iter().chain(passes).chain(leaving) {
+        for who in [Who::Jit(0), Who::Jit(1)].into_iter().chain(leaving) {
             let mut wave = self.wave();
             let after = self.run_wave(who, &mut wave);
             // What is not noted as written is not cleared for the next wave. More may be noted.

@@ -1,5 +1,4 @@
-//! Random programs of long runs of operations on rows, with more rows than there are registers, masks and NaNs: such
-//! runs are done for some strips of lanes after the others.
+//! Random programs of long runs of operations on rows, with more rows than there are registers, masks and NaNs.
 
 use std::sync::Arc;
 
