@@ -42,14 +42,7 @@ pub fn launch(
     options: &RunOptions,
     check: bool,
 ) -> Result<Measurement, Failure> {
-    if let Some(reason) = why_absent(target, case.object, case.kernel) {
-        let message = format!("there is no kernel `{}` for {}: {reason}", case.name, target.name());
-        return Err(Failure::input(message));
-    }
-    let object = fixture(target, case.object).ok_or_else(|| {
-        Failure::input(format!("there is no code object `{}` for {}", case.object, target.name()))
-    })?;
-    launch_object(case, object, engine, options, check)
+    Loaded::fixture(case, target)?.launch(case, engine, options, check)
 }
 
 /// Like [`launch`], with a code object from the caller.
@@ -63,23 +56,69 @@ pub fn launch_object(
     options: &RunOptions,
     check: bool,
 ) -> Result<Measurement, Failure> {
-    let (measurement, buffers) = run(case, object, engine, options, check)
-        .map_err(|e| crate::run::failure_of(&e).within(case.name))?;
-    if check {
-        case.check(&buffers).map_err(|wrong| Failure::new(Exit::Expectation, wrong.to_string()))?;
+    Loaded::object(case, object)?.launch(case, engine, options, check)
+}
+
+/// The code of a case on a device of its own, for any number of launches.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    device: Device,
+    module: Module,
+}
+
+impl Loaded {
+    /// Loads the fixture for a target.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be loaded.
+    pub(super) fn fixture(case: &Case, target: Target) -> Result<Loaded, Failure> {
+        if let Some(reason) = why_absent(target, case.object, case.kernel) {
+            let message = format!("there is no kernel `{}` for {}: {reason}", case.name, target.name());
+            return Err(Failure::input(message));
+        }
+        let object = fixture(target, case.object).ok_or_else(|| {
+            Failure::input(format!("there is no code object `{}` for {}", case.object, target.name()))
+        })?;
+        Loaded::object(case, object)
     }
-    Ok(measurement)
+
+    /// Loads a code object.
+    fn object(case: &Case, object: &[u8]) -> Result<Loaded, Failure> {
+        let load = || {
+            let device = Device::for_object(object)?;
+            let module = Module::load(&device, object)?;
+            Ok(Loaded { device, module })
+        };
+        load().map_err(|e: Error| crate::run::failure_of(&e).within(case.name))
+    }
+
+    /// Runs the case once, in buffers of its own. If `check` is set, compares the results with the reference.
+    ///
+    /// # Errors
+    /// As [`launch`].
+    pub(super) fn launch(
+        &self,
+        case: &Case,
+        engine: Engine,
+        options: &RunOptions,
+        check: bool,
+    ) -> Result<Measurement, Failure> {
+        let (measurement, buffers) = run(case, self, engine, options, check)
+            .map_err(|e| crate::run::failure_of(&e).within(case.name))?;
+        if check {
+            case.check(&buffers).map_err(|wrong| Failure::new(Exit::Expectation, wrong.to_string()))?;
+        }
+        Ok(measurement)
+    }
 }
 
 fn run(
     case: &Case,
-    object: &[u8],
+    Loaded { device, module }: &Loaded,
     engine: Engine,
     options: &RunOptions,
     read: bool,
 ) -> Result<(Measurement, Vec<Vec<u8>>), Error> {
-    let device = Device::for_object(object)?;
-    let module = Module::load(&device, object)?;
     let kernel = module.kernel(case.kernel)?;
     let mut buffers: Vec<Buffer> = Vec::new();
     let mut args = Vec::new();

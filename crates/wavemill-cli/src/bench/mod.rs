@@ -19,6 +19,7 @@ use crate::amount;
 use crate::failure::{Exit, Failure};
 use crate::message::{Kind, with_kind};
 use crate::text::closest;
+use launch::Loaded;
 pub use launch::{Measurement, launch, launch_object};
 use report::{Groups, Host, Instructions, OneThread, Ours, Report, Row, Theirs, Times};
 
@@ -28,8 +29,8 @@ Example: wavemill bench --kernel sgemm mandelbrot --threads 1 --runs 9
 --help describes the measurements, with more examples and the exit codes.";
 
 const HELP: &str = "\
-Each kernel is launched once to warm up and to count its instructions, then --runs times. A
-time covers the launch alone, without loading code and filling buffers. Rates count wave
+Each kernel is loaded once. It is launched once to count its instructions, once to warm up, then
+--runs times. A time covers the launch alone, without filling buffers. Rates count wave
 instructions; one vector ALU instruction is 64 lanes of work. With --scaling, runs on one thread
 alternate with runs on all threads, so that a machine that slows down affects both.
 
@@ -243,7 +244,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     }
 }
 
-/// One counted run, which warms up and is checked; then the timed runs, which are not counted.
+/// One counted run and one that warms up, both of which are checked; then the timed runs. All are launches of one module.
 fn time(
     case: &Case,
     target: Target,
@@ -252,15 +253,14 @@ fn time(
     args: &BenchArgs,
 ) -> Result<Ours, Failure> {
     let counting = RunOptions { count_blocks: true, ..options.clone() };
+    let loaded = Loaded::fixture(case, target)?;
     let Measurement { mix, operations, machine_code, .. } =
-        launch(case, target, engine, &counting, args.check)?;
-    if args.check {
-        // Counted runs and others may be different code.
-        launch(case, target, engine, options, true)?;
-    }
+        loaded.launch(case, engine, &counting, args.check)?;
+    // Counted runs and others may be different code, which the first one makes.
+    loaded.launch(case, engine, options, args.check)?;
     let alone = RunOptions { threads: Some(NonZeroUsize::MIN), ..options.clone() };
     let timed = |options: &RunOptions| -> Result<u64, Failure> {
-        Ok(launch(case, target, engine, options, false)?.time.as_nanos() as u64)
+        Ok(loaded.launch(case, engine, options, false)?.time.as_nanos() as u64)
     };
     let (mut times, mut times_alone) = (Vec::new(), Vec::new());
     for _ in 0..args.runs.get() as usize {
