@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 use wavemill::device::AddressMode;
-use wavemill::launch::{Strict, Tier};
+use wavemill::launch::Strict;
 
 use crate::common::{Folder, ends, err, out, repository};
 use crate::faults::{self, Case};
@@ -659,7 +659,7 @@ fn output_matches_the_schemas() {
 fn schemas_describe_existing_fields_only() {
     let unused = CASES.schemas.unused();
     // Hosts without AVX-512 make no machine code.
-    let has_code = Tier::detect().name() == "avx512";
+    let has_code = wavemill::launch::Tier::detect().name() == "avx512";
     let known = |one: &String| {
         UNUSED.iter().any(|(start, _)| one.starts_with(start)) || !has_code && one.contains("machine_code")
     };
