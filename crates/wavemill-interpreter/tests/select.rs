@@ -7,25 +7,6 @@ use wavemill_ir::{Attrs, CmpPred, FloatType, FpEnv, IntType, Op, Operand, Row, S
 use wavemill_machine::GuestMemory;
 use wavemill_oracle::SplitMix64;
 
-const FLOAT_PREDS: [CmpPred; 16] = [
-    CmpPred::False,
-    CmpPred::Lt,
-    CmpPred::Eq,
-    CmpPred::Le,
-    CmpPred::Gt,
-    CmpPred::Lg,
-    CmpPred::Ge,
-    CmpPred::Ordered,
-    CmpPred::Unordered,
-    CmpPred::Nge,
-    CmpPred::Nlg,
-    CmpPred::Ngt,
-    CmpPred::Nle,
-    CmpPred::Neq,
-    CmpPred::Nlt,
-    CmpPred::True,
-];
-
 /// Whether a predicate holds, by the host's operators. Integers and f32 are exact in an f64.
 fn holds(pred: CmpPred, a: f64, b: f64) -> bool {
     match pred {
@@ -178,7 +159,7 @@ fn of_floats() {
         let inputs = Inputs::new(&mut random);
         let fp = if round % 3 == 1 { flushing } else { FpEnv::DEFAULT };
         for (ty, pred) in
-            [FloatType::F32, FloatType::F64].into_iter().flat_map(|ty| FLOAT_PREDS.map(|pred| (ty, pred)))
+            [FloatType::F32, FloatType::F64].into_iter().flat_map(|ty| CmpPred::FLOAT.map(|pred| (ty, pred)))
         {
             let single = ty == FloatType::F32;
             let (sign, exponent) =

@@ -109,6 +109,7 @@ impl Jit {
 
     /// An engine for tests of tests: its machine code has an error.
     #[cfg(target_arch = "x86_64")]
+    #[doc(hidden)]
     #[must_use]
     pub fn with_error(error: PlantedError) -> Jit {
         let translator = translator::UnitTranslator::new(1, None).with_error(error);
@@ -117,6 +118,7 @@ impl Jit {
 
     /// How often it has planted its error.
     #[cfg(target_arch = "x86_64")]
+    #[doc(hidden)]
     #[must_use]
     pub fn planted_errors(&self) -> usize {
         match &self.engine {

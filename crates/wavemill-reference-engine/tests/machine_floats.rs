@@ -33,25 +33,6 @@ const RESULTS: u16 = 10;
 /// Failures that are shown.
 const SHOWN: usize = 3;
 
-const PREDICATES: [CmpPred; 16] = [
-    CmpPred::False,
-    CmpPred::Lt,
-    CmpPred::Eq,
-    CmpPred::Le,
-    CmpPred::Gt,
-    CmpPred::Lg,
-    CmpPred::Ge,
-    CmpPred::Ordered,
-    CmpPred::Unordered,
-    CmpPred::Nge,
-    CmpPred::Nlg,
-    CmpPred::Ngt,
-    CmpPred::Nle,
-    CmpPred::Neq,
-    CmpPred::Nlt,
-    CmpPred::True,
-];
-
 /// Numbers of a program.
 struct Numbers {
     /// They are f64.
@@ -98,7 +79,7 @@ impl Numbers {
         }
     }
 
-    /// A number for source `i`: its low dword is not used of f32.
+    /// A number for source `i`. An f32 is in the low dword.
     fn number(&self, i: usize, random: &mut SplitMix64) -> u64 {
         let ones = if self.wide { 2047 } else { 255 };
         let fraction_bits = if self.wide { 52 } else { 23 };
@@ -140,7 +121,7 @@ fn operation(random: &mut SplitMix64, wide: bool) -> Op {
         12 | 13 => Op::Float(FloatOp::Ldexp, ty),
         14 => Op::Float(FloatOp::FrexpMant, ty),
         15 => Op::Float(FloatOp::FrexpExp, ty),
-        16 | 17 => Op::FloatCmp(random.pick(&PREDICATES), ty),
+        16 | 17 => Op::FloatCmp(random.pick(&CmpPred::FLOAT), ty),
         18 => Op::FloatClass(ty),
         19 => Op::Float(random.pick(&[FloatOp::Floor, FloatOp::Trunc, FloatOp::Min, FloatOp::Max]), ty),
         _ => Op::Float(random.pick(&[FloatOp::Add, FloatOp::Sub, FloatOp::Mul, FloatOp::Fma]), small),
@@ -176,18 +157,14 @@ fn source(random: &mut SplitMix64, numbers: &Numbers, i: usize, value: Value) ->
 fn instruction(random: &mut SplitMix64, numbers: &Numbers, guest: u32) -> Option<Inst> {
     let op = operation(random, numbers.wide);
     let signature = op.signature();
-    let mut number = 0;
-    let result = |value: Value, number: &mut u16| {
-        *number += 1;
-        match value {
-            Value::None => Operand::None,
-            Value::Mask => Operand::Uni(Uni(RESULTS + 2 * (guest as u16 % 10))),
-            _ => Operand::Row(Row(SOURCES + 2 * (guest as u16 % ((ROWS - SOURCES) / 2)))),
-        }
+    let result = |value: Value| match value {
+        Value::None => Operand::None,
+        Value::Mask => Operand::Uni(Uni(RESULTS + 2 * (guest as u16 % 10))),
+        _ => Operand::Row(Row(SOURCES + 2 * (guest as u16 % ((ROWS - SOURCES) / 2)))),
     };
     let mut inst = Inst {
         op,
-        dst: signature.results.map(|value| result(value, &mut number)),
+        dst: signature.results.map(result),
         src: [Operand::None; Inst::SOURCES],
         attrs: Attrs { fp: mode(random), ..Attrs::default() },
         mask: if random.one_in(6) { LaneMask::All } else { LaneMask::Active },
@@ -250,7 +227,7 @@ fn bench(seed: u64) -> Bench {
             (bench.rows[at][lane], bench.rows[at + 1][lane]) = (low, high);
         }
     }
-    // Exponents of `Ldexp`, in the place of half of the second source.
+    // Exponents of `Ldexp`, instead of half of the second source.
     if random.one_in(2) {
         let most = random.pick(&[4, 100, 300, 3000, 1 << 31]);
         for lane in 0..LANES {

@@ -29,7 +29,7 @@ const MASKS: Uni = Uni(2);
 pub(crate) const RESULTS: Uni = Uni(8);
 /// Iterations that are left, which every block counts.
 pub(crate) const LEFT: Uni = Uni(14);
-pub(crate) const FLAG: Uni = Uni(15);
+const FLAG: Uni = Uni(15);
 /// Cells with values.
 pub(crate) const VALUES: Uni = Uni(16);
 /// Rows with offsets in the buffer and in LDS, and with an offset in private memory.
@@ -40,7 +40,7 @@ pub(crate) const TEMPS: u16 = 5;
 /// First row with data.
 pub(crate) const DATA: u16 = 3;
 
-/// Floats at the ends of ranges. None is a NaN: a handler would compute what is under test.
+/// Floats at the ends of ranges. None is a NaN: handlers would compute a part of what is under test.
 pub(crate) const SPECIAL: [u32; 20] = [
     0,
     0x8000_0000,
@@ -265,24 +265,31 @@ pub(crate) fn scalar(random: &mut SplitMix64, guest: u32) -> Inst {
     }
 }
 
+fn on_all_lanes(op: Op, dst: [Operand; 2], src: [Operand; 2], guest: u32) -> Inst {
+    let [a, b] = src;
+    let src = [a, b, Operand::None, Operand::None, Operand::None];
+    Inst { op, dst, src, attrs: Attrs::default(), mask: LaneMask::All, guest }
+}
+
+/// The start of a block: temporaries get the values of the first rows with data.
+pub(crate) fn start(pressure: u16) -> Vec<Inst> {
+    let value = |n| {
+        let from = Operand::Row(Row(DATA + n % pressure));
+        let dst = [Row::temp(n).into(), Operand::None];
+        on_all_lanes(Op::Int(IntOp::Mov), dst, [from, Operand::None], 0)
+    };
+    (0..TEMPS).map(value).collect()
+}
+
+/// One iteration less is left.
+pub(crate) fn count_down(guest: u32) -> Inst {
+    let count = Op::Scalar(ScalarOp::SubBorrowOut, Width::W32);
+    on_all_lanes(count, [LEFT.into(), FLAG.into()], [LEFT.into(), Operand::Const(1)], guest)
+}
+
 fn block(random: &mut SplitMix64, n: u64, blocks: u64, pressure: u16, changes: bool) -> Block {
     let at = |n: u64| 0x1000 * (1 + n);
-    let none = Operand::None;
-    let plain = |op, dst: [Operand; 2], src, guest| Inst {
-        op,
-        dst,
-        src,
-        attrs: Attrs::default(),
-        mask: LaneMask::All,
-        guest,
-    };
-    // Temporaries get their values first.
-    let mut insts: Vec<Inst> = (0..TEMPS)
-        .map(|n| {
-            let from = Operand::Row(Row(DATA + n % pressure));
-            plain(Op::Int(IntOp::Mov), [Row::temp(n).into(), none], [from, none, none, none, none], 0)
-        })
-        .collect();
+    let mut insts = start(pressure);
     let guests = 2 + random.below(14) as u32;
     while insts.len() < usize::from(TEMPS) + guests as usize {
         let guest = insts.len() as u32 - u32::from(TEMPS) + 1;
@@ -296,9 +303,7 @@ fn block(random: &mut SplitMix64, n: u64, blocks: u64, pressure: u16, changes: b
             insts.push(inst);
         }
     }
-    let count = Op::Scalar(ScalarOp::SubBorrowOut, Width::W32);
-    let one = Operand::Const(1);
-    insts.push(plain(count, [LEFT.into(), FLAG.into()], [LEFT.into(), one, none, none, none], guests + 1));
+    insts.push(count_down(guests + 1));
     let target = |random: &mut SplitMix64| at(random.below(blocks));
     let cond = random.pick(&[
         Cond::Zero(LEFT, Width::W32),

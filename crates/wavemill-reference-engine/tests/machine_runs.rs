@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use wavemill_ir::{
-    Attrs, Block, Cond, Inst, IntOp, LaneMask, Op, Operand, Row, ScalarOp, Terminator, Uni, Width, verify,
-};
+use wavemill_ir::{Block, Cond, LaneMask, Op, Terminator, Uni, Width, verify};
 use wavemill_machine::{CellPair, RegisterCounts};
 use wavemill_oracle::SplitMix64;
 
 use crate::common::Bench;
 use crate::machine_code::shrink;
-use crate::machine_loops::{DATA, FLAG, LEFT, RESULTS, SPECIAL, TEMPS, VALUES, computes, scalar};
+use crate::machine_loops::{
+    DATA, LEFT, RESULTS, SPECIAL, TEMPS, VALUES, computes, count_down, scalar, start,
+};
 use crate::programs::programs;
 
 const ROWS: u16 = 60;
@@ -25,21 +25,7 @@ const NANS: [u32; 3] = [0x7fc0_0000, 0xff80_0001, 0x7fc1_2345];
 
 fn block(random: &mut SplitMix64, n: u64, blocks: u64, pressure: u16) -> Block {
     let at = |n: u64| 0x1000 * (1 + n);
-    let none = Operand::None;
-    let plain = |op, dst: [Operand; 2], src, guest| Inst {
-        op,
-        dst,
-        src,
-        attrs: Attrs::default(),
-        mask: LaneMask::All,
-        guest,
-    };
-    let mut insts: Vec<Inst> = (0..TEMPS)
-        .map(|n| {
-            let from = Operand::Row(Row(DATA + n % pressure));
-            plain(Op::Int(IntOp::Mov), [Row::temp(n).into(), none], [from, none, none, none, none], 0)
-        })
-        .collect();
+    let mut insts = start(pressure);
     let guests = 20 + random.below(100) as u32;
     let (all_lanes, is_float) = (random.one_in(4), random.one_in(2));
     while insts.len() < usize::from(TEMPS) + guests as usize {
@@ -54,7 +40,7 @@ fn block(random: &mut SplitMix64, n: u64, blocks: u64, pressure: u16) -> Block {
         {
             continue;
         }
-        // Runs end at changes of the active lanes, and where operations on all lanes meet those that may be refused.
+        // Few changes of the active lanes, and operations on all lanes in a part of the programs.
         if inst.writes().any(|cell| cell == Uni::ACTIVE.into()) && !random.one_in(8) {
             continue;
         }
@@ -65,9 +51,7 @@ fn block(random: &mut SplitMix64, n: u64, blocks: u64, pressure: u16) -> Block {
             insts.push(inst);
         }
     }
-    let count = Op::Scalar(ScalarOp::SubBorrowOut, Width::W32);
-    let one = Operand::Const(1);
-    insts.push(plain(count, [LEFT.into(), FLAG.into()], [LEFT.into(), one, none, none, none], guests + 1));
+    insts.push(count_down(guests + 1));
     let next = at(random.below(blocks));
     let terminator = Terminator::Branch { cond: Cond::Zero(LEFT, Width::W32), taken: 0xf000, next };
     let (start, next) = (at(n), at(n) + 0x800);

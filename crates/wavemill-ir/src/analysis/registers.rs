@@ -9,7 +9,7 @@ const ROWS: u16 = 320;
 const WORDS: usize = (ROWS + Row::COUNT).div_ceil(64) as usize;
 
 /// A set of cells and rows.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct RegisterSet([u64; WORDS]);
 
 /// The bit of a register; `None` for a constant, and for a register that does not exist.
@@ -104,12 +104,6 @@ impl RegisterSet {
         (0..).zip(self.0).filter(|(_, word)| *word != 0).flat_map(|(n, word): (u16, u64)| {
             (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| 64 * n + bit)
         })
-    }
-}
-
-impl Default for RegisterSet {
-    fn default() -> Self {
-        RegisterSet::EMPTY
     }
 }
 

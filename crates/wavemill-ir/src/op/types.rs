@@ -58,6 +58,26 @@ impl CmpPred {
         CmpPred::Ge,
         CmpPred::True,
     ];
+
+    /// The predicates of float comparisons, in the order of their codes: all of them.
+    pub const FLOAT: [CmpPred; 16] = [
+        CmpPred::False,
+        CmpPred::Lt,
+        CmpPred::Eq,
+        CmpPred::Le,
+        CmpPred::Gt,
+        CmpPred::Lg,
+        CmpPred::Ge,
+        CmpPred::Ordered,
+        CmpPred::Unordered,
+        CmpPred::Nge,
+        CmpPred::Nlg,
+        CmpPred::Ngt,
+        CmpPred::Nle,
+        CmpPred::Neq,
+        CmpPred::Nlt,
+        CmpPred::True,
+    ];
 }
 
 /// Type of an integer comparison or of the elements of a varying integer operation.

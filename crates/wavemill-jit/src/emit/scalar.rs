@@ -583,7 +583,7 @@ impl Emitter<'_> {
             Width::W64 => (Code::Shl_rm64_imm8, Code::Shr_rm64_imm8),
         };
         self.asm.put(Instruction::with1(swap_bytes, a));
-        // Neighbouring groups of bits change places.
+        // Neighbouring groups of bits are exchanged.
         for (bits, low_ones) in [(4, 0x0f), (2, 0x33), (1, 0x55)] {
             let ones = u64::from_le_bytes([low_ones; 8]);
             let ones = if width == Width::W32 { ones & 0xffff_ffff } else { ones };

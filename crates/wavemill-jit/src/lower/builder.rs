@@ -174,6 +174,11 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// The first source of an instruction that has one, in a register.
+    fn first(&mut self, a: Option<Src>) -> Option<Option<Src>> {
+        a.map_or(Some(None), |a| self.reg(a).map(Some))
+    }
+
     /// The second source of an instruction, in a register if the instruction has a rounding mode of its own.
     pub(crate) fn second(&mut self, code: Code, b: Src) -> Option<Src> {
         if self.strip.round != Round::NearestEven && rounds(code) { self.reg(b) } else { Some(b) }
@@ -196,10 +201,7 @@ impl<'a> Builder<'a> {
 
     /// A value of the operation's own, in a register of its own.
     pub(crate) fn step(&mut self, code: Code, a: Option<Src>, b: Src, imm: Option<u8>) -> Option<Src> {
-        let a = match a {
-            Some(a) => Some(self.reg(a)?),
-            None => None,
-        };
+        let a = self.first(a)?;
         let b = self.second(code, b)?;
         let temp = self.temp()?;
         self.push(Step::Vector { code, dst: Dst::Temp(temp), a, b, imm, lanes: Where::Everywhere });
@@ -217,10 +219,7 @@ impl<'a> Builder<'a> {
         lanes: Where,
     ) -> Option<()> {
         let Src::Temp(temp) = value else { return None };
-        let a = match a {
-            Some(a) => Some(self.reg(a)?),
-            None => None,
-        };
+        let a = self.first(a)?;
         let b = self.second(code, b)?;
         self.push(Step::Vector { code, dst: Dst::Temp(temp), a, b, imm, lanes });
         Some(())
@@ -235,10 +234,7 @@ impl<'a> Builder<'a> {
         b: Src,
         imm: Option<u8>,
     ) -> Option<()> {
-        let a = match a {
-            Some(a) => Some(self.reg(a)?),
-            None => None,
-        };
+        let a = self.first(a)?;
         let b = self.second(code, b)?;
         self.push(Step::Vector { code, dst: Dst::Row(row), a, b, imm, lanes: Where::Everywhere });
         Some(())
@@ -256,7 +252,7 @@ impl<'a> Builder<'a> {
         self.result(row, code, None, b, None)
     }
 
-    /// Puts `code(a, b)` into a value of the operation's own, of whose lanes all count.
+    /// Puts `code(a, b)` into all lanes of a value of the operation's own.
     pub(crate) fn put(&mut self, value: Src, code: Code, a: Src, b: Src) -> Option<()> {
         self.update(value, code, Some(a), b, None, Where::Everywhere)
     }
@@ -276,10 +272,7 @@ impl<'a> Builder<'a> {
         imm: Option<u8>,
         lanes: Where,
     ) -> Option<()> {
-        let a = match a {
-            Some(a) => Some(self.reg(a)?),
-            None => None,
-        };
+        let a = self.first(a)?;
         self.push(Step::Vector { code, dst: Dst::Mask(mask), a, b, imm, lanes });
         Some(())
     }

@@ -1,6 +1,7 @@
 //! The class test.
 
 use iced_x86::Code;
+use wavemill_float::{F32, class_of};
 use wavemill_ir::FloatType;
 
 use super::builder::Builder;
@@ -30,30 +31,39 @@ pub(super) const ZERO_OR_INFINITE: u8 = POSITIVE_ZERO | NEGATIVE_ZERO | POSITIVE
 /// What has no positive finite root.
 pub(super) const WITHOUT_ROOT: u8 = WITHOUT_EXPONENT | NEGATIVE;
 
-/// The classes of the operation in the order of their bits, but normal numbers, and those of the host.
-const CLASSES: [(u32, u8); 7] = [
-    (1 << 0, SIGNALLING_NAN),
-    (1 << 1, QUIET_NAN),
-    (1 << 2, NEGATIVE_INFINITY),
-    (1 << 4 | 1 << 7, DENORMAL),
-    (1 << 5, NEGATIVE_ZERO),
-    (1 << 6, POSITIVE_ZERO),
-    (1 << 9, POSITIVE_INFINITY),
+/// The host's classes but that of normal numbers, each with the numbers of f32 that stand for it: of both signs if the class
+/// has both.
+const CLASSES: [(u8, &[u32]); 7] = [
+    (SIGNALLING_NAN, &[0x7f80_0001]),
+    (QUIET_NAN, &[0x7fc0_0000]),
+    (NEGATIVE_INFINITY, &[0xff80_0000]),
+    (DENORMAL, &[0x0000_0001, 0x8000_0001]),
+    (NEGATIVE_ZERO, &[0x8000_0000]),
+    (POSITIVE_ZERO, &[0x0000_0000]),
+    (POSITIVE_INFINITY, &[0x7f80_0000]),
 ];
-/// Normal numbers of both signs, which are in no other class.
-const NORMAL: u32 = 1 << NEGATIVE_NORMAL | 1 << POSITIVE_NORMAL;
-const NEGATIVE_NORMAL: u32 = 3;
-const POSITIVE_NORMAL: u32 = 8;
+/// Normal numbers of both signs.
+const NORMAL: [u32; 2] = [0x3f80_0000, 0xbf80_0000];
 /// All classes of the operation.
 const ALL: u32 = (1 << 10) - 1;
 
-/// The host's classes for those of the operation, and whether it is the numbers outside of them. `None` if they tell normal
-/// numbers or denormals of one sign from those of the other.
+/// The bit of the operation's class that a number of f32 is in.
+fn class_bit(number: u32) -> u32 {
+    1 << class_of::<F32>(number.into())
+}
+
+fn class_bits_of(numbers: &[u32]) -> u32 {
+    numbers.iter().fold(0, |bits, number| bits | class_bit(*number))
+}
+
+/// The host's classes for those of the operation, and whether the wanted numbers are outside of them. `None` if normal
+/// numbers or denormals of one sign alone are wanted.
 fn host_classes(wanted: u32) -> Option<(u8, bool)> {
-    let outside = wanted & NORMAL != 0;
+    let outside = wanted & class_bits_of(&NORMAL) != 0;
     let mut rest = if outside { !wanted & ALL } else { wanted & ALL };
     let mut classes = 0;
-    for (bits, class) in CLASSES {
+    for (class, numbers) in CLASSES {
+        let bits = class_bits_of(numbers);
         if rest & bits == bits {
             classes |= class;
             rest &= !bits;
@@ -102,20 +112,19 @@ pub(super) fn lower(b: &mut Builder<'_>, ty: FloatType) -> Option<()> {
 
 /// Puts the bit of each number's class into the low half of a number of the same size.
 pub(super) fn class_bits(b: &mut Builder<'_>, x: Src, bits: Src, code: Code) -> Option<()> {
-    let (broadcast, bit): (_, fn(u32) -> Src) = match code {
-        SINGLE => (Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, |bit| Src::Const(1 << bit)),
-        _ => (Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64, |bit| Src::ConstPair(1 << bit)),
+    let (broadcast, constant): (_, fn(u32) -> Src) = match code {
+        SINGLE => (Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, Src::Const),
+        _ => (Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64, |bit| Src::ConstPair(bit.into())),
     };
-    b.put_unary(bits, broadcast, bit(POSITIVE_NORMAL))?;
+    let [positive, negative] = NORMAL.map(class_bit);
+    b.put_unary(bits, broadcast, constant(positive))?;
     b.test(1, code, None, x, Some(NEGATIVE), Where::Everywhere)?;
-    b.update(bits, broadcast, None, bit(NEGATIVE_NORMAL), None, Where::Mask(1))?;
-    for (wanted, class) in CLASSES {
-        b.test(0, code, None, x, Some(class), Where::Everywhere)?;
-        // Of classes for both signs, that of positive numbers; the other one follows.
-        b.update(bits, broadcast, None, bit(wanted.ilog2()), None, Where::Mask(0))?;
-        if !wanted.is_power_of_two() {
-            b.test(0, code, None, x, Some(class), Where::Mask(1))?;
-            b.update(bits, broadcast, None, bit(wanted.trailing_zeros()), None, Where::Mask(0))?;
+    b.update(bits, broadcast, None, constant(negative), None, Where::Mask(1))?;
+    for (class, numbers) in CLASSES {
+        // Of a class with both signs, first the bit of positive numbers.
+        for (lanes, number) in [Where::Everywhere, Where::Mask(1)].into_iter().zip(numbers) {
+            b.test(0, code, None, x, Some(class), lanes)?;
+            b.update(bits, broadcast, None, constant(class_bit(*number)), None, Where::Mask(0))?;
         }
     }
     Some(())

@@ -96,7 +96,7 @@ fn magnitude(b: &mut Builder<'_>, (src, signs): (Src, Signs)) -> Option<(Src, bo
     Some((signed(b, (src, Signs { neg: false, ..signs }))?, signs.neg))
 }
 
-/// A part of a source with its signs, negated besides if that is said. The mode may turn denormals into zeros.
+/// A part of a source with its signs, also negated with `negated`. The mode may turn denormals into zeros.
 fn operand(b: &mut Builder<'_>, i: usize, part: Option<u16>, negated: bool) -> Option<Src> {
     let (src, signs) = part_of(b, i, part)?;
     let x = signed(b, (src, Signs { neg: signs.neg != negated, ..signs }))?;

@@ -170,11 +170,11 @@ fn permute_by_constant(b: &mut Builder<'_>, dst: u32, high: Src, selectors: u32)
     if selectors.iter().any(|selector| (8..12).contains(selector)) {
         return None;
     }
-    // The instruction makes a byte zero whose place has the top bit.
+    // The instruction makes a byte zero if its selector has the top bit.
     let pattern = |chosen: std::ops::Range<u8>| {
-        let places = selectors.map(|s| if chosen.contains(&s) { s - chosen.start } else { 0x80 });
+        let own = selectors.map(|s| if chosen.contains(&s) { s - chosen.start } else { 0x80 });
         let any = selectors.iter().any(|s| chosen.contains(s));
-        let quarter = |n: u32| u32::from_le_bytes(places) | ((0x0404_0404 * n) & !0x8080_8080);
+        let quarter = |n: u32| u32::from_le_bytes(own) | ((0x0404_0404 * n) & !0x8080_8080);
         any.then(|| Src::Quad(std::array::from_fn(|n| quarter(n as u32))))
     };
     let mut value = None;
@@ -195,7 +195,7 @@ fn permute_by_constant(b: &mut Builder<'_>, dst: u32, high: Src, selectors: u32)
 }
 
 /// The low nibbles and the high ones of the bytes of a value of the operation's own, each replaced by what a table has for
-/// it: two values, the first of them in its place.
+/// it. The first value gets the low ones, and the result is the high ones.
 fn look_up_nibbles(b: &mut Builder<'_>, value: Src, table: [u32; 4]) -> Option<Src> {
     let upper = b.with_imm(Shift::Right.codes().0, value, 4)?;
     let table = b.reg(Src::Quad(table))?;
@@ -206,19 +206,11 @@ fn look_up_nibbles(b: &mut Builder<'_>, value: Src, table: [u32; 4]) -> Option<S
     Some(upper)
 }
 
-/// A source as a value of the operation's own.
-fn own(b: &mut Builder<'_>, x: Src) -> Option<Src> {
-    match b.reg(x)? {
-        Src::Row(row) => b.unary(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, Src::Row(row)),
-        own => Some(own),
-    }
-}
-
 /// The bits in reverse order.
 fn reverse_bits(b: &mut Builder<'_>, dst: u32, x: Src) -> Option<()> {
     const REVERSED_NIBBLES: [u32; 4] = [0x0c04_0800, 0x0e06_0a02, 0x0d05_0901, 0x0f07_0b03];
     const REVERSED_BYTES: [u32; 4] = [0x0001_0203, 0x0405_0607, 0x0809_0a0b, 0x0c0d_0e0f];
-    let value = own(b, x)?;
+    let value = b.own(x)?;
     let upper = look_up_nibbles(b, value, REVERSED_NIBBLES)?;
     b.update(value, Shift::Left.codes().0, None, value, Some(4), Where::Everywhere)?;
     b.update(value, OR, Some(value), upper, None, Where::Everywhere)?;
@@ -226,7 +218,7 @@ fn reverse_bits(b: &mut Builder<'_>, dst: u32, x: Src) -> Option<()> {
     b.copy(dst, value)
 }
 
-/// The number of ones in each dword of a value of the operation's own, in its place.
+/// A value of the operation's own becomes the number of ones in each of its dwords.
 fn count_ones(b: &mut Builder<'_>, value: Src) -> Option<()> {
     const ONES_OF_NIBBLES: [u32; 4] = [0x0201_0100, 0x0302_0201, 0x0302_0201, 0x0403_0302];
     let upper = look_up_nibbles(b, value, ONES_OF_NIBBLES)?;
@@ -234,7 +226,7 @@ fn count_ones(b: &mut Builder<'_>, value: Src) -> Option<()> {
     sum_bytes(b, value)
 }
 
-/// The sum of the unsigned bytes of each dword of a value of the operation's own, in its place.
+/// A value of the operation's own becomes the sum of the unsigned bytes of each of its dwords.
 fn sum_bytes(b: &mut Builder<'_>, value: Src) -> Option<()> {
     let (bytes, words) = (Src::Quad([0x0101_0101; 4]), Src::Quad([0x0001_0001; 4]));
     b.update(value, Code::EVEX_Vpmaddubsw_zmm_k1z_zmm_zmmm512, Some(value), bytes, None, Where::Everywhere)?;
@@ -471,7 +463,7 @@ pub(super) fn lower(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
         IntOp::MaskCountLo => mask_count(b, dst, x, 0, 32),
         IntOp::MaskCountHi => mask_count(b, dst, x, 32, 64),
         IntOp::CountOnes => {
-            let value = own(b, x)?;
+            let value = b.own(x)?;
             count_ones(b, value)?;
             let y = b.part(1)?;
             b.result(dst, ADD, Some(value), y, None)

@@ -17,7 +17,7 @@ const TERNARY: Code = Code::EVEX_Vpternlogd_zmm_k1z_zmm_zmmm512b32_imm8;
 const CHOICE: u8 = 0xe4;
 
 /// Strip code of an operation that writes a part of a dword: that of the operation that writes all of it, into a value of
-/// its own, which then goes to its place in the row.
+/// its own, which then becomes a part of the row.
 pub(super) fn lower(inst: &Inst, counts: RegisterCounts) -> Option<Strip> {
     let attrs = Attrs { dst_sel: SubDword::Dword, dst_unused: DstUnused::Pad, ..inst.attrs };
     let mut strip = super::lower(&Inst { attrs, ..*inst }, counts)?;

@@ -182,12 +182,12 @@ fn selected(b: &mut Builder<'_>, i: usize) -> Option<Src> {
             Some(Src::Const(word(low) | word(high) << 16))
         }
         value => {
-            let place = |high| if high { 0x0302 } else { 0x0100 };
-            let places = place(low) | place(high) << 16;
+            let bytes = |high| if high { 0x0302 } else { 0x0100 };
+            let selectors = bytes(low) | bytes(high) << 16;
             b.binary(
                 SHUFFLE_BYTES,
                 value,
-                Src::Quad(std::array::from_fn(|n| places + 0x0404_0404 * n as u32)),
+                Src::Quad(std::array::from_fn(|n| selectors + 0x0404_0404 * n as u32)),
             )
         }
     }

@@ -10,26 +10,6 @@ use super::lifter::{Lifted, Lifter};
 use super::registers::EXEC;
 use super::valu::Ready;
 
-/// Predicates of float comparisons in the order of their codes.
-const FLOAT: [CmpPred; 16] = [
-    CmpPred::False,
-    CmpPred::Lt,
-    CmpPred::Eq,
-    CmpPred::Le,
-    CmpPred::Gt,
-    CmpPred::Lg,
-    CmpPred::Ge,
-    CmpPred::Ordered,
-    CmpPred::Unordered,
-    CmpPred::Nge,
-    CmpPred::Nlg,
-    CmpPred::Ngt,
-    CmpPred::Nle,
-    CmpPred::Neq,
-    CmpPred::Nlt,
-    CmpPred::True,
-];
-
 impl Lifter {
     pub(super) fn vopc(&mut self, inst: &Inst) -> Lifted {
         let Some(mut valu) = self.valu(inst) else { return Lifted::Unsupported };
@@ -40,7 +20,7 @@ impl Lifter {
             0x10..=0x15 => Op::FloatClass(valu.float_type()),
             0x20..=0x7f => {
                 valu.attrs.imm = i32::from(signals);
-                Op::FloatCmp(FLOAT[code & 15], valu.float_type())
+                Op::FloatCmp(CmpPred::FLOAT[code & 15], valu.float_type())
             }
             0xa0..=0xff => Op::IntCmp(CmpPred::INT[code & 7], valu.int_type()),
             _ => return Lifted::Unsupported,

@@ -21,7 +21,7 @@ use crate::stall::Spin;
 pub trait WaveInit: Sync {
     /// Number of work-items of a workgroup; partial groups at the edge of a grid have fewer.
     fn work_items(&self, workgroup: [u32; 3]) -> u32;
-    /// Sets the initial registers of a wave. Everything is zero except the mask of active lanes.
+    /// Sets the initial registers of a wave. All that its code can read is zero, except the mask of active lanes.
     /// `slot` is the number of the resident wave, for scratch memory.
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers);
     /// Registers that few programs read. [`WaveInit::init`] leaves them to [`WaveInit::init_rare`].

@@ -7,7 +7,7 @@ use wavemill_ir::analysis::{Exits, Full, Graph, Limits, Liveness, RegisterSet, W
 use super::Grid;
 use crate::registers::ClearedRegisters;
 
-/// Waves of a grid for which it is worth to look at the code, and how many a thread begins before it does.
+/// Waves of a grid for which the code is worth a look, and how many a thread begins before it looks.
 pub(super) const WORTH_WAVES: u64 = 1 << 14;
 pub(super) const BEGUN_BEFORE: u32 = 256;
 /// The largest programs that are looked at.

@@ -7,7 +7,7 @@ use wavemill_machine::registers::uni_offset;
 
 use super::consecutive::narrow_move;
 use super::lanes::{Address, LaneAccess, narrow_load};
-use super::{ABOVE, HOST, Handler, LIMIT, LIMIT_32, OFFSET, UNEQUAL, low_half};
+use super::{ABOVE, HOST, Handler, LANE, LIMIT, LIMIT_32, OFFSET, UNEQUAL, low_half, of_lane};
 use crate::emit::Emitter;
 use crate::emit::assembler::{Label, in_file, memory};
 use crate::emit::registers::{CONTEXT, STRIPS, active, mask_temp, of_group, temp};
@@ -199,15 +199,12 @@ impl Emitter<'_> {
         if masked {
             // The first active lane.
             for strip in 0..STRIPS {
-                let slot = memory(Register::RSP, 64 * strip as i64, false);
-                let lanes = of_group(offsets, strip);
-                self.asm.put(Instruction::with2(Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, slot, lanes));
+                self.spill_lanes(strip, of_group(offsets, strip));
             }
             let active = in_file(uni_offset(Uni::ACTIVE));
-            self.asm.put(Instruction::with2(Code::Tzcnt_r64_rm64, Register::RCX, active));
-            let mut slot = memory(Register::RSP, 0, false);
-            (slot.index, slot.scale) = (Register::RCX, 4);
-            self.asm.put(Instruction::with2(Code::Mov_r32_rm32, Register::EAX, slot));
+            self.asm.put(Instruction::with2(Code::Tzcnt_r64_rm64, LANE, active));
+            let first = of_lane(Register::RSP, 0);
+            self.asm.put(Instruction::with2(Code::Mov_r32_rm32, Register::EAX, first));
         } else {
             let lanes = low_half(of_group(offsets, 0));
             self.asm.put(Instruction::with2(Code::EVEX_Vmovd_rm32_xmm, Register::EAX, lanes));

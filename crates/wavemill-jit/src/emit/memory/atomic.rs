@@ -13,8 +13,8 @@ use crate::emit::assembler::{Label, memory};
 use crate::emit::registers::{FILE, STRIPS, mask_temp, of_group, temp};
 use crate::emit::scalar::{ADD, AND, Both, CMP, MOV, NEG, OR, STORE, SUB, XOR, sized};
 
-/// Where a lane's number is, from [`HOST`] on; its datum, and what it compares with; what it finds there, and puts there.
-const PLACE: Register = Register::R10;
+/// The offset of a lane's number from [`HOST`]; the datum, and what it is compared with; the old number, and the new one.
+const INDEX: Register = Register::R10;
 const DATUM: Register = Register::RDX;
 const SECOND: Register = Register::R9;
 const OLD: Register = Register::RAX;
@@ -135,7 +135,7 @@ impl Emitter<'_> {
                 e.load_datum(SECOND, second, width);
             }
             let mut there = memory(HOST, 0, false);
-            there.index = PLACE;
+            there.index = INDEX;
             let old = e.update_lane(update, there, is_lds, !results.is_empty());
             for (n, (_, row)) in results.iter().enumerate() {
                 if n > 0 {

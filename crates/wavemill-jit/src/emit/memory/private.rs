@@ -9,7 +9,7 @@ use wavemill_ir::{Inst, LaneMask, Op, Operand, Space, Uni};
 use wavemill_machine::registers::{RegisterCounts, uni_offset};
 
 use super::lanes::{dwords_of, narrow_load};
-use super::{ABOVE, HOST, LIMIT, LIMIT_32, OFFSET, UNEQUAL, is_plain, low_half, of_lane};
+use super::{ABOVE, HOST, LANE, LIMIT, LIMIT_32, OFFSET, UNEQUAL, is_plain, low_half, of_lane};
 use crate::emit::Emitter;
 use crate::emit::assembler::{Label, in_file, memory};
 use crate::emit::registers::{CONTEXT, FILE, STRIPS, mask_temp, of_group, temp};
@@ -409,7 +409,6 @@ impl Emitter<'_> {
         let (out, found) = (mask_temp(1), mask_temp(0));
         if masked {
             for strip in 0..STRIPS {
-                let slot = memory(Register::RSP, 64 * strip as i64, false);
                 let lanes = match self.row_operand(row, strip) {
                     Ok(lanes) => lanes,
                     Err(home) => {
@@ -417,14 +416,13 @@ impl Emitter<'_> {
                         temp(strip)
                     }
                 };
-                self.asm.put(Instruction::with2(Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, slot, lanes));
+                self.spill_lanes(strip, lanes);
             }
             let active = in_file(uni_offset(Uni::ACTIVE));
-            self.asm.put(Instruction::with2(Code::Tzcnt_r64_rm64, Register::RCX, active));
+            self.asm.put(Instruction::with2(Code::Tzcnt_r64_rm64, LANE, active));
             self.asm.jump(Code::Jb_rel32_64, several);
-            let mut slot = memory(Register::RSP, 0, false);
-            (slot.index, slot.scale) = (Register::RCX, 4);
-            self.asm.put(Instruction::with2(Code::Mov_r32_rm32, Register::EAX, slot));
+            let first = of_lane(Register::RSP, 0);
+            self.asm.put(Instruction::with2(Code::Mov_r32_rm32, Register::EAX, first));
         } else {
             self.first_lane(Register::EAX, row);
         }
