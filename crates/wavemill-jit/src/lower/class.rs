@@ -23,8 +23,6 @@ pub(super) const DENORMAL: u8 = 0x20;
 const NEGATIVE: u8 = 0x40;
 const SIGNALLING_NAN: u8 = 0x80;
 
-/// Infinities and NaNs.
-pub(super) const NOT_FINITE: u8 = QUIET_NAN | POSITIVE_INFINITY | NEGATIVE_INFINITY | SIGNALLING_NAN;
 /// Zeros, infinities and NaNs.
 pub(super) const WITHOUT_EXPONENT: u8 =
     QUIET_NAN | POSITIVE_ZERO | NEGATIVE_ZERO | POSITIVE_INFINITY | NEGATIVE_INFINITY | SIGNALLING_NAN;

@@ -9,7 +9,7 @@ use wavemill_ir::{CmpPred, FloatOp, FloatType, Round};
 use super::builder::Builder;
 use super::double::{self, EVEN, HIGH, LOW, Number, ODD, SHUFFLE};
 use super::float::{SIGN, UNORDERED, flush, is_scalar, multiply_add, predicate};
-use super::{class, mask};
+use super::mask;
 use crate::lir::{Refused, Src, Step, Where};
 
 const ADD: Code = Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32;
@@ -250,9 +250,8 @@ fn fmas(b: &mut Builder<'_>, ty: FloatType) -> Option<()> {
     })
 }
 
-/// The sum with a product, scaled back in the lanes of the mask if its sources are finite.
+/// The sum with a product, scaled back in the lanes of the mask. Infinities and NaNs have no other result there.
 fn fmas_scaled(b: &mut Builder<'_>, cells: u32) -> Option<()> {
-    const CLASS: Code = Code::EVEX_Vfpclassps_kr_k1_zmmm512b32_imm8;
     let whole = Where::Everywhere;
     let scaled = b.value()?;
     let (x, y, sum) = (b.value()?, b.value()?, b.value()?);
@@ -266,16 +265,9 @@ fn fmas_scaled(b: &mut Builder<'_>, cells: u32) -> Option<()> {
     }
     for (i, value) in [x, y, sum].into_iter().enumerate() {
         put_source(b, value, i)?;
-        // Mask 2 collects the lanes with a source that is not finite.
-        let mask = if i == 0 { 2 } else { 1 };
-        b.test(mask, CLASS, None, value, Some(class::NOT_FINITE), whole)?;
-        if i > 0 {
-            union(b, 2, 1);
-        }
     }
     multiply_add(b, [x, y, sum])?;
     b.push(Step::LoadMask { dst: 1, cells });
-    b.push(Step::Mask { code: Code::VEX_Kandnw_kr_kr_kr, dst: 1, a: 2, b: 1 });
     b.update(sum, MOVE, None, scaled, None, Where::Mask(1))?;
     b.copy(b.dst(0, 0)?, sum)
 }
