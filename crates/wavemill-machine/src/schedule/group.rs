@@ -193,6 +193,8 @@ impl Group {
                 (used, None) => grid.map.wipe(address, used, 0),
             }
         }
+        wave.follows_start =
+            run.starts.as_ref().is_some_and(|starts| lanes >= 64 && self.items == starts.items);
         wave.is_cleared = needed.is_none();
         match needed {
             Some(needed) => wave.regs.clear_only(&needed.cleared),

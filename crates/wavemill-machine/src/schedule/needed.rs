@@ -26,7 +26,8 @@ pub(super) struct Needed {
     pub some_rare: bool,
 }
 
-fn facts(grid: &Grid<'_>) -> WaveFacts {
+/// The registers that waves of a grid have.
+pub(super) fn facts(grid: &Grid<'_>) -> WaveFacts {
     let counts = grid.registers;
     WaveFacts {
         rows: counts.rows,

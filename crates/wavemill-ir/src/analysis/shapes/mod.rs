@@ -23,7 +23,7 @@ use state::Layout;
 const VISITS: u32 = 3;
 
 /// What is known at the entry of a graph.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Entry {
     /// Shapes of rows in the active lanes.
     pub rows: Vec<(Row, Shape)>,

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use wavemill_ir::analysis::{Entry, Shape};
 use wavemill_ir::{LANES, Uni};
 use wavemill_isa::Target;
 use wavemill_machine::{RegisterCounts, Registers, TURNS, Traps, WaveInit};
@@ -250,10 +251,20 @@ impl WaveInit for InitialState {
                 &own
             }
         };
-        let rows = if self.packed_ids() { 1 } else { self.requested_ids() };
-        for (number, row) in (0..).zip(&ids[..rows]) {
+        for (number, row) in (0..).zip(&ids[..self.rows_with_ids()]) {
             regs.set_row(registers::vgpr(number), row);
         }
+    }
+
+    /// The ids of work-items.
+    fn shapes(&self) -> Entry {
+        let size = size_of([0; 3], self.workgroup_size, self.global_size);
+        let waves = size.iter().product::<u32>() / LANES as u32;
+        let ids: Vec<Ids> = (0..waves).map(|wave| self.rows_of_ids(size, wave)).collect();
+        let rows = (0..self.rows_with_ids()).filter(|_| !ids.is_empty());
+        let shape = |row: usize| Shape::any_of(ids.iter().map(|rows| &rows[row]));
+        let rows = rows.map(|row| (registers::vgpr(row as u16), shape(row))).collect();
+        Entry { rows_in_all_lanes: rows, ..Entry::default() }
     }
 
     fn rare(&self) -> &[Uni] {
@@ -300,6 +311,11 @@ impl InitialState {
     /// Dimensions of which the kernel requests the ids of work-items.
     fn requested_ids(&self) -> usize {
         self.descriptor.rsrc2.workitem_id().min(2) as usize + 1
+    }
+
+    /// Rows in which the kernel gets them.
+    fn rows_with_ids(&self) -> usize {
+        if self.packed_ids() { 1 } else { self.requested_ids() }
     }
 
     /// The rows from V0 on with the ids of the work-items of a wave.
