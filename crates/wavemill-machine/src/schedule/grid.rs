@@ -25,6 +25,11 @@ pub trait WaveInit: Sync {
     /// Sets the initial registers of a wave. All that its code can read is zero, except the mask of active lanes.
     /// `slot` is the number of the resident wave, for scratch memory.
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers);
+    /// The same in the registers of the wave with that number of the first workgroup, which has as many work-items: sets
+    /// what differs.
+    fn init_like_first(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
+        self.init(workgroup, wave, slot, regs);
+    }
     /// Registers that few programs read. [`WaveInit::init`] leaves them to [`WaveInit::init_rare`].
     fn rare(&self) -> &[Uni] {
         &[]
