@@ -67,8 +67,9 @@ impl<'g, B: Deref<Target = Block>> Shapes<'g, B> {
             let writes = |inst: &Inst| inst.writes().any(is_active);
             let insts = node.block.insts.iter().enumerate().filter(|(_, inst)| writes(inst));
             let numbered = insts.filter_map(|(n, _)| {
+                let slot = next;
                 next += 1;
-                (next <= state::SLOTS).then(|| (n, next - 1))
+                (slot < usize::from(state::SLOTS)).then_some((n, slot as u8))
             });
             numbered.collect()
         });
