@@ -19,7 +19,8 @@ pub(crate) struct Sources {
 impl Sources {
     /// The values of a lane.
     pub(crate) fn of(&self, lane: usize) -> [u128; 3] {
-        self.values.map(|value| value[lane])
+        // By reference: `map` would copy all lanes.
+        [0, 1, 2].map(|n: usize| self.values[n][lane])
     }
 
     /// The low 64 bits of the values of a lane.
@@ -140,7 +141,9 @@ impl State<'_> {
         for (n, values) in sources.values.iter_mut().enumerate() {
             if kinds[n].is_varying() && !inst.src[n].is_none() {
                 let mods = inst.attrs.src[n];
-                *values = values.map(|value| modified(inst.op, value, kinds[n], mods));
+                for value in values {
+                    *value = modified(inst.op, *value, kinds[n], mods);
+                }
             }
         }
         sources
