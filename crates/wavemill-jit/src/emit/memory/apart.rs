@@ -32,8 +32,9 @@ impl Emitter<'_> {
         }
         self.resolve(access, at, size, offsets, masked, refused.entry);
         if !is_lds && data.len() > 2 {
-            // Aligned pairs do not tear, and three dwords or more have such a pair in the middle otherwise.
-            self.unless_aligned(offsets, 8, masked, refused.entry);
+            // Aligned pairs do not tear, and four dwords have such a pair in the middle otherwise.
+            let align = if data.len() == 3 { 4 } else { 8 };
+            self.unless_aligned(offsets, align, masked, refused.entry);
         }
         if let Some(update) = access.atomic {
             let results: Vec<(usize, u32)> = data.iter().copied().zip(access.data.iter().copied()).collect();
@@ -42,8 +43,8 @@ impl Emitter<'_> {
         if !is_lds && access.is_store {
             self.note_store();
         }
-        // All lanes get the same value, whatever others write.
-        if !is_lds && !access.is_store {
+        // All lanes get the same value, whatever others write. Of three dwords, the pair may come second.
+        if !is_lds && !access.is_store && data.len() != 3 {
             self.load_once(access, data, offsets, masked, refused.back);
         }
         if let Some((bytes, signed)) = access.narrow {
@@ -54,12 +55,10 @@ impl Emitter<'_> {
             self.scatter(is_lds, data, offsets, masked, refused.entry);
             return;
         }
-        if let [row] = data {
-            for strip in 0..STRIPS {
-                self.gather(*row, offsets, strip, masked);
-            }
-        } else {
-            self.gather_wide(data, offsets, masked);
+        match *data {
+            [row] => (0..STRIPS).for_each(|strip| self.gather(row, offsets, strip, masked)),
+            [x, y, z] if !is_lds => self.gather_three([x, y, z], offsets, masked),
+            _ => self.gather_wide(data, offsets, masked),
         }
     }
 
@@ -386,7 +385,10 @@ impl Emitter<'_> {
             if !is_lds || data.len() > 2 {
                 self.unless_ascending(offsets, 4 * data.len() as u32, masked, refused);
             }
-            return self.scatter_wide(data, offsets, masked);
+            return match *data {
+                [x, y, z] if !is_lds => self.scatter_three([x, y, z], offsets, masked),
+                _ => self.scatter_wide(data, offsets, masked),
+            };
         };
         let all_apart = self.asm.label();
         if !is_lds {

@@ -14,6 +14,7 @@ mod form;
 mod lanes;
 mod private;
 mod scalar;
+mod three;
 mod wide;
 
 use iced_x86::{Code, IcedError, Instruction, MemoryOperand, Register};

@@ -40,19 +40,9 @@ impl Emitter<'_> {
 
     /// Loads pairs of dwords, and one more if their number is odd, from the offsets of the lanes.
     pub(super) fn gather_wide(&mut self, data: &[usize], offsets: usize, masked: bool) {
-        let found = mask_temp(0);
         for strip in 0..STRIPS {
             for (pair, rows) in data.chunks_exact(2).enumerate() {
-                for half in 0..2 {
-                    let mut operand = memory(HOST, 8 * pair as i64, false);
-                    operand.index = self.half_offsets(offsets, strip, half);
-                    self.set_half(found, strip, half, masked);
-                    let code = Code::EVEX_Vpgatherdq_zmm_k1_vm32y;
-                    self.asm.put(Instruction::with2(code, temp(half), operand).map(|mut gather| {
-                        gather.set_op_mask(found);
-                        gather
-                    }));
-                }
+                self.gather_pairs(8 * pair as i64, offsets, strip, masked);
                 for (n, row) in rows.iter().enumerate() {
                     let row = of_group(*row, strip);
                     let which = self.asm.vector(std::array::from_fn(|lane| (2 * lane + n) as u32));
@@ -73,27 +63,55 @@ impl Emitter<'_> {
     /// Stores pairs of dwords, and one more if their number is odd, to the offsets of the lanes: those of a lane before
     /// those of the next one, if there is one pair.
     pub(super) fn scatter_wide(&mut self, data: &[usize], offsets: usize, masked: bool) {
-        let found = mask_temp(0);
         for strip in 0..STRIPS {
             for (pair, rows) in data.chunks_exact(2).enumerate() {
-                for half in 0..2 {
-                    let dword = |n: usize| (HALF * half + n / 2 + 16 * (n % 2)) as u32;
-                    let which = self.asm.vector(std::array::from_fn(dword));
-                    self.put2(COPY, temp(0), Err(which));
-                    self.put3(PERMUTE, temp(0), of_group(rows[0], strip), Ok(of_group(rows[1], strip)));
-                    let mut operand = memory(HOST, 8 * pair as i64, false);
-                    operand.index = self.half_offsets(offsets, strip, half);
-                    self.set_half(found, strip, half, masked);
-                    let code = Code::EVEX_Vpscatterdq_vm32y_k1_zmm;
-                    self.asm.put(Instruction::with2(code, operand, temp(0)).map(|mut scatter| {
-                        scatter.set_op_mask(found);
-                        scatter
-                    }));
-                }
+                let rows = [of_group(rows[0], strip), of_group(rows[1], strip)];
+                self.scatter_pairs(rows, 8 * pair as i64, offsets, strip, masked);
             }
             if let [row] = data.chunks_exact(2).remainder() {
                 self.scatter_dwords(*row, 4 * (data.len() - 1) as i64, offsets, strip, masked);
             }
+        }
+    }
+
+    /// Loads a pair of dwords of each of a strip's lanes: those of each half of the lanes into [`temp`] 0 and 1.
+    pub(super) fn gather_pairs(&mut self, displacement: i64, offsets: usize, strip: usize, masked: bool) {
+        let found = mask_temp(0);
+        for half in 0..2 {
+            let mut operand = memory(HOST, displacement, false);
+            operand.index = self.half_offsets(offsets, strip, half);
+            self.set_half(found, strip, half, masked);
+            let code = Code::EVEX_Vpgatherdq_zmm_k1_vm32y;
+            self.asm.put(Instruction::with2(code, temp(half), operand).map(|mut gather| {
+                gather.set_op_mask(found);
+                gather
+            }));
+        }
+    }
+
+    /// Stores a pair of dwords of each of a strip's lanes, in the order of the lanes. [`temp`] 2 and 3 are used for it.
+    pub(super) fn scatter_pairs(
+        &mut self,
+        rows: [Register; 2],
+        displacement: i64,
+        offsets: usize,
+        strip: usize,
+        masked: bool,
+    ) {
+        let found = mask_temp(0);
+        for half in 0..2 {
+            let dword = |n: usize| (HALF * half + n / 2 + 16 * (n % 2)) as u32;
+            let which = self.asm.vector(std::array::from_fn(dword));
+            self.put2(COPY, temp(2), Err(which));
+            self.put3(PERMUTE, temp(2), rows[0], Ok(rows[1]));
+            let mut operand = memory(HOST, displacement, false);
+            operand.index = self.half_offsets(offsets, strip, half);
+            self.set_half(found, strip, half, masked);
+            let code = Code::EVEX_Vpscatterdq_vm32y_k1_zmm;
+            self.asm.put(Instruction::with2(code, operand, temp(2)).map(|mut scatter| {
+                scatter.set_op_mask(found);
+                scatter
+            }));
         }
     }
 
