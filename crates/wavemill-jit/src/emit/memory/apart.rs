@@ -31,10 +31,28 @@ impl Emitter<'_> {
             self.asm.jump(Code::Je_rel32_64, refused.back);
         }
         self.resolve(access, at, size, offsets, masked, refused.entry);
-        if !is_lds && data.len() > 2 {
-            // Aligned pairs do not tear, and four dwords have such a pair in the middle otherwise.
-            let align = if data.len() == 3 { 4 } else { 8 };
-            self.unless_aligned(offsets, align, masked, refused.entry);
+        // Aligned pairs do not tear, wherever they begin.
+        match *data {
+            _ if is_lds => {}
+            [_, _, _] => self.unless_aligned(offsets, 4, masked, refused.entry),
+            [x, y, z, w] => {
+                let odd = self.asm.label();
+                self.unless_aligned(offsets, 8, masked, odd);
+                let is_store = access.is_store;
+                self.later.push(Box::new(move |e| {
+                    e.asm.bind(odd);
+                    e.unless_aligned_behind(offsets, 4, 8, masked, refused.entry);
+                    if is_store {
+                        e.unless_ascending(offsets, size, masked, refused.entry);
+                        e.note_store();
+                        e.scatter_odd_quads([x, y, z, w], offsets, masked);
+                    } else {
+                        e.gather_odd_quads([x, y, z, w], offsets, masked);
+                    }
+                    e.asm.jump(Code::Jmp_rel32_64, refused.back);
+                }));
+            }
+            _ => {}
         }
         if let Some(update) = access.atomic {
             let results: Vec<(usize, u32)> = data.iter().copied().zip(access.data.iter().copied()).collect();

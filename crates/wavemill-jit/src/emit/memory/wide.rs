@@ -43,20 +43,44 @@ impl Emitter<'_> {
         for strip in 0..STRIPS {
             for (pair, rows) in data.chunks_exact(2).enumerate() {
                 self.gather_pairs(8 * pair as i64, offsets, strip, masked);
-                for (n, row) in rows.iter().enumerate() {
-                    let row = of_group(*row, strip);
-                    let which = self.asm.vector(std::array::from_fn(|lane| (2 * lane + n) as u32));
-                    let to = if masked { temp(2) } else { row };
-                    self.put2(COPY, to, Err(which));
-                    self.put3(PERMUTE, to, temp(0), Ok(temp(1)));
-                    if masked {
-                        self.put_active(Instruction::with2(COPY, row, to), strip, masked);
-                    }
-                }
+                self.dwords_of_pairs([rows[0], rows[1]], strip, masked);
             }
             if let [row] = data.chunks_exact(2).remainder() {
                 self.gather_dwords(*row, 4 * (data.len() - 1) as i64, offsets, strip, masked);
             }
+        }
+    }
+
+    /// Splits the pairs of a strip's lanes in [`temp`] 0 and 1.
+    fn dwords_of_pairs(&mut self, rows: [usize; 2], strip: usize, masked: bool) {
+        for (n, row) in rows.into_iter().enumerate() {
+            let row = of_group(row, strip);
+            let which = self.asm.vector(std::array::from_fn(|lane| (2 * lane + n) as u32));
+            let to = if masked { temp(2) } else { row };
+            self.put2(COPY, to, Err(which));
+            self.put3(PERMUTE, to, temp(0), Ok(temp(1)));
+            if masked {
+                self.put_active(Instruction::with2(COPY, row, to), strip, masked);
+            }
+        }
+    }
+
+    /// Loads four dwords of each lane that begin at an odd one: the pair is in the middle.
+    pub(super) fn gather_odd_quads(&mut self, [x, y, z, w]: [usize; 4], offsets: usize, masked: bool) {
+        for strip in 0..STRIPS {
+            self.gather_pairs(4, offsets, strip, masked);
+            self.dwords_of_pairs([y, z], strip, masked);
+            self.gather_dwords(x, 0, offsets, strip, masked);
+            self.gather_dwords(w, 12, offsets, strip, masked);
+        }
+    }
+
+    /// Stores them.
+    pub(super) fn scatter_odd_quads(&mut self, [x, y, z, w]: [usize; 4], offsets: usize, masked: bool) {
+        for strip in 0..STRIPS {
+            self.scatter_pairs([of_group(y, strip), of_group(z, strip)], 4, offsets, strip, masked);
+            self.scatter_dwords(x, 0, offsets, strip, masked);
+            self.scatter_dwords(w, 12, offsets, strip, masked);
         }
     }
 
@@ -212,8 +236,24 @@ impl Emitter<'_> {
 
     /// Goes to a label unless all active lanes access multiples of so many bytes, a power of two.
     pub(super) fn unless_aligned(&mut self, offsets: usize, align: u32, masked: bool, label: Label) {
+        self.unless_aligned_behind(offsets, 0, align, masked, label);
+    }
+
+    /// The same for what is `displacement` bytes behind the addresses of the lanes.
+    pub(super) fn unless_aligned_behind(
+        &mut self,
+        offsets: usize,
+        displacement: i32,
+        align: u32,
+        masked: bool,
+        label: Label,
+    ) {
         let (first, address, out, found) = (temp(0), temp(1), mask_temp(1), mask_temp(0));
-        let host = Register::R8D;
+        let host = Register::EAX;
+        self.asm.put(Instruction::with2(Code::Mov_r32_rm32, host, Register::R8D));
+        if displacement != 0 {
+            self.asm.put(Instruction::with2(Code::Add_rm32_imm32, host, displacement));
+        }
         self.asm.put(Instruction::with2(Code::EVEX_Vpbroadcastd_zmm_k1z_r32, first, host));
         for strip in 0..STRIPS {
             let add = Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32;
