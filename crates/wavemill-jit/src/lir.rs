@@ -53,7 +53,16 @@ pub(crate) enum Where {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     /// `dst = code(a, b)`, `dst = code(b)` without `a`. The destination is also a source of instructions that accumulate.
-    Vector { code: Code, dst: Dst, a: Option<Src>, b: Src, imm: Option<u8>, lanes: Where },
+    /// Without `round`, those that round do it as the operation does.
+    Vector {
+        code: Code,
+        dst: Dst,
+        a: Option<Src>,
+        b: Src,
+        imm: Option<u8>,
+        lanes: Where,
+        round: Option<Round>,
+    },
     /// `dst = code(a, b)` on masks of the operation's own.
     Mask { code: Code, dst: u8, a: u8, b: u8 },
     /// `dst` = the strip's bits of the pair of cells at an offset.
@@ -94,6 +103,7 @@ pub(crate) const fn rounds(code: Code) -> bool {
             | Code::EVEX_Vfmsub231pd_zmm_k1z_zmm_zmmm512b64_er
             | Code::EVEX_Vfnmadd231pd_zmm_k1z_zmm_zmmm512b64_er
             | Code::EVEX_Vfnmsub231pd_zmm_k1z_zmm_zmmm512b64_er
+            | Code::EVEX_Vcvtpd2ps_ymm_k1z_zmmm512b64_er
     )
 }
 
@@ -111,9 +121,10 @@ impl Step {
 
     /// Whether a source must be in a register: a first one, or one of an instruction that takes no memory, which those with
     /// a rounding mode of their own do not.
-    pub(crate) fn needs_register(&self, src: Src, round: Round) -> bool {
+    fn needs_register(&self, src: Src, round: Round) -> bool {
         match *self {
-            Step::Vector { a, b, code, .. } => {
+            Step::Vector { a, b, code, round: own, .. } => {
+                let round = own.unwrap_or(round);
                 let registers_only = takes_no_memory(code) || (round != Round::NearestEven && rounds(code));
                 a == Some(src) || (b == src && registers_only)
             }
@@ -136,11 +147,13 @@ pub(crate) struct Strip {
     pub all_lanes: bool,
     /// How instructions that round do it.
     pub round: Round,
-    /// What is for the interpreter.
+    /// What is not for this code.
     pub refuses: Refused,
+    /// Code for what is refused, which computes all lanes; the interpreter does if there is none.
+    pub otherwise: Option<Box<Strip>>,
 }
 
-/// What an operation leaves to the interpreter. Most of it are NaNs: hosts differ in those that they make.
+/// What an operation leaves to other code. Most of it are NaNs: hosts differ in those that they make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Refused {
     /// None.
@@ -159,9 +172,15 @@ pub(crate) enum Refused {
 }
 
 impl Strip {
+    /// Whether a source of an instruction must be in a register.
+    pub(crate) fn needs_register(&self, src: Src) -> bool {
+        self.steps.iter().any(|step| step.needs_register(src, self.round))
+            || self.otherwise.as_ref().is_some_and(|otherwise| otherwise.needs_register(src))
+    }
+
     /// Rows that it reads, each once.
     pub(crate) fn sources(&self) -> Vec<u32> {
-        let mut rows = Vec::new();
+        let mut rows = self.otherwise.as_ref().map_or_else(Vec::new, |otherwise| otherwise.sources());
         for step in &self.steps {
             for src in step.sources() {
                 if let Src::Row(row) = src

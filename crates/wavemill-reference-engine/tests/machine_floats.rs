@@ -43,6 +43,8 @@ struct Numbers {
     spread: u64,
     /// One lane in so many is any number.
     odd: u64,
+    /// All are powers of two.
+    powers: bool,
 }
 
 impl Numbers {
@@ -71,12 +73,24 @@ impl Numbers {
             // Denormals and infinities have other rules.
             *denominator = (*denominator).clamp(1, ones - 1);
         }
-        Numbers {
+        let mut numbers = Numbers {
             wide,
             exponents,
             spread: random.pick(&[1, 1, 2, 16]),
             odd: random.pick(&[u64::MAX, u64::MAX, u64::MAX, 40, 4]),
+            powers: false,
+        };
+        if random.one_in(4) {
+            // A sum with a product of its size, or with a small one, as in a step of a division. Powers cancel out.
+            numbers.powers = random.one_in(2);
+            let [x, y, z] = &mut numbers.exponents;
+            let below = if numbers.powers { 0 } else { random.below(ones as u64 / 4) as i32 - 2 };
+            *y = *z - (*x - ones / 2) - below;
+            if !(1..ones).contains(y) {
+                (*x, *y) = (ones / 2, (*z - below).clamp(1, ones - 1));
+            }
         }
+        numbers
     }
 
     /// A number for source `i`. An f32 is in the low dword.
@@ -90,6 +104,7 @@ impl Numbers {
             (self.exponents[i] + random.below(self.spread) as i32).clamp(0, ones)
         };
         let fraction = match random.below(8) {
+            _ if self.powers => 0,
             0 => 0,
             1 => 1,
             2 => !0,

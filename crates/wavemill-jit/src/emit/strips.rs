@@ -5,7 +5,9 @@ use wavemill_ir::Round;
 
 use super::Emitter;
 use super::assembler::{Label, in_file};
+use super::memory::Handler;
 use super::registers::{STRIPS, active, mask_temp, of_group, temp};
+use super::rows::Rows;
 use crate::lir::{Dst, Refused, Src, Step, Strip, Where, rounds};
 
 /// An operand of an instruction.
@@ -84,6 +86,7 @@ fn instruction(
 }
 
 /// How the result rows of an operation are written.
+#[derive(Clone)]
 struct Results {
     /// Rows with the groups that receive them.
     groups: Vec<(u32, usize)>,
@@ -154,8 +157,8 @@ impl Emitter<'_> {
             }
         }
         let needs_register = |row: u32| {
-            let first = strip.steps.iter().any(|step| step.needs_register(Src::Row(row), strip.round));
-            first || matches!(strip.refuses, Refused::Sources(both) if both.contains(&Src::Row(row)))
+            strip.needs_register(Src::Row(row))
+                || matches!(strip.refuses, Refused::Sources(both) if both.contains(&Src::Row(row)))
         };
         for row in &sources {
             if self.rows.find(*row).is_some() {
@@ -205,6 +208,23 @@ impl Emitter<'_> {
         let refused = self.handler_labels();
         let before = self.rows.clone();
         self.steps(strip, &results, refused.entry);
+        let handler = match &strip.otherwise {
+            None => refused,
+            Some(otherwise) => {
+                let computed = self.asm.label();
+                self.asm.bind(computed);
+                let handler = Handler { entry: self.asm.label(), back: refused.back };
+                self.otherwise_later(
+                    otherwise,
+                    &results,
+                    before.clone(),
+                    refused.entry,
+                    computed,
+                    handler.entry,
+                );
+                handler
+            }
+        };
         for (row, group) in &results.groups {
             match self.rows.find(*row) {
                 Some(old) if results.fresh && results.masked => {
@@ -225,9 +245,33 @@ impl Emitter<'_> {
             self.asm.bind(refused.back);
             let group = |row: u32| self.rows.find(row).expect("results are in registers");
             let results = results.groups.iter().map(|(row, _)| (*row, group(*row))).collect();
-            self.handler_later(at, refused, before, results);
+            let has_handler = strip.otherwise.as_ref().is_none_or(|other| other.refuses != Refused::Nothing);
+            if has_handler {
+                self.handler_later(at, handler, before, results);
+            }
         }
         true
+    }
+
+    /// Emits later, at `entry`, code for what the inline code of an operation refuses: with the rows and the results in the
+    /// same registers. It goes to `computed`, or to `refused` with what it refuses itself.
+    fn otherwise_later(
+        &mut self,
+        otherwise: &Strip,
+        results: &Results,
+        before: Rows,
+        entry: Label,
+        computed: Label,
+        refused: Label,
+    ) {
+        let (otherwise, results, version) = (otherwise.clone(), results.clone(), self.version);
+        let results = Results { round: otherwise.round, ..results };
+        self.later.push(Box::new(move |e| {
+            (e.version, e.rows) = (version, before);
+            e.asm.bind(entry);
+            e.steps(&otherwise, &results, refused);
+            e.asm.jump(Code::Jmp_rel32_64, computed);
+        }));
     }
 
     fn steps(&mut self, strip: &Strip, results: &Results, refused: Label) {
@@ -318,7 +362,7 @@ impl Emitter<'_> {
 
     fn step(&mut self, step: &Step, n: usize, temp: impl Fn(u8) -> Register, results: &Results) {
         match *step {
-            Step::Vector { code, dst, a, b, imm, lanes } => {
+            Step::Vector { code, dst, a, b, imm, lanes, round } => {
                 let a = a.map(|a| match self.operand(a, n, &temp, code) {
                     Operand::Register(register) => register,
                     Operand::Memory(_) => unreachable!("first sources are in registers"),
@@ -328,8 +372,11 @@ impl Emitter<'_> {
                     Dst::Row(row) => {
                         let group = results.groups.iter().find(|(result, _)| *result == row);
                         let group = group.expect("each result has a group").1;
-                        let mask = results.masked.then(|| active(n));
-                        (of_group(group, n), mask, results.fresh && !accumulates(code))
+                        let (mask, zero) = match lanes {
+                            Where::Mask(mask) => (Some(mask_temp(mask.into())), false),
+                            _ => (results.masked.then(|| active(n)), results.fresh && !accumulates(code)),
+                        };
+                        (of_group(group, n), mask, zero)
                     }
                     Dst::Temp(number) => {
                         let (mask, zero) = match lanes {
@@ -349,8 +396,9 @@ impl Emitter<'_> {
                 };
                 let made = instruction(code, register, a, b, imm);
                 self.asm.put(made.map(|mut made| {
-                    if results.round != Round::NearestEven && rounds(code) {
-                        made.set_rounding_control(rounding(results.round));
+                    let round = round.unwrap_or(results.round);
+                    if round != Round::NearestEven && rounds(code) {
+                        made.set_rounding_control(rounding(round));
                     }
                     if let Some(mask) = mask {
                         made.set_op_mask(mask);

@@ -19,6 +19,8 @@ pub(crate) struct Builder<'a> {
     pub inst: &'a Inst,
     counts: RegisterCounts,
     pub strip: Strip,
+    /// The next value of the operation's own.
+    next: u8,
 }
 
 impl<'a> Builder<'a> {
@@ -37,7 +39,7 @@ impl<'a> Builder<'a> {
             Operand::Const(_) => false,
         };
         let strip = Strip { all_lanes, ..Strip::default() };
-        (exists(0) && exists(1)).then_some(Builder { inst, counts, strip })
+        (exists(0) && exists(1)).then_some(Builder { inst, counts, strip, next: 0 })
     }
 
     pub(crate) fn finish(self) -> Strip {
@@ -140,9 +142,27 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Code for what the code so far refuses. It has values of its own.
+    pub(crate) fn otherwise(&mut self, build: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
+        let first = Strip { all_lanes: self.strip.all_lanes, round: self.strip.round, ..Strip::default() };
+        let (first, next) = (std::mem::replace(&mut self.strip, first), std::mem::take(&mut self.next));
+        let built = build(self);
+        let second = std::mem::replace(&mut self.strip, first);
+        self.next = next;
+        built?;
+        self.strip.otherwise = Some(Box::new(second));
+        Some(())
+    }
+
+    /// Values of the operation's own so far are not needed any more.
+    pub(crate) fn forget_values(&mut self) {
+        self.next = 0;
+    }
+
     fn temp(&mut self) -> Option<u8> {
-        let n = self.strip.temps;
-        self.strip.temps += 1;
+        let n = self.next;
+        self.next += 1;
+        self.strip.temps = self.strip.temps.max(self.next);
         (usize::from(n) < TEMPS).then_some(n)
     }
 
@@ -204,7 +224,15 @@ impl<'a> Builder<'a> {
         let a = self.first(a)?;
         let b = self.second(code, b)?;
         let temp = self.temp()?;
-        self.push(Step::Vector { code, dst: Dst::Temp(temp), a, b, imm, lanes: Where::Everywhere });
+        self.push(Step::Vector {
+            code,
+            dst: Dst::Temp(temp),
+            a,
+            b,
+            imm,
+            lanes: Where::Everywhere,
+            round: None,
+        });
         Some(Src::Temp(temp))
     }
 
@@ -221,7 +249,7 @@ impl<'a> Builder<'a> {
         let Src::Temp(temp) = value else { return None };
         let a = self.first(a)?;
         let b = self.second(code, b)?;
-        self.push(Step::Vector { code, dst: Dst::Temp(temp), a, b, imm, lanes });
+        self.push(Step::Vector { code, dst: Dst::Temp(temp), a, b, imm, lanes, round: None });
         Some(())
     }
 
@@ -236,7 +264,15 @@ impl<'a> Builder<'a> {
     ) -> Option<()> {
         let a = self.first(a)?;
         let b = self.second(code, b)?;
-        self.push(Step::Vector { code, dst: Dst::Row(row), a, b, imm, lanes: Where::Everywhere });
+        self.push(Step::Vector {
+            code,
+            dst: Dst::Row(row),
+            a,
+            b,
+            imm,
+            lanes: Where::Everywhere,
+            round: None,
+        });
         Some(())
     }
 
@@ -257,6 +293,22 @@ impl<'a> Builder<'a> {
         self.update(value, code, Some(a), b, None, Where::Everywhere)
     }
 
+    /// Puts `code(a, b)` into a value of the operation's own, with a rounding mode of its own.
+    pub(crate) fn put_rounded(
+        &mut self,
+        value: Src,
+        code: Code,
+        a: Option<Src>,
+        b: Src,
+        round: Round,
+    ) -> Option<()> {
+        let Src::Temp(temp) = value else { return None };
+        let round = Some(round);
+        let (dst, lanes) = (Dst::Temp(temp), Where::Everywhere);
+        self.push(Step::Vector { code, dst, a, b, imm: None, lanes, round });
+        Some(())
+    }
+
     /// Puts `code(b)` into a value of the operation's own.
     pub(crate) fn put_unary(&mut self, value: Src, code: Code, b: Src) -> Option<()> {
         self.update(value, code, None, b, None, Where::Everywhere)
@@ -273,7 +325,7 @@ impl<'a> Builder<'a> {
         lanes: Where,
     ) -> Option<()> {
         let a = self.first(a)?;
-        self.push(Step::Vector { code, dst: Dst::Mask(mask), a, b, imm, lanes });
+        self.push(Step::Vector { code, dst: Dst::Mask(mask), a, b, imm, lanes, round: None });
         Some(())
     }
 

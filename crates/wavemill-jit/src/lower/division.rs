@@ -4,11 +4,11 @@
 
 use iced_x86::Code;
 use wavemill_float::{DivFormat, F32, F64};
-use wavemill_ir::{FloatOp, FloatType};
+use wavemill_ir::{CmpPred, FloatOp, FloatType, Round};
 
 use super::builder::Builder;
 use super::double::{self, EVEN, HIGH, LOW, Number, ODD, SHUFFLE};
-use super::float::{SIGN, UNORDERED, flush, is_scalar};
+use super::float::{SIGN, UNORDERED, flush, is_scalar, multiply_add, predicate};
 use super::mask;
 use crate::lir::{Refused, Src, Step, Where};
 
@@ -17,6 +17,7 @@ const SUB: Code = Code::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32;
 const AND: Code = Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
 const OR: Code = Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32;
 const MOVE: Code = Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512;
+const MOVE_WIDE: Code = Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512;
 const BROADCAST: Code = Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32;
 const TEST: Code = Code::EVEX_Vptestmd_kr_k1_zmm_zmmm512b32;
 const TEST_NOT: Code = Code::EVEX_Vptestnmd_kr_k1_zmm_zmmm512b32;
@@ -212,7 +213,7 @@ fn scale(b: &mut Builder<'_>, format: Format) -> Option<()> {
     b.mask_result(1, 1)
 }
 
-/// The sum with a product. Lanes of the mask, whose result is scaled, are for the interpreter, and NaNs.
+/// The sum with a product. Lanes of the mask, whose result is scaled, and NaNs are for other code.
 fn fmas(b: &mut Builder<'_>, ty: FloatType) -> Option<()> {
     let env = b.inst.attrs.fp;
     b.strip.round = env.round;
@@ -242,6 +243,119 @@ fn fmas(b: &mut Builder<'_>, ty: FloatType) -> Option<()> {
     b.push(Step::LoadMask { dst: 1, cells });
     b.push(Step::Mask { code: Code::VEX_Korw_kr_kr_kr, dst: 0, a: 0, b: 1 });
     b.push(Step::AndActive { dst: 0 });
+    b.strip.refuses = Refused::Lanes;
+    b.otherwise(|b| match ty {
+        FloatType::F32 => fmas_scaled(b, cells),
+        _ => fmas_scaled_wide(b, cells),
+    })
+}
+
+/// The sum with a product, scaled back in the lanes of the mask. Infinities and NaNs have no other result there.
+fn fmas_scaled(b: &mut Builder<'_>, cells: u32) -> Option<()> {
+    let whole = Where::Everywhere;
+    let scaled = b.value()?;
+    let (x, y, sum) = (b.value()?, b.value()?, b.value()?);
+    put_scaled_half(b, 0, [x, y, sum])?;
+    b.put_unary(scaled, MOVE, sum)?;
+    put_scaled_half(b, 1, [x, y, sum])?;
+    let insert = Code::EVEX_Vinsertf32x8_zmm_k1z_zmm_ymmm256_imm8;
+    b.update(scaled, insert, Some(scaled), sum, Some(1), whole)?;
+    if !b.inst.attrs.fp.denorm_out {
+        flush(b, scaled)?;
+    }
+    for (i, value) in [x, y, sum].into_iter().enumerate() {
+        put_source(b, value, i)?;
+    }
+    multiply_add(b, [x, y, sum])?;
+    b.push(Step::LoadMask { dst: 1, cells });
+    b.update(sum, MOVE, None, scaled, None, Where::Mask(1))?;
+    b.copy(b.dst(0, 0)?, sum)
+}
+
+/// Puts the dwords of source `i` into a value of the operation's own.
+fn put_source(b: &mut Builder<'_>, value: Src, i: usize) -> Option<()> {
+    let source = b.src(i, 0)?;
+    b.put_unary(value, if is_scalar(source) { BROADCAST } else { MOVE }, source)
+}
+
+/// Puts eight of the strip's sums with products, scaled back, into the lower half of the third value of the operation's own.
+///
+/// The product of two f32 is an f64. Its sum with the addend is rounded to odd, so that a second rounding to f32 is as good as
+/// one of the exact sum.
+fn put_scaled_half(b: &mut Builder<'_>, half: u8, [product, addend, sum]: [Src; 3]) -> Option<()> {
+    const MUL: Code = Code::EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er;
+    const ADD: Code = Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er;
+    const COMPARE: Code = Code::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae;
+    const EVEN: Code = Code::EVEX_Vptestnmq_kr_k1_zmm_zmmm512b64;
+    let whole = Where::Everywhere;
+    let nearest = Round::NearestEven;
+    let power = |exponent: i32| Src::ConstPair(2f64.powi(exponent).to_bits());
+    let round = b.inst.attrs.fp.round;
+    let widened = |b: &mut Builder<'_>, value: Src, i: usize| {
+        put_source(b, value, i)?;
+        if half > 0 {
+            let extract = Code::EVEX_Vextractf32x8_ymmm256_k1z_zmm_imm8;
+            b.update(value, extract, None, value, Some(half), whole)?;
+        }
+        b.put_unary(value, Code::EVEX_Vcvtps2pd_zmm_k1z_ymmm256b32_sae, value)
+    };
+    widened(b, product, 0)?;
+    widened(b, addend, 1)?;
+    b.put_rounded(product, MUL, Some(product), addend, nearest)?;
+    widened(b, addend, 2)?;
+    // Mask 1: the size of the quotient shows which way the operands were scaled.
+    let magnitude = Src::ConstPair(!(1 << 63));
+    b.put(sum, Code::EVEX_Vpandq_zmm_k1z_zmm_zmmm512b64, addend, magnitude)?;
+    b.test(1, COMPARE, Some(sum), power(1), Some(predicate(CmpPred::Ge)), whole)?;
+    // Neighbours of an inexact sum, of which one is odd. An exact zero has the sign that the mode gives it.
+    let (one, other) = match round {
+        Round::MinusInf => (Round::MinusInf, Round::PlusInf),
+        _ => (Round::PlusInf, Round::MinusInf),
+    };
+    b.put_rounded(sum, ADD, Some(product), addend, one)?;
+    b.put_rounded(addend, ADD, Some(product), addend, other)?;
+    b.test(0, COMPARE, Some(sum), addend, Some(predicate(CmpPred::Neq)), whole)?;
+    b.test(0, EVEN, Some(sum), Src::ConstPair(1), None, Where::Mask(0))?;
+    b.update(sum, MOVE_WIDE, None, addend, None, Where::Mask(0))?;
+    b.put_rounded(sum, MUL, Some(sum), power(-F32::SCALE), nearest)?;
+    b.put_unary(addend, Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64, power(2 * F32::SCALE))?;
+    b.update(sum, MUL, Some(sum), addend, None, Where::Mask(1))?;
+    b.put_rounded(sum, Code::EVEX_Vcvtpd2ps_ymm_k1z_zmmm512b64_er, None, sum, round)
+}
+
+/// The same of f64. Where the sum, or what it is scaled to, is no normal number, the lanes are for the interpreter.
+fn fmas_scaled_wide(b: &mut Builder<'_>, cells: u32) -> Option<()> {
+    let whole = Where::Everywhere;
+    let sources = [Number::unflushed(b, 0)?, Number::unflushed(b, 1)?, Number::unflushed(b, 2)?];
+    let [first, second] = double::multiply_add_with_nans(b, sources)?;
+    // The factors' registers are free.
+    let (high, work) = (Src::Temp(0), Src::Temp(1));
+    b.update(high, SHUFFLE, Some(first), second, Some(ODD), whole)?;
+    b.update(first, SHUFFLE, Some(first), second, Some(EVEN), whole)?;
+    let format = DOUBLE;
+    let scale = (format.scale as u32) * format.unit;
+    let normal = (format.ones - 2) * format.unit;
+    // What is added to the exponents. Mask 2 is not free: it collects the lanes that are refused.
+    let change = second;
+    b.put(change, Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, change, change)?;
+    b.push(Step::LoadMask { dst: 1, cells });
+    put_where(b, change, scale.wrapping_neg(), 1)?;
+    put_last(b, format, work, 2, AND, format.field())?;
+    b.compare(1, COMPARE, work, format.exponent(format.bias as u32), GREATER, Where::Mask(1))?;
+    put_where(b, change, scale, 1)?;
+    // Mask 0: numbers that are not normal, before or after they are scaled.
+    b.put(work, AND, high, format.field())?;
+    b.put(work, SUB, work, format.exponent(1))?;
+    b.compare(0, COMPARE, work, Src::Const(normal), GREATER, whole)?;
+    b.put(high, ADD, high, change)?;
+    b.put(work, ADD, work, change)?;
+    b.compare(1, COMPARE, work, Src::Const(normal), GREATER, whole)?;
+    union(b, 0, 1);
+    b.push(Step::LoadMask { dst: 1, cells });
+    b.push(Step::Mask { code: Code::VEX_Kandw_kr_kr_kr, dst: 0, a: 0, b: 1 });
+    b.push(Step::AndActive { dst: 0 });
+    b.copy(b.dst(0, 0)?, first)?;
+    b.copy(b.dst(0, 1)?, high)?;
     b.strip.refuses = Refused::Lanes;
     Some(())
 }

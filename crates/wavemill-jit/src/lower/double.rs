@@ -1,11 +1,12 @@
 //! Float operations on f64: eight numbers of the strip, then the other eight.
 
 use iced_x86::Code;
+use wavemill_float::{F64, Format};
 use wavemill_ir::{CmpPred, FloatOp, FpEnv, Round, SrcMods};
 
 use super::builder::Builder;
 use super::class;
-use super::float::{SIGN, predicate};
+use super::float::{SIGN, UNORDERED, predicate};
 use crate::lir::{Refused, Src, Step, Where};
 
 /// The two vectors of numbers of which a strip has the low and the high halves.
@@ -155,7 +156,10 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp) -> Option<()> {
         let [first, second, ..] = multiply_add(b, [x, y, z])?;
         split(b, [first, second])?;
         b.strip.refuses = Refused::WideResults;
-        return Some(());
+        return b.otherwise(|b| {
+            let halves = multiply_add_with_nans(b, [x, y, z])?;
+            split(b, halves)
+        });
     }
     let (code, y) = match op {
         FloatOp::Mul => (MUL, y),
@@ -203,6 +207,37 @@ pub(super) fn multiply_add(b: &mut Builder<'_>, [x, y, z]: [Number; 3]) -> Optio
     let (first, ..) = half(b, LOW)?;
     let (second, x, y) = half(b, HIGH)?;
     Some([first, second, x, y])
+}
+
+/// Products with a sum of any numbers: both halves. The rule for NaNs is that of [`super::float::multiply_add`].
+pub(super) fn multiply_add_with_nans(b: &mut Builder<'_>, [x, y, z]: [Number; 3]) -> Option<[Src; 2]> {
+    const COMPARE: Code = Code::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae;
+    const DEFAULT_NAN: Src = Src::ConstPair(F64::DEFAULT_NAN);
+    let env = b.inst.attrs.fp;
+    let whole = Where::Everywhere;
+    let (left, right) = (b.value()?, b.value()?);
+    let half = |b: &mut Builder<'_>, part: Code| {
+        let x = x.half_in_register(b, part, Some(left))?;
+        let y = y.half_in_register(b, part, Some(right))?;
+        let sum = z.half_in_register(b, part, None)?;
+        b.test(0, COMPARE, Some(sum), sum, Some(UNORDERED), whole)?;
+        b.put(sum, Code::EVEX_Vfmadd231pd_zmm_k1z_zmm_zmmm512b64_er, x, y)?;
+        b.test(1, COMPARE, Some(sum), sum, Some(UNORDERED), whole)?;
+        b.push(Step::Mask { code: Code::VEX_Kandnw_kr_kr_kr, dst: 1, a: 0, b: 1 });
+        b.update(sum, BROADCAST, None, DEFAULT_NAN, None, Where::Mask(1))?;
+        for factor in [y, x] {
+            b.test(0, COMPARE, Some(factor), factor, Some(UNORDERED), whole)?;
+            let or = Code::EVEX_Vporq_zmm_k1z_zmm_zmmm512b64;
+            b.update(sum, or, Some(factor), Src::ConstPair(F64::QUIET), None, Where::Mask(0))?;
+        }
+        b.test(0, COMPARE, Some(x), y, Some(predicate(CmpPred::Ordered)), whole)?;
+        b.put(x, MUL, x, y)?;
+        b.test(0, COMPARE, Some(x), x, Some(UNORDERED), Where::Mask(0))?;
+        b.update(sum, BROADCAST, None, DEFAULT_NAN, None, Where::Mask(0))?;
+        flush_result(b, sum, env)?;
+        Some(sum)
+    };
+    Some([half(b, LOW)?, half(b, HIGH)?])
 }
 
 /// Reciprocals and roots, which round to nearest in every mode.

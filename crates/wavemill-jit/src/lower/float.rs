@@ -4,6 +4,7 @@
 //! the default NaN. So sources keep their order, and signs change before the operation.
 
 use iced_x86::Code;
+use wavemill_float::{F32, Format};
 use wavemill_ir::{CmpPred, CvtOp, FloatOp, FloatType, FpEnv, Round, SrcMods, SubDword};
 
 use super::builder::Builder;
@@ -11,6 +12,8 @@ use super::{class, division, double, elementary, half};
 use crate::lir::{Dst, Refused, Src, Step, Where};
 
 const AND: Code = Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32;
+const OR: Code = Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32;
+const COMPARE: Code = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
 
 const fn keeps_denormals(env: FpEnv) -> bool {
     env.denorm_in && env.denorm_out
@@ -77,18 +80,38 @@ const fn constant_with(value: u32, signs: Signs) -> u32 {
     if signs.neg { value ^ SIGN } else { value }
 }
 
+/// What signs do to bits; nothing without a change.
+const fn sign_code(signs: Signs) -> Option<(Code, u32)> {
+    match (signs.abs, signs.neg) {
+        (false, false) => None,
+        (true, false) => Some((AND, !SIGN)),
+        (false, true) => Some((Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, SIGN)),
+        (true, true) => Some((OR, SIGN)),
+    }
+}
+
 /// The source with its signs.
 fn signed(b: &mut Builder<'_>, (src, signs): (Src, Signs)) -> Option<Src> {
     if let Src::Const(value) = src {
         return Some(Src::Const(constant_with(value, signs)));
     }
-    let (code, bits) = match (signs.abs, signs.neg) {
-        (false, false) => return Some(src),
-        (true, false) => (AND, !SIGN),
-        (false, true) => (Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, SIGN),
-        (true, true) => (Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32, SIGN),
-    };
-    b.binary(code, src, Src::Const(bits))
+    match sign_code(signs) {
+        None => Some(src),
+        Some((code, bits)) => b.binary(code, src, Src::Const(bits)),
+    }
+}
+
+/// A part of a source as the operation takes it, in a register of the operation's own.
+fn own_operand(b: &mut Builder<'_>, i: usize, part: Option<u16>) -> Option<Src> {
+    let (src, signs) = part_of(b, i, part)?;
+    let x = b.own(src)?;
+    if let Some((code, bits)) = sign_code(signs) {
+        b.put(x, code, x, Src::Const(bits))?;
+    }
+    if !b.inst.attrs.fp.denorm_in {
+        flush(b, x)?;
+    }
+    Some(x)
 }
 
 /// The source without a change of its sign, and whether the sign is to change.
@@ -224,6 +247,7 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<(
                     b: y,
                     imm: None,
                     lanes: Where::Everywhere,
+                    round: None,
                 });
                 b.strip.refuses = Refused::Results;
             }
@@ -257,7 +281,45 @@ pub(super) fn lower(b: &mut Builder<'_>, op: FloatOp, ty: FloatType) -> Option<(
             _ => return None,
         }
     }
+    if op == FloatOp::Fma {
+        b.otherwise(|b| fma_with_nans(b, ty))?;
+    }
     Some(())
+}
+
+/// Sums with products, of any numbers.
+fn fma_with_nans(b: &mut Builder<'_>, ty: FloatType) -> Option<()> {
+    for part in parts(ty)? {
+        let sources = [own_operand(b, 0, *part)?, own_operand(b, 1, *part)?, own_operand(b, 2, *part)?];
+        multiply_add(b, sources)?;
+        b.copy(b.dst(0, part.unwrap_or(0))?, sources[2])?;
+        b.forget_values();
+    }
+    Some(())
+}
+
+/// Adds the product of two values of the operation's own to a third one, by the manuals' rule for NaNs: the first one of the
+/// sources, but the default NaN for the product of an infinity and a zero, whatever is added. Masks 0 and 1 are used for it,
+/// and the factors.
+pub(super) fn multiply_add(b: &mut Builder<'_>, [x, y, sum]: [Src; 3]) -> Option<()> {
+    const DEFAULT_NAN: Src = Src::Const(F32::DEFAULT_NAN as u32);
+    const BROADCAST: Code = Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32;
+    let whole = Where::Everywhere;
+    // The host quiets the NaN of the addend, if it is the only one.
+    b.compare(0, COMPARE, sum, sum, UNORDERED, whole)?;
+    b.put(sum, Code::EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er, x, y)?;
+    b.compare(1, COMPARE, sum, sum, UNORDERED, whole)?;
+    b.push(Step::Mask { code: Code::VEX_Kandnw_kr_kr_kr, dst: 1, a: 0, b: 1 });
+    b.update(sum, BROADCAST, None, DEFAULT_NAN, None, Where::Mask(1))?;
+    for factor in [y, x] {
+        b.compare(0, COMPARE, factor, factor, UNORDERED, whole)?;
+        b.update(sum, OR, Some(factor), Src::Const(F32::QUIET as u32), None, Where::Mask(0))?;
+    }
+    b.compare(0, COMPARE, x, y, predicate(CmpPred::Ordered), whole)?;
+    b.put(x, Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er, x, y)?;
+    b.compare(0, COMPARE, x, x, UNORDERED, Where::Mask(0))?;
+    b.update(sum, BROADCAST, None, DEFAULT_NAN, None, Where::Mask(0))?;
+    if b.inst.attrs.fp.denorm_out { Some(()) } else { flush(b, sum) }
 }
 
 /// Predicates of vector comparisons; none raises an exception that anybody looks at.
@@ -292,8 +354,7 @@ pub(super) fn compare(b: &mut Builder<'_>, pred: CmpPred, ty: FloatType) -> Opti
         _ => return None,
     }
     let (x, y) = (operand(b, 0, None, false)?, operand(b, 1, None, false)?);
-    let code = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
-    b.compare(0, code, x, y, predicate(pred), Where::Active)?;
+    b.compare(0, COMPARE, x, y, predicate(pred), Where::Active)?;
     b.mask_result(0, 0)
 }
 
@@ -313,11 +374,10 @@ fn to_integer(b: &mut Builder<'_>, op: CvtOp) -> Option<()> {
         let positive = b.binary(Code::EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae, x, Src::Const(0))?;
         return b.result(dst, Code::EVEX_Vcvttps2udq_zmm_k1z_zmmm512b32_sae, None, positive, None);
     }
-    let compare = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
     let value = b.unary(CONVERT_SIGNED, x)?;
-    b.compare(0, compare, x, Src::Const(0x4f00_0000), predicate(CmpPred::Ge), Where::Everywhere)?;
+    b.compare(0, COMPARE, x, Src::Const(0x4f00_0000), predicate(CmpPred::Ge), Where::Everywhere)?;
     b.update(value, BROADCAST, None, Src::Const(0x7fff_ffff), None, Where::Mask(0))?;
-    b.compare(0, compare, x, x, predicate(CmpPred::Unordered), Where::Everywhere)?;
+    b.compare(0, COMPARE, x, x, predicate(CmpPred::Unordered), Where::Everywhere)?;
     b.update(value, BROADCAST, None, Src::Const(0), None, Where::Mask(0))?;
     b.copy(dst, value)
 }

@@ -345,6 +345,7 @@ pub(super) fn lower(b: &mut Builder<'_>, op: IntOp) -> Option<()> {
             b: z,
             imm: Some(table),
             lanes: Where::Everywhere,
+            round: None,
         });
         return Some(());
     }

@@ -25,7 +25,11 @@ pub(super) fn lower(inst: &Inst, counts: RegisterCounts) -> Option<Strip> {
     let row = counts.offset(row)?;
     // These are looked for in the row.
     let looks_at_row = matches!(strip.refuses, Refused::Results | Refused::WideResults);
-    if looks_at_row || strip.results() != [row] || usize::from(strip.temps) == TEMPS {
+    if looks_at_row
+        || strip.otherwise.is_some()
+        || strip.results() != [row]
+        || usize::from(strip.temps) == TEMPS
+    {
         return None;
     }
     let value = strip.temps;
@@ -45,7 +49,7 @@ fn merge(strip: &mut Strip, value: u8, row: u32, attrs: Attrs) {
     let part = ((1 << width) - 1) << offset;
     let above = (32 - offset - width) as u8;
     let mut step = |code, dst, a, b, imm| {
-        strip.steps.push(Step::Vector { code, dst, a, b, imm, lanes: Where::Everywhere });
+        strip.steps.push(Step::Vector { code, dst, a, b, imm, lanes: Where::Everywhere, round: None });
     };
     let (own, own_src) = (Dst::Temp(value), Src::Temp(value));
     match attrs.dst_unused {

@@ -265,7 +265,8 @@ impl Emitter<'_> {
         self.asm.jump(Code::Jne_rel32_64, label);
     }
 
-    /// Moves bytes or halves that are consecutive in each strip; they are for the handler otherwise.
+    /// Moves bytes or halves that are consecutive in each strip. Otherwise, loads are gathered, and stores are for the
+    /// handler.
     fn narrow_apart(
         &mut self,
         (bytes, signed, is_store): (u32, bool, bool),
@@ -274,9 +275,11 @@ impl Emitter<'_> {
         masked: bool,
         refused: Label,
     ) {
+        let (apart, done) = (self.asm.label(), self.asm.label());
         for strip in 0..STRIPS {
             self.distances(offsets, strip, temp(0));
-            self.unless_consecutive(temp(0), bytes, strip, masked, refused);
+            let label = if is_store { refused } else { apart };
+            self.unless_consecutive(temp(0), bytes, strip, masked, label);
         }
         for strip in 0..STRIPS {
             self.distances(offsets, strip, temp(0));
@@ -284,6 +287,61 @@ impl Emitter<'_> {
             there.index = OFFSET;
             let moved = narrow_move(of_group(row, strip), there, bytes, signed, is_store);
             self.put_active(moved, strip, masked);
+        }
+        if !is_store {
+            self.asm.jump(Code::Jmp_rel32_64, done);
+            self.asm.bind(apart);
+            self.gather_narrow((bytes, signed), row, offsets, masked, refused);
+        }
+        self.asm.bind(done);
+    }
+
+    /// Loads bytes or halves out of the aligned dwords that have them. These are on the same pages, whatever allocation
+    /// the other bytes belong to. Misaligned halves are for the handler.
+    fn gather_narrow(
+        &mut self,
+        (bytes, signed): (u32, bool),
+        row: usize,
+        offsets: usize,
+        masked: bool,
+        refused: Label,
+    ) {
+        const DWORD: Register = Register::R9;
+        const DWORD_BYTES: u32 = 4;
+        if bytes > 1 {
+            self.unless_aligned(offsets, bytes, masked, refused);
+        }
+        let (below, index, shift, value) = (temp(0), temp(1), temp(2), temp(3));
+        self.asm.put(Instruction::with2(Code::Mov_r32_rm32, Register::EAX, Register::R8D));
+        self.asm.put(Instruction::with2(Code::And_rm32_imm8, Register::EAX, DWORD_BYTES as i32 - 1));
+        self.asm.put(Instruction::with2(Code::EVEX_Vpbroadcastd_zmm_k1z_r32, below, Register::EAX));
+        self.asm.put(Instruction::with2(Code::Mov_r64_rm64, DWORD, HOST));
+        self.asm.put(Instruction::with2(Code::And_rm64_imm8, DWORD, -(DWORD_BYTES as i32)));
+        for strip in 0..STRIPS {
+            let address = of_group(offsets, strip);
+            self.put3(Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32, value, below, Ok(address));
+            // The bits above the piece, which go first.
+            let last = self.asm.constant(DWORD_BYTES - bytes, true);
+            self.put3(Code::EVEX_Vpandnd_zmm_k1z_zmm_zmmm512b32, shift, value, Err(last));
+            self.asm.put(Instruction::with3(Code::EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, shift, shift, 3));
+            let aligned = self.asm.constant(!(DWORD_BYTES - 1), true);
+            self.put3(Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32, index, value, Err(aligned));
+            let found = mask_temp(0);
+            self.set_lanes(found, strip, masked);
+            let mut operand = memory(DWORD, 0, false);
+            operand.index = index;
+            let gather = Instruction::with2(Code::EVEX_Vpgatherdd_zmm_k1_vm32z, value, operand);
+            self.asm.put(gather.map(|mut gather| {
+                gather.set_op_mask(found);
+                gather
+            }));
+            self.put3(Code::EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32, value, value, Ok(shift));
+            let down = match signed {
+                true => Code::EVEX_Vpsrad_zmm_k1z_zmmm512b32_imm8,
+                false => Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8,
+            };
+            let unused = 8 * (DWORD_BYTES - bytes);
+            self.put_active(Instruction::with3(down, of_group(row, strip), value, unused), strip, masked);
         }
     }
 
