@@ -12,7 +12,7 @@ use wavemill_ir::{
 use wavemill_machine::{CellPair, RegisterCounts};
 use wavemill_oracle::SplitMix64;
 
-use crate::common::Bench;
+use crate::common::{Bench, Who};
 use crate::machine_code::shrink;
 use crate::programs::programs;
 
@@ -222,6 +222,22 @@ fn instruction(random: &mut SplitMix64, numbers: &Numbers, guest: u32) -> Option
     inst.problem().is_none().then_some(inst)
 }
 
+/// A block of instructions with one operation each.
+fn block(insts: Vec<Inst>) -> Arc<Block> {
+    let guest = (0..insts.len() as u64).map(|n| 0x1000 + 4 * n).collect();
+    let covered = 0x1000..0x1800;
+    let block = Block {
+        start: covered.start,
+        next: covered.end,
+        ranges: vec![covered],
+        insts,
+        guest,
+        terminator: Terminator::Jump(0xf000),
+    };
+    verify(&block).expect("operations are well formed");
+    Arc::new(block)
+}
+
 fn bench(seed: u64) -> Bench {
     let mut random = SplitMix64::new(seed);
     let mut bench = Bench::new(COUNTS, !seed);
@@ -260,18 +276,7 @@ fn bench(seed: u64) -> Bench {
                 .expect("an operation that is well formed")
         })
         .collect();
-    let guest = (0..u64::from(guests)).map(|n| 0x1000 + 4 * n).collect();
-    let covered = 0x1000..0x1800;
-    let block = Block {
-        start: covered.start,
-        next: covered.end,
-        ranges: vec![covered],
-        insts,
-        guest,
-        terminator: Terminator::Jump(0xf000),
-    };
-    verify(&block).expect("operations are well formed");
-    bench.block = Arc::new(block);
+    bench.block = block(insts);
     bench.budget = 100;
     bench
 }
@@ -289,4 +294,72 @@ fn floats_are_the_same_as_machine_code() {
         }
     }
     assert!(failed.is_empty(), "{} differ:\n{}", failed.len(), failed[..failed.len().min(SHOWN)].join("\n"));
+}
+
+/// A program of one f64 operation in each rounding mode, with the same sources in all lanes. Quotients are scaled.
+fn same_in_all_lanes(op: FloatOp, sources: [f64; 3]) -> Bench {
+    let op = Op::Float(op, FloatType::F64);
+    let mut bench = Bench::new(COUNTS, 0);
+    bench.active = !0;
+    for (i, source) in sources.iter().enumerate() {
+        let bits = source.to_bits();
+        bench.rows[2 * i] = [bits as u32; LANES];
+        bench.rows[2 * i + 1] = [(bits >> 32) as u32; LANES];
+    }
+    bench.cells[usize::from(SCALED.0)..][..2].fill(!0);
+    let operand = |(i, value): (usize, &Value)| match value {
+        Value::None => Operand::None,
+        Value::Mask => SCALED.into(),
+        _ => Operand::Row(Row(2 * i as u16)),
+    };
+    let rounds = [Round::NearestEven, Round::PlusInf, Round::MinusInf, Round::Zero];
+    let insts = (0..).zip(rounds).map(|(guest, round)| {
+        let mut src = [Operand::None; Inst::SOURCES];
+        for (src, operand) in src.iter_mut().zip(op.signature().sources.iter().enumerate().map(operand)) {
+            *src = operand;
+        }
+        let attrs = Attrs { fp: FpEnv { round, ..FpEnv::default() }, ..Attrs::default() };
+        let dst = [Row(SOURCES + 2 * guest as u16).into(), Operand::None];
+        Inst { op, dst, src, attrs, mask: LaneMask::Active, guest }
+    });
+    bench.block = block(insts.collect());
+    bench.budget = 100;
+    bench
+}
+
+/// What the reference engine, the interpreter and machine code make of it is the same.
+fn same_everywhere(bench: &Bench) -> Result<String, String> {
+    match bench.run(Who::Reference).difference(&bench.run(Who::Interpreter)) {
+        Some(difference) => Err(format!("reference engine and interpreter: {difference}")),
+        None => bench.compare_machine_code(0),
+    }
+}
+
+/// In modes that round towards zero, sums beyond the limit become the greatest number, but not before they are scaled.
+#[test]
+fn sums_beyond_the_limit_are_scaled_back() {
+    let greatest = f64::MAX;
+    for x in [2f64.powi(600), -2f64.powi(600) * 1.3, greatest] {
+        for y in [2f64.powi(423), 2f64.powi(424) * 1.7, 2f64.powi(500), 2f64.powi(560), greatest] {
+            for sum in [1.5, 3.0, -2f64.powi(-40), 2f64.powi(1000)] {
+                let bench = same_in_all_lanes(FloatOp::DivFmas, [x, y, sum]);
+                bench
+                    .compare_machine_code(0)
+                    .unwrap_or_else(|difference| panic!("{x:e}, {y:e}, {sum:e}: {difference}"));
+            }
+        }
+    }
+}
+
+/// The reciprocal roots of `1 - 2 k / 2^53` are `3 k^2 / 2^107` above the middle of two neighbours: the correction of an
+/// estimate may be off by more.
+#[test]
+fn reciprocal_roots_close_to_the_middle_of_neighbours() {
+    for k in (1..40).step_by(2) {
+        let x = 1.0 - 2.0 * f64::from(k) / 2f64.powi(53);
+        for scale in [0, 4, -600] {
+            let bench = same_in_all_lanes(FloatOp::Rsq, [x * 2f64.powi(scale), 0.0, 0.0]);
+            same_everywhere(&bench).unwrap_or_else(|difference| panic!("{k}, {scale}: {difference}"));
+        }
+    }
 }
