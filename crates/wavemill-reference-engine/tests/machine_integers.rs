@@ -43,7 +43,22 @@ fn value(random: &mut SplitMix64) -> u32 {
         1 => bytes(random, &[0, 0, 0, 0xff]),
         // Selectors of bytes.
         2 => bytes(random, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13]),
-        3 => random.pick(&[0, 1, 15, 16, 31, 32, 33, 63, 64, 0x7fff_ffff, 0x8000_0000, !0, 0x80_0000]),
+        3 => random.pick(&[
+            0,
+            1,
+            15,
+            16,
+            31,
+            32,
+            33,
+            63,
+            64,
+            0x7fff_ffff,
+            0x8000_0000,
+            !0,
+            0x80_0000,
+            0x4f00_0000,
+        ]),
         _ => bits(random),
     }
 }
@@ -144,7 +159,18 @@ fn bench(op: Op, seed: u64) -> Bench {
         Op::Scalar(..) | Op::ScalarCmp(..) => scalar_operation,
         _ => operation,
     };
-    let insts = (0..OPERATIONS).map(|guest| make(&mut random, op, guest)).collect();
+    let insts: Vec<Inst> = (0..OPERATIONS).map(|guest| make(&mut random, op, guest)).collect();
+    for inst in &insts {
+        // Wide numbers that are equal, or have equal halves.
+        if let (Op::IntCmp(_, IntType::I64 | IntType::U64), [Operand::Row(row), Operand::Const(value), ..]) =
+            (op, inst.src)
+        {
+            for (n, half) in [value as u32, (value >> 32) as u32].into_iter().enumerate() {
+                let row = &mut bench.rows[usize::from(row.0) + n];
+                row.iter_mut().filter(|_| random.one_in(2)).for_each(|lane| *lane = half);
+            }
+        }
+    }
     let (start, next) = (0x1000, 0x1800);
     let guest = (0..u64::from(OPERATIONS)).map(|n| start + 4 * n).collect();
     let covered = start..next;
