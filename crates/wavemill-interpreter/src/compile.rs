@@ -356,6 +356,7 @@ impl<'a> Compiler<'a> {
     fn gate(&mut self, patience: u64) {
         let mut op = self.host(translate::count);
         op.k[0] = patience;
+        op.own = Own { units: [None; 2] };
         self.ops.push(op);
     }
 

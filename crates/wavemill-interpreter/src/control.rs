@@ -89,6 +89,7 @@ pub(super) unsafe fn indirect(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
     unsafe {
         (*ctx).budget -= i64::from((*op).imm);
         let pc = scalar64(ctx, op, 0);
+        (*ctx).follows_start = false;
         if (*ctx).budget <= 0 {
             return leave(ctx, Exit::Preempted { pc, from: branch_to(op, pc) });
         }

@@ -105,8 +105,17 @@ pub(super) union Own {
     pub export: *const ExportOp,
     /// For a step that collects exceptions.
     pub collect: Collect,
-    /// For a gate: its machine code.
-    pub unit: *const Linked,
+    /// For a gate: its machine code, for waves that follow their start ([`Ctx::follows_start`]) and for others.
+    pub units: [Option<Translated>; 2],
+}
+
+/// What a translator made of the block of a gate.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Translated {
+    /// Machine code.
+    Unit(*const Linked),
+    /// Nothing.
+    Never,
 }
 
 /// Data of a step that collects exceptions.
@@ -253,6 +262,8 @@ pub(super) struct Ctx {
     pub private_base: u32,
     /// The context under which blocks are lifted.
     pub context: u32,
+    /// Whether what is known of the start of the wave still helps.
+    pub follows_start: bool,
     /// The wait that the wave has begun. Behind a pointer, as few waves wait and a run may be short.
     pub hold: *mut Option<Hold>,
     /// The exports of the wave.

@@ -9,14 +9,14 @@ use wavemill_ir::analysis::{Effect, RegisterSet};
 use wavemill_ir::{Block, Uni};
 use wavemill_machine::CHECKS_ACCESSES;
 use wavemill_machine::engine::{
-    Events, Executor, Inside, PrivateMemory, PrivateWrites, Surroundings, Task, Wave, WaveExit,
+    Events, Executor, Inside, PrivateMemory, PrivateWrites, Start, Starts, Surroundings, Task, Wave, WaveExit,
 };
 use wavemill_machine::registers::{RegisterCounts, WrittenRows, uni_offset};
 use wavemill_machine::{BlockCount, BlockSource, FaultCause, FaultLane, OutOfRange, RaisedLane, Strict};
 
 use crate::compile::{Code, Purpose, compile};
 use crate::edge::Heads;
-use crate::hostop::{self, Clock, Ctx, Exit};
+use crate::hostop::{self, Clock, Ctx, Exit, Translated};
 use crate::translate::{self, Blocks, Link, Linked, Translation, Translator};
 use crate::{Tier, control};
 
@@ -53,6 +53,9 @@ pub(crate) struct Runner<'a> {
     ctx: Option<Box<Ctx>>,
     /// Which loads begin an exchange. Operations point to it.
     heads: Rc<Heads<'a>>,
+    /// How waves start, and the generation of the code that this is about.
+    starts: Option<&'a dyn Starts>,
+    first_generation: Option<u64>,
     /// Makes machine code of blocks that are entered often.
     translator: Option<Arc<dyn Translator>>,
     /// The machine code that gates lead to.
@@ -68,7 +71,7 @@ impl fmt::Debug for Runner<'_> {
 
 impl<'a> Runner<'a> {
     pub(crate) fn new(tier: Tier, task: Task<'a>, translator: Option<Arc<dyn Translator>>) -> Self {
-        let Task { counts, source, counting, strict, interests } = task;
+        let Task { counts, source, counting, strict, interests, starts } = task;
         let exceptions = source.exceptions().filter(|cell| cell.0 < Uni::COUNT);
         // Machine code counts nothing, collects no exceptions, checks no more than the chip, and reports to nobody.
         let plain = !counting && exceptions.is_none() && strict == Strict::default() && interests.is_none();
@@ -90,6 +93,8 @@ impl<'a> Runner<'a> {
             written: WrittenRows::default(),
             ctx: None,
             heads: Rc::new(Heads::new(source)),
+            starts,
+            first_generation: starts.map(Starts::generation),
             translator,
             units: Vec::new(),
         }
@@ -114,6 +119,7 @@ impl<'a> Runner<'a> {
             unordered_store: true,
             private_base: uni_offset(self.purpose.counts.private_base.first()),
             context: 0,
+            follows_start: false,
             hold: std::ptr::null_mut(),
             exports: std::ptr::null_mut(),
             clock: Clock::default(),
@@ -177,13 +183,25 @@ impl<'a> Runner<'a> {
     }
 
     /// Machine code for the block of a gate, if the translator makes some. Returns the operation to continue with.
-    fn translated(&mut self, gate: *mut hostop::HostOp, context: u32) -> *mut hostop::HostOp {
+    fn translated(
+        &mut self,
+        gate: *mut hostop::HostOp,
+        context: u32,
+        follows_start: bool,
+    ) -> *mut hostop::HostOp {
+        let kind = usize::from(follows_start);
         // SAFETY: the gate is an operation of this interpreter's code, which exists until blocks are dropped.
-        let pc = unsafe { (*gate).pc };
+        let (pc, units) = unsafe { ((*gate).pc, (*gate).own.units) };
+        if units[kind].is_some() {
+            // It has counted entries for the other kind of waves.
+            // SAFETY: as above.
+            unsafe { (*gate).run = translate::enter };
+            return gate;
+        }
         let dropped = self.dropped;
         let translator = self.translator.clone();
         let translation = translator.map_or(Translation::Never, |translator| {
-            translator.translate(pc, &mut CodeOf { runner: self, context })
+            translator.translate(pc, &mut CodeOf { runner: self, context, follows_start })
         });
         let is_for_later = matches!(translation, Translation::Later);
         let unit = if let Translation::Unit(unit) = translation { Some(unit) } else { None };
@@ -200,15 +218,17 @@ impl<'a> Runner<'a> {
         }
         // SAFETY: blocks have not been dropped, so the gate still exists.
         unsafe {
-            match linked {
-                Some(linked) => {
-                    (*gate).own.unit = &raw const *linked;
-                    (*gate).run = translate::enter;
-                    self.units.push(linked);
+            let translated = match &linked {
+                None if is_for_later => {
+                    translate::look_later(gate);
+                    return gate;
                 }
-                None if is_for_later => translate::look_later(gate),
-                None => (*gate).run = translate::pass,
-            }
+                Some(linked) => Translated::Unit(&raw const **linked),
+                None => Translated::Never,
+            };
+            (*gate).own.units[kind] = Some(translated);
+            (*gate).run = translate::enter;
+            self.units.extend(linked);
         }
         gate
     }
@@ -240,6 +260,7 @@ impl<'a> Runner<'a> {
 struct CodeOf<'r, 'a> {
     runner: &'r mut Runner<'a>,
     context: u32,
+    follows_start: bool,
 }
 
 impl Blocks for CodeOf<'_, '_> {
@@ -265,6 +286,14 @@ impl Blocks for CodeOf<'_, '_> {
 
     fn context(&self) -> u32 {
         self.context & self.runner.context_key
+    }
+
+    fn start(&self) -> Option<&Start> {
+        self.runner.starts.filter(|_| self.follows_start).map(Starts::start)
+    }
+
+    fn lifted(&mut self, position: u64) -> Arc<Block> {
+        self.runner.source.block(position, self.context())
     }
 }
 
@@ -307,6 +336,7 @@ impl Executor for Runner<'_> {
         ctx.registers = &raw const wave.regs;
         ctx.events = events.map_or(std::ptr::null_mut(), |events| (&raw mut *events).cast());
         self.follow_source();
+        ctx.follows_start = wave.follows_start && self.first_generation == Some(self.generation);
         // The last branch that needed a block, and its destination.
         let mut branch = wave.from.take().map(|from| (from, wave.pc));
         // Compiled code that no other wave reaches; it must outlive the loop.
@@ -349,8 +379,9 @@ impl Executor for Runner<'_> {
                         unsafe { (*patch).own.jump.target[slot] = op };
                     }
                 }
-                Exit::Hot { gate } => op = self.translated(gate, ctx.context),
+                Exit::Hot { gate } => op = self.translated(gate, ctx.context, ctx.follows_start),
                 Exit::InvalidateCode { pc } => {
+                    ctx.follows_start = false;
                     self.source.refresh();
                     self.follow_source();
                     if ctx.budget <= 0 {
@@ -360,7 +391,7 @@ impl Executor for Runner<'_> {
                     op = self.entry(pc, ctx.context);
                 }
                 Exit::SetContext { value, next } => {
-                    ctx.context = value;
+                    (ctx.context, ctx.follows_start) = (value, false);
                     if ctx.budget <= 0 {
                         wave.pc = next;
                         break WaveExit::Preempted;
@@ -368,7 +399,7 @@ impl Executor for Runner<'_> {
                     op = self.entry(next, ctx.context);
                 }
                 Exit::Resume { context, at } => {
-                    ctx.context = context;
+                    (ctx.context, ctx.follows_start) = (context, false);
                     wave.pc = at;
                     break WaveExit::Preempted;
                 }
@@ -429,6 +460,7 @@ impl Executor for Runner<'_> {
         }
         wave.regs.note_written(&self.written);
         wave.context = ctx.context;
+        wave.follows_start = ctx.follows_start;
         wave.writes = ctx.private_writes;
         wave.retired += (budget - ctx.budget).max(0) as u64;
         self.ctx = Some(kept);
@@ -505,7 +537,14 @@ mod tests {
     }
 
     fn runner(source: &Ring, counting: bool) -> Runner<'_> {
-        let task = Task { counts: COUNTS, source, counting, strict: Strict::default(), interests: None };
+        let task = Task {
+            counts: COUNTS,
+            source,
+            counting,
+            strict: Strict::default(),
+            interests: None,
+            starts: None,
+        };
         Runner::new(Tier::Portable, task, None)
     }
 
@@ -596,7 +635,8 @@ mod tests {
     fn a_translator_gets_the_block_that_was_compiled() {
         let (source, asked) = (Growing::default(), Arc::new(Asked::default()));
         let strict = Strict::default();
-        let task = Task { counts: COUNTS, source: &source, counting: false, strict, interests: None };
+        let task =
+            Task { counts: COUNTS, source: &source, counting: false, strict, interests: None, starts: None };
         let mut runner = Runner::new(Tier::Portable, task, Some(asked.clone()));
         for _ in 0..3 {
             steps(&mut runner, &mut Wave::new(COUNTS), 2);

@@ -13,11 +13,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use wavemill_ir::Block;
+use wavemill_machine::engine::Start;
 use wavemill_machine::registers::RegisterCounts;
 
 use crate::Tier;
 use crate::compile::{Code, Purpose, compile};
-use crate::hostop::{Ctx, Exit, HostOp};
+use crate::hostop::{Ctx, Exit, HostOp, Translated};
 
 /// Entry of machine code: the context of the interpreter, and the table of the unit ([`layout`]).
 /// It returns the next host operation, or null to leave the interpreter, after a host operation did.
@@ -145,6 +146,13 @@ pub trait Blocks {
 
     /// The context under which blocks are lifted, as far as it matters.
     fn context(&self) -> u32;
+
+    /// How the wave started that asks, if that is known and the wave has followed static branches since. The unit is for
+    /// such waves only.
+    fn start(&self) -> Option<&Start>;
+
+    /// The block at a position as the source has it, under the same context.
+    fn lifted(&mut self, position: u64) -> Arc<Block>;
 }
 
 /// The answer of a [`Translator`].
@@ -259,18 +267,17 @@ pub(crate) unsafe fn look_later(gate: *mut HostOp) {
     unsafe { (*gate).k[0] = ENTRIES_UNTIL_NEXT_LOOK };
 }
 
-/// A gate without machine code.
-pub(crate) unsafe fn pass(_: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-    // SAFETY: the contract of handlers.
-    unsafe { HostOp::next(op) }
-}
-
-/// A gate to machine code.
+/// A gate to machine code, of which there are two kinds: for waves that follow their start, and for others.
 pub(crate) unsafe fn enter(ctx: *mut Ctx, op: *mut HostOp) -> *mut HostOp {
-    // SAFETY: the gate has a linked unit, which lives as long as the gate; the translator vouches for
-    // its code.
+    // SAFETY: a linked unit lives as long as its gate; the translator vouches for its code.
     unsafe {
-        let linked = &*(*op).own.unit;
-        (linked.entry)(ctx.cast(), linked.table.as_ptr().cast()).cast()
+        match (*op).own.units[usize::from((*ctx).follows_start)] {
+            Some(Translated::Unit(linked)) => {
+                let linked = &*linked;
+                (linked.entry)(ctx.cast(), linked.table.as_ptr().cast()).cast()
+            }
+            Some(Translated::Never) => HostOp::next(op),
+            None => crate::control::leave(ctx, Exit::Hot { gate: op }),
+        }
     }
 }

@@ -19,6 +19,8 @@ mod lower;
 #[cfg(target_arch = "x86_64")]
 mod planted;
 #[cfg(target_arch = "x86_64")]
+mod shapes;
+#[cfg(target_arch = "x86_64")]
 mod translator;
 #[cfg(target_arch = "x86_64")]
 mod unit;

@@ -12,6 +12,7 @@ use wavemill_machine::registers::RegisterCounts;
 use crate::code::MachineCode;
 use crate::emit::emit;
 use crate::planted::PlantedError;
+use crate::shapes::{Addresses, Known};
 use crate::unit::Plan;
 
 /// Guest instructions of a block up to which the whole patience counts.
@@ -23,6 +24,8 @@ struct Key {
     position: u64,
     context: u32,
     counts: RegisterCounts,
+    /// They follow their start.
+    for_start: bool,
 }
 
 impl Key {
@@ -36,10 +39,19 @@ const MAX_BYTES: usize = 64 << 20;
 /// Units of one key that are kept: those of different code at one position.
 const MAX_VERSIONS: usize = 4;
 
-/// A unit with the blocks that it was made of.
+/// A unit with what it was made of.
 struct Kept {
     blocks: Vec<Arc<Block>>,
+    addresses: Option<Arc<Addresses>>,
     unit: Arc<Unit>,
+}
+
+impl Kept {
+    /// Whether it was made of the same.
+    fn is_of(&self, addresses: Option<&Arc<Addresses>>, blocks: &mut dyn Blocks) -> bool {
+        self.addresses.as_ref().map(Arc::as_ptr) == addresses.map(Arc::as_ptr)
+            && is_same(&self.blocks, blocks)
+    }
 }
 
 /// The units that are kept.
@@ -88,7 +100,7 @@ fn make(plan: &Plan, leave_before: Option<u32>) -> Option<(Kept, usize)> {
     let code = Arc::new(MachineCode::new(&emitted.bytes).ok()?);
     let unit = Arc::new(Unit { entry: code.entry(), links: emitted.links, code });
     let blocks = plan.blocks.iter().map(|block| Arc::clone(&block.compiled.block)).collect();
-    Some((Kept { blocks, unit }, emitted.bytes.len()))
+    Some((Kept { blocks, addresses: plan.addresses.clone(), unit }, emitted.bytes.len()))
 }
 
 /// The thread that makes units.
@@ -127,6 +139,8 @@ pub(crate) struct UnitTranslator {
     error: Option<PlantedError>,
     planted: AtomicUsize,
     cache: Shared,
+    /// What is known of the addresses in programs.
+    known: Known,
     /// Makes units while waves go on; without it, waves wait for them.
     worker: Option<Worker>,
 }
@@ -147,6 +161,7 @@ impl UnitTranslator {
             error: None,
             planted,
             cache: Shared::default(),
+            known: Known::default(),
             worker: None,
         }
     }
@@ -187,8 +202,12 @@ impl Translator for UnitTranslator {
         if self.worker.is_none() {
             return self.patience;
         }
-        let key = Key { position: block.start, context, counts };
-        if lock(&self.cache).units.contains_key(&key) {
+        let cache = lock(&self.cache);
+        let is_known = [true, false].iter().any(|for_start| {
+            let key = Key { position: block.start, context, counts, for_start: *for_start };
+            cache.units.contains_key(&key)
+        });
+        if is_known {
             return 1;
         }
         // Long blocks are worth it sooner.
@@ -196,15 +215,17 @@ impl Translator for UnitTranslator {
     }
 
     fn translate(&self, position: u64, blocks: &mut dyn Blocks) -> Translation {
-        let key = Key { position, context: blocks.context(), counts: blocks.counts() };
+        let addresses = self.known.addresses(blocks);
+        let for_start = addresses.is_some();
+        let key = Key { position, context: blocks.context(), counts: blocks.counts(), for_start };
         let versions = lock(&self.cache).units.get(&key).cloned().unwrap_or_default();
         // Without the lock: blocks that are looked at may be compiled, which asks for patience.
-        if let Some(found) = versions.iter().find(|kept| is_same(&kept.blocks, blocks)) {
+        if let Some(found) = versions.iter().find(|kept| kept.is_of(addresses.as_ref(), blocks)) {
             return Translation::Unit(Arc::clone(&found.unit));
         }
         let mut cache = lock(&self.cache);
         let Some(worker) = &self.worker else {
-            let made = Plan::new(position, blocks).and_then(|mut plan| {
+            let made = Plan::new(position, blocks, addresses).and_then(|mut plan| {
                 if let Some(error) = self.error {
                     self.planted.fetch_add(error.plant(&mut plan), Ordering::Relaxed);
                 }
@@ -227,7 +248,7 @@ impl Translator for UnitTranslator {
         }
         cache.pending.insert(key, HashSet::new());
         drop(cache);
-        let plan = Plan::new(position, blocks);
+        let plan = Plan::new(position, blocks, addresses);
         let mut cache = lock(&self.cache);
         if let Some(plan) = plan {
             cache.pending.insert(key, plan.blocks.iter().map(|block| block.compiled.block.start).collect());
@@ -247,6 +268,7 @@ mod tests {
     use wavemill_interpreter::translate::Compiled;
     use wavemill_ir::{BlockBuilder, MemType, MemoryScope, Op, Operand, Row, ScalarOp, Space, Terminator};
     use wavemill_ir::{Uni, Width};
+    use wavemill_machine::engine::Start;
 
     use super::*;
     use crate::unit::How;
@@ -277,6 +299,14 @@ mod tests {
 
         fn context(&self) -> u32 {
             self.context
+        }
+
+        fn start(&self) -> Option<&Start> {
+            None
+        }
+
+        fn lifted(&mut self, _: u64) -> Arc<Block> {
+            Arc::clone(&self.block)
         }
     }
 
@@ -330,10 +360,10 @@ mod tests {
         inst.attrs.scope = MemoryScope::Agent;
         let counts = RegisterCounts::of_rows([4, 0]);
         let mut source = Source { block: Arc::new(block), host_operations: 2, counts, context: 0 };
-        let plan = Plan::new(0x1000, &mut source).unwrap();
+        let plan = Plan::new(0x1000, &mut source, None).unwrap();
         assert!(matches!(plan.blocks[0].how[..], [How::Call]));
         source.host_operations = 1;
-        let plan = Plan::new(0x1000, &mut source).unwrap();
+        let plan = Plan::new(0x1000, &mut source, None).unwrap();
         assert!(matches!(plan.blocks[0].how[..], [How::Access(_)]));
     }
 }

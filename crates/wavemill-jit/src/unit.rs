@@ -1,15 +1,19 @@
 //! What is compiled together: blocks that lead to each other, in versions by what is known of the active lanes.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use wavemill_interpreter::translate::{Blocks, Compiled, Link};
 use wavemill_ir::{Inst, LaneOp, Op, Operand, Row, Terminator, Uni};
 use wavemill_machine::registers::{RegisterCounts, uni_offset};
 
-use crate::emit::memory::{LaneAccess, PrivateAccess, ScalarLoad, lane_access, private_access, scalar_load};
+use crate::emit::memory::{
+    Form, LaneAccess, PrivateAccess, ScalarLoad, lane_access, private_access, scalar_load,
+};
 use crate::emit::scalar;
 use crate::lir::Strip;
 use crate::lower::lower;
+use crate::shapes::Addresses;
 
 /// The most blocks and operations of a unit.
 const MAX_BLOCKS: usize = 64;
@@ -108,6 +112,8 @@ pub(crate) struct Plan {
     pub numbers: HashMap<Version, usize>,
     pub loops: Vec<HotLoop>,
     by_position: HashMap<u64, usize>,
+    /// What is known of addresses, if the unit is for waves that follow their start.
+    pub addresses: Option<Arc<Addresses>>,
 }
 
 /// The blocks that a terminator leads to, at known positions. What the interpreter refuses leads nowhere.
@@ -182,7 +188,11 @@ pub(crate) fn inline_instructions(compiled: &Compiled, counts: RegisterCounts) -
 
 impl Plan {
     /// The unit that begins at a position; `None` if there is no code.
-    pub(crate) fn new(entry: u64, source: &mut dyn Blocks) -> Option<Plan> {
+    pub(crate) fn new(
+        entry: u64,
+        source: &mut dyn Blocks,
+        addresses: Option<Arc<Addresses>>,
+    ) -> Option<Plan> {
         let counts = source.counts();
         let mut blocks: Vec<UnitBlock> = Vec::new();
         let mut by_position = HashMap::new();
@@ -198,7 +208,14 @@ impl Plan {
                 break;
             }
             let insts = compiled.block.insts.iter().enumerate();
-            let how: Vec<How> = insts.map(|(n, inst)| how(inst, n, &compiled, counts)).collect();
+            let mut how: Vec<How> = insts.map(|(n, inst)| how(inst, n, &compiled, counts)).collect();
+            if let Some(addresses) = &addresses {
+                for (n, how) in how.iter_mut().enumerate() {
+                    if let How::Access(access) = how {
+                        access.form = Form::new(access, addresses.at(position, n));
+                    }
+                }
+            }
             let mut reads: HashMap<u32, Vec<u32>> = HashMap::new();
             for (n, how) in (0..).zip(&how) {
                 for row in how.sources() {
@@ -230,6 +247,7 @@ impl Plan {
             numbers: HashMap::new(),
             loops: Vec::new(),
             by_position,
+            addresses,
         };
         plan.order();
         plan.find_loops();

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use wavemill_ir::analysis::{Entry, WaveFacts};
+
 use crate::code::{BlockCount, BlockSource};
 use crate::fault::Strict;
 use crate::observe::Interests;
@@ -53,6 +55,40 @@ pub struct Task<'a> {
     pub strict: Strict,
     /// The events to report of watched waves; `None` if the waves are not watched.
     pub interests: Option<&'a Interests>,
+    /// What is known of waves that [follow their start](Wave::follows_start).
+    pub starts: Option<&'a dyn Starts>,
+}
+
+/// How waves start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Start {
+    /// Guest address of the first instruction.
+    pub pc: u64,
+    /// The context under which its block is lifted.
+    pub context: u32,
+    /// The generation of the code.
+    pub generation: u64,
+    /// The registers that waves have.
+    pub wave: WaveFacts,
+    /// What the registers can be. All lanes are active.
+    pub entry: Entry,
+}
+
+/// Says how waves start, when somebody asks for it.
+pub trait Starts: Sync {
+    /// It is the same each time.
+    fn start(&self) -> &Start;
+
+    /// [`Start::generation`], which may be known sooner.
+    fn generation(&self) -> u64 {
+        self.start().generation
+    }
+}
+
+impl Starts for Start {
+    fn start(&self) -> &Start {
+        self
+    }
 }
 
 impl fmt::Debug for Task<'_> {

@@ -213,6 +213,54 @@ impl ClearedRegisters {
     }
 }
 
+/// Bytes of a cache line. Register files begin at one.
+const LINE: usize = 64;
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Line([u64; LINE / 8]);
+
+/// What registers have in common that many waves start with ([`Registers::copy_image`]).
+#[derive(Clone, Debug)]
+pub struct RegisterImage {
+    counts: RegisterCounts,
+    /// The first line of each range in the register file, and how many there are.
+    ranges: Vec<(usize, usize)>,
+    /// The lines of all ranges.
+    lines: Vec<Line>,
+    /// The rows in them that may be other than zero.
+    rows: Vec<Row>,
+}
+
+impl RegisterImage {
+    /// An image of registers of a wave, with those next to them. Temporaries are not among them.
+    #[must_use]
+    pub fn new(from: &Registers, registers: &ClearedRegisters) -> RegisterImage {
+        const SMALL_GAP: usize = 2;
+        let active = uni_offset(Uni::ACTIVE) as usize;
+        let mut parts: Vec<Range<usize>> = registers.ranges.clone();
+        parts.push(active..active + 8);
+        parts.sort_unstable_by_key(|part| part.start);
+        let mut ranges: Vec<(usize, usize)> = Vec::new();
+        for part in parts {
+            let (first, end) = (part.start / LINE, part.end.div_ceil(LINE));
+            match ranges.last_mut() {
+                Some((start, count)) if first <= *start + *count + SMALL_GAP => {
+                    *count = (*count).max(end - *start);
+                }
+                _ => ranges.push((first, end - first)),
+            }
+        }
+        let line = |n: usize| {
+            // SAFETY: the ranges are inside the block, which is aligned; all of it is initialised.
+            unsafe { *(from.ptr.add(LINE * n) as *const Line) }
+        };
+        let lines = ranges.iter().flat_map(|(first, count)| (*first..first + count).map(line)).collect();
+        let rows = from.written.rows.rows().collect();
+        RegisterImage { counts: from.counts, ranges, lines, rows }
+    }
+}
+
 /// Offset of a uniform cell.
 pub const fn uni_offset(u: Uni) -> u32 {
     4 * u.0 as u32
@@ -223,7 +271,8 @@ pub const fn uni_offset(u: Uni) -> u32 {
 pub struct Registers {
     ptr: *mut u8,
     counts: RegisterCounts,
-    written: Written,
+    /// Apart, as waves exchange their register files.
+    written: Box<Written>,
 }
 
 /// The rows of a register file that may be other than zero: only those are cleared.
@@ -277,7 +326,7 @@ impl WrittenRows {
 // SAFETY: only this value owns the block.
 unsafe impl Send for Registers {}
 
-const ALIGN: usize = 64;
+const ALIGN: usize = LINE;
 
 impl Registers {
     /// A zeroed register file.
@@ -291,7 +340,7 @@ impl Registers {
         }
         // SAFETY: inside the block and aligned.
         unsafe { (ptr.add(ALL_LANES as usize) as *mut u64).write(!0) };
-        Registers { ptr, counts, written: Written::default() }
+        Registers { ptr, counts, written: Box::default() }
     }
 
     fn layout(counts: RegisterCounts) -> Layout {
@@ -341,6 +390,34 @@ impl Registers {
             unsafe { self.ptr.add(range.start).write_bytes(0, range.len()) };
         }
         self.set_uni64(Uni::ACTIVE, 0);
+    }
+
+    /// Sets the registers of an image.
+    ///
+    /// # Panics
+    /// If they are those of other counts.
+    pub fn copy_image(&mut self, image: &RegisterImage) {
+        assert_eq!(image.counts, self.counts, "the registers are those of other waves");
+        let mut lines = image.lines.iter();
+        for (first, count) in &image.ranges {
+            for (n, line) in (*first..first + count).zip(&mut lines) {
+                // SAFETY: the ranges are inside the block for these counts, which is aligned; this value owns it.
+                unsafe { (self.ptr.add(LINE * n) as *mut Line).write(*line) };
+            }
+        }
+        for row in &image.rows {
+            self.note_row(*row);
+        }
+    }
+
+    /// Whether another register file has the same in these registers.
+    pub(crate) fn are_equal_in(&self, other: &Registers, registers: &ClearedRegisters) -> bool {
+        let bytes = |regs: &Registers, range: &Range<usize>| {
+            // SAFETY: the ranges are inside the block for these counts, all of which is initialised.
+            unsafe { std::slice::from_raw_parts(regs.ptr.add(range.start), range.len()).to_vec() }
+        };
+        let same = |range| bytes(self, range) == bytes(other, range);
+        self.counts == other.counts && self.counts == registers.counts && registers.ranges.iter().all(same)
     }
 
     /// Copies these registers from a register file, and the mask of active lanes.
@@ -447,11 +524,17 @@ impl Registers {
         {
             // SAFETY: rows are inside the block and aligned.
             unsafe { (self.ptr.add(offset as usize) as *mut [u32; LANES]).write(*lanes) };
-            if !self.written.rows.contains(row) {
-                let mut rows = self.written.rows;
-                rows.insert(row);
-                self.written.set(self.counts, rows);
-            }
+            self.note_row(row);
+        }
+    }
+
+    /// Takes note that a row may be other than zero.
+    #[inline]
+    fn note_row(&mut self, row: Row) {
+        if !self.written.rows.contains(row) {
+            let mut rows = self.written.rows;
+            rows.insert(row);
+            self.written.set(self.counts, rows);
         }
     }
 }

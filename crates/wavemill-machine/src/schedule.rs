@@ -16,6 +16,7 @@ mod grid;
 mod group;
 mod needed;
 mod policy;
+mod starts;
 mod stuck;
 mod traps;
 mod waiting;
@@ -28,7 +29,7 @@ pub use grid::{Grid, Host, LiveWave, RunError, RunOptions, RunStats, Traps, Wave
 
 use crate::code::{BlockCount, BlockSource};
 use crate::control::{Attendant, RunControl};
-use crate::engine::{Engine, Executor, Lds, Surroundings, Task};
+use crate::engine::{Engine, Executor, Lds, Starts, Surroundings, Task};
 use crate::export::WaveExports;
 use crate::fault::{Fault, Strict};
 use crate::host_floats::HostFloats;
@@ -38,6 +39,7 @@ use dirty::Dirty;
 use group::{Group, State, Watch};
 use needed::{BEGUN_BEFORE, Needed, WORTH_WAVES};
 use policy::{Became, Goes, Next, Pace, Policy, SLICE, Standing, TURN};
+use starts::StartsOf;
 use traps::handled;
 use waiting::Looker;
 
@@ -102,6 +104,8 @@ struct Run<'a> {
     poison: Option<u32>,
     /// The registers that waves need at their start, when that has been worked out; `None` if they get all.
     needed: Option<OnceLock<Needed>>,
+    /// How waves start; `None` if programs get control elsewhere.
+    starts: Option<StartsOf<'a>>,
     record_exports: bool,
     strict: Strict,
     /// Whether to check if waves of a stopped run spin.
@@ -239,6 +243,7 @@ fn run_grid(
         }),
         poison: options.poison,
         needed: is_worth_it.then(OnceLock::new),
+        starts: traps.is_none().then(|| StartsOf::new(grid)),
         record_exports: options.record_exports,
         strict: options.strict,
         detect_stalls: find_stalls,
@@ -349,7 +354,8 @@ impl Run<'_> {
     /// Runs workgroups until there are none left. `start` starts the other threads, which takes longer
     /// than a small grid: this thread calls it when there is work for them.
     fn work(&self, mut start: Option<&dyn Fn()>) {
-        let task = Task { counting: self.count_blocks, ..self.task(self.grid.source) };
+        let starts = self.starts.as_ref().map(|starts| starts as &dyn Starts);
+        let task = Task { counting: self.count_blocks, starts, ..self.task(self.grid.source) };
         let mut executor = self.engine.executor(task);
         let mut watch = self.observer.map(|(observer, interests)| Watch {
             executor: closely(self.engine).executor(Task { interests: Some(interests), ..task }),
@@ -418,7 +424,14 @@ impl Run<'_> {
 
     /// The task of executors for unwatched waves.
     fn task<'s>(&self, source: &'s dyn BlockSource) -> Task<'s> {
-        Task { counts: self.grid.registers, source, counting: false, strict: self.strict, interests: None }
+        Task {
+            counts: self.grid.registers,
+            source,
+            counting: false,
+            strict: self.strict,
+            interests: None,
+            starts: None,
+        }
     }
 
     /// An executor that runs waves instruction by instruction.

@@ -42,6 +42,9 @@ pub struct Wave {
     pub hold: Option<Hold>,
     /// Its exports.
     pub exports: Exports,
+    /// Whether what [`Task::starts`](crate::engine::Task::starts) says holds for it: it began so, and has followed static
+    /// branches since, in one context and with the same code. Engines clear it.
+    pub follows_start: bool,
     /// Whether all registers that it has not written are zero. Otherwise only those are that its code can read.
     pub(crate) is_cleared: bool,
 }
@@ -78,6 +81,7 @@ impl Wave {
             barrier: 0,
             hold: None,
             exports: Exports::default(),
+            follows_start: false,
             is_cleared: true,
         }
     }

@@ -119,7 +119,7 @@ impl<'a> ReferenceExecutor<'a> {
     /// If the task is one for watched waves: the executor would report nothing of them.
     #[must_use]
     pub fn new(task: Task<'a>) -> ReferenceExecutor<'a> {
-        let Task { counts, source, counting, strict, interests } = task;
+        let Task { counts, source, counting, strict, interests, starts: _ } = task;
         assert!(interests.is_none(), "the reference engine has another one for watched waves");
         ReferenceExecutor {
             blocks: Blocks::new(source, counts, counting),
@@ -144,6 +144,8 @@ impl<'a> ReferenceExecutor<'a> {
         operations: u64,
     ) -> Option<WaveExit> {
         assert_eq!(wave.regs.counts(), self.counts, "the executor was created for other registers");
+        // It does not look where the wave goes.
+        wave.follows_start = false;
         let budget = budget.max(1);
         let mut meter = Meter { operations, retired: 0 };
         self.blocks.follow_source();

@@ -223,7 +223,14 @@ fn watched_waves_are_never_run_in_silence() {
         assert_eq!(*heard.0.lock().unwrap(), vec![(0x1000, vec![(Uni(4), 0, 1)], 0); 2]);
     }
     let (interests, strict) = (Heard::default().interests(), Strict::default());
-    let task = Task { counts: COUNTS, source: &source, counting: false, strict, interests: Some(&interests) };
+    let task = Task {
+        counts: COUNTS,
+        source: &source,
+        counting: false,
+        strict,
+        interests: Some(&interests),
+        starts: None,
+    };
     let refused = std::panic::catch_unwind(AssertUnwindSafe(|| drop(engine.executor(task))));
     assert!(refused.is_err());
 }

@@ -458,6 +458,83 @@ fn accesses_end_where_memory_ends() {
     }
 }
 
+/// Lanes store to the same bytes, or to others in a descending order: the last one's stay.
+#[test]
+fn stores_that_overlap_are_done_in_the_order_of_lanes() {
+    let dwords = [1, 2, 4].map(MemType::Dwords);
+    for ty in dwords.into_iter().chain([MemType::U8, MemType::U16]) {
+        for space in [Space::Global, Space::Lds] {
+            for stride in [0, 1, 2, 4, 8, 12, 16, 20, -1, -4, -8, -16, -20i64] {
+                let mut bench = Bench::new(COUNTS, 8);
+                let size = i64::from(ty.bytes());
+                // The lowest lane is in memory, and they fit into LDS for every other stride.
+                let lowest = if stride < 0 { -63 * stride } else { 0 };
+                if space == Space::Lds && 63 * stride.abs() + size > LDS_END as i64 {
+                    continue;
+                }
+                let start = if space == Space::Lds { 0 } else { bench.buffer as i64 };
+                for lane in 0..64 {
+                    let address = (start + lowest + stride * lane) as u64;
+                    bench.rows[0][lane as usize] = address as u32;
+                    bench.rows[1][lane as usize] = (address >> 32) as u32;
+                }
+                bench.cells[usize::from(LEFT.0)] = 1;
+                bench.budget = 100;
+                bench.active = !0;
+                let store = Op::Store(space, ty);
+                bench.block = twice(vec![inst(store, NONE, &[Row(0).into(), NONE, DATA.into()], 0)]);
+                bench
+                    .compare_machine_code(0)
+                    .unwrap_or_else(|difference| panic!("{ty:?} {space:?} {stride}: {difference}"));
+            }
+        }
+    }
+}
+
+/// A wave takes a way to a block that no static branch takes, with other addresses than all others have there.
+#[test]
+fn what_is_known_of_a_start_ends_with_indirect_jumps() {
+    let target = Uni(14);
+    let ways: [Terminator; 3] = [
+        Terminator::Indirect(target),
+        Terminator::SetContext { value: Operand::Const(0), next: 0x2000 },
+        Terminator::InvalidateCode(0x2000),
+    ];
+    for way in ways {
+        let mut bench = Bench::new(COUNTS, 9);
+        let block = |start: u64, insts: Vec<Inst>, terminator: Terminator| {
+            let guest = (0..=insts.len() as u64).map(|n| start + 4 * n).collect();
+            let ranges = std::iter::once(start..start + 0x800).collect();
+            Arc::new(Block { start, next: start + 0x800, ranges, insts, guest, terminator })
+        };
+        let cond = Cond::NonZero(FLAG, Width::W32);
+        bench.block = block(0x1000, vec![], Terminator::Branch { cond, taken: 0x2000, next: 0x3000 });
+        let load = Op::Load(Space::Global, MemType::Dwords(1));
+        let load = inst(load, DATA.into(), &[Row(0).into()], 0);
+        bench.more = vec![
+            block(0x2000, vec![load], Terminator::End),
+            block(0x3000, vec![all_lanes_move(0, 2, 0), all_lanes_move(1, 3, 1)], way),
+        ];
+        for lane in 0..64u64 {
+            let known = bench.buffer + 4 * lane;
+            let other = bench.buffer + 4 * (lane * lane % 97);
+            for (row, value) in [(0, known), (2, other)] {
+                bench.rows[row][lane as usize] = value as u32;
+                bench.rows[row + 1][lane as usize] = (value >> 32) as u32;
+            }
+        }
+        (bench.active, bench.budget, bench.context) = (!0, 100, 0);
+        bench.cells[usize::from(target.0)] = 0x2000;
+        bench.cells[usize::from(target.0) + 1] = 0;
+        for flag in [0, 1] {
+            bench.cells[usize::from(FLAG.0)] = flag;
+            let exit =
+                bench.compare_machine_code(0).unwrap_or_else(|difference| panic!("{way:?}: {difference}"));
+            assert_eq!(exit, "End", "{way:?}");
+        }
+    }
+}
+
 /// The same for private memory: at one offset in all lanes, or some lanes four bytes below the others.
 #[test]
 fn private_accesses_end_where_private_memory_ends() {

@@ -91,7 +91,8 @@ fn compare(op: Op, env: FpEnv, step: u64) -> bool {
     }
     let source = Source(&bench);
     let strict = Strict::default();
-    let task = Task { counts: COUNTS, source: &source, counting: false, strict, interests: None };
+    let task =
+        Task { counts: COUNTS, source: &source, counting: false, strict, interests: None, starts: None };
     let setting = bench.setting();
     let mut executor = Jit::new().executor(task);
     let mut wave = bench.wave();

@@ -168,7 +168,8 @@ fn a_block_that_is_handed_over_does_not_lead_out_of_the_registers() {
         let mut bench = Bench::new(COUNTS, 7);
         bench.block = block.clone();
         let (source, strict) = (Source(&bench), Strict::default());
-        let task = Task { counts: COUNTS, source: &source, counting: true, strict, interests: None };
+        let task =
+            Task { counts: COUNTS, source: &source, counting: true, strict, interests: None, starts: None };
         for operation in 0..block.insts.len() {
             let mut wave = Wave::new(COUNTS);
             wave.pc = block.start;

@@ -389,8 +389,14 @@ fn run(
 ) -> Result<(), String> {
     let source = Source(program);
     let setting = bench.setting();
-    let task =
-        Task { counts: COUNTS, source: &source, counting: false, strict: bench.strict, interests: None };
+    let task = Task {
+        counts: COUNTS,
+        source: &source,
+        counting: false,
+        strict: bench.strict,
+        interests: None,
+        starts: None,
+    };
     let mut executor = ReferenceExecutor::new(task);
     let mut walk: Option<Walk<'_, '_, Arc<Block>>> = None;
     let mut compared = None;

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use wavemill_ir::analysis::Entry;
 use wavemill_ir::{FaultKind, Uni};
 
 use crate::code::{BlockCount, BlockSource};
@@ -24,6 +25,11 @@ pub trait WaveInit: Sync {
     /// Sets the initial registers of a wave. All that its code can read is zero, except the mask of active lanes.
     /// `slot` is the number of the resident wave, for scratch memory.
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers);
+    /// The same in the registers of the wave with that number of the first workgroup, which has as many work-items: sets
+    /// what differs.
+    fn init_like_first(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
+        self.init(workgroup, wave, slot, regs);
+    }
     /// Registers that few programs read. [`WaveInit::init`] leaves them to [`WaveInit::init_rare`].
     fn rare(&self) -> &[Uni] {
         &[]
@@ -31,6 +37,11 @@ pub trait WaveInit: Sync {
     /// Sets them, after [`WaveInit::init`], for waves whose code may read one.
     fn init_rare(&self, workgroup: [u32; 3], wave: u32, regs: &mut Registers) {
         let _ = (workgroup, wave, regs);
+    }
+    /// What registers can be at the start of waves whose lanes are all active, in workgroups with as many work-items as the
+    /// first one. Registers that it does not name can be anything.
+    fn shapes(&self) -> Entry {
+        Entry::default()
     }
     /// The first bytes of LDS when a workgroup starts, as far as it has that much. Other bytes are
     /// zero, or the value of [`RunOptions::poison`].

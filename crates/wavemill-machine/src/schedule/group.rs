@@ -193,7 +193,25 @@ impl Group {
                 (used, None) => grid.map.wipe(address, used, 0),
             }
         }
+        wave.follows_start =
+            run.starts.as_ref().is_some_and(|starts| lanes >= 64 && self.items == starts.items);
         wave.is_cleared = needed.is_none();
+        let image = match needed {
+            Some(needed) if wave.follows_start => needed.first.get(n),
+            _ => None,
+        };
+        if let (Some(needed), Some(image)) = (needed, image) {
+            wave.regs.copy_image(image);
+            grid.init.init_like_first(self.id, n as u32, slot, &mut wave.regs);
+            if needed.some_rare {
+                grid.init.init_rare(self.id, n as u32, &mut wave.regs);
+            }
+            debug_assert!(
+                needed.are_set(grid, self.id, n as u32, slot, &wave.regs),
+                "another wave starts like this"
+            );
+            return;
+        }
         match needed {
             Some(needed) => wave.regs.clear_only(&needed.cleared),
             None => wave.regs.clear(),

@@ -4,8 +4,10 @@
 
 use wavemill_ir::analysis::{Exits, Full, Graph, Limits, Liveness, RegisterSet, WaveFacts, Written};
 
+use wavemill_ir::{LANES, Uni};
+
 use super::Grid;
-use crate::registers::ClearedRegisters;
+use crate::registers::{ClearedRegisters, RegisterImage, Registers};
 
 /// Waves of a grid for which the code is worth a look, and how many a thread begins before it looks.
 pub(super) const WORTH_WAVES: u64 = 1 << 14;
@@ -20,13 +22,16 @@ pub(super) struct Needed {
     generation: u64,
     /// What is zero at their start, or set.
     pub cleared: ClearedRegisters,
+    /// The same in the first workgroup, for each of its waves whose lanes are all active.
+    pub first: Vec<RegisterImage>,
     /// Bytes of that.
     pub bytes: usize,
     /// Whether [`rare`](super::WaveInit::rare) registers are among it.
     pub some_rare: bool,
 }
 
-fn facts(grid: &Grid<'_>) -> WaveFacts {
+/// The registers that waves of a grid have.
+pub(super) fn facts(grid: &Grid<'_>) -> WaveFacts {
     let counts = grid.registers;
     WaveFacts {
         rows: counts.rows,
@@ -51,7 +56,32 @@ impl Needed {
         let (live, _) = look(grid, grid.entry);
         let some_rare = grid.init.rare().iter().any(|cell| live.contains(*cell));
         let cleared = ClearedRegisters::new(grid.registers, live);
-        Needed { generation, some_rare, bytes: cleared.bytes(), cleared }
+        let first = [0; 3];
+        let image = |wave: u32| {
+            let mut regs = Registers::new(grid.registers);
+            regs.set_uni64(Uni::ACTIVE, !0);
+            grid.init.init(first, wave, 0, &mut regs);
+            RegisterImage::new(&regs, &cleared)
+        };
+        let full = grid.init.work_items(first) / LANES as u32;
+        let first = (0..full).map(image).collect();
+        Needed { generation, some_rare, bytes: cleared.bytes(), cleared, first }
+    }
+
+    /// Whether registers are those of a wave at its start, whose lanes are all active, as far as it needs them.
+    pub(super) fn are_set(
+        &self,
+        grid: &Grid<'_>,
+        id: [u32; 3],
+        wave: u32,
+        slot: u32,
+        regs: &Registers,
+    ) -> bool {
+        let mut all = Registers::new(grid.registers);
+        all.set_uni64(Uni::ACTIVE, !0);
+        grid.init.init(id, wave, slot, &mut all);
+        grid.init.init_rare(id, wave, &mut all);
+        all.are_equal_in(regs, &self.cleared)
     }
 
     /// Whether the code is still what it was.

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use wavemill_interpreter::Interpreter;
+use wavemill_ir::analysis::{Entry, Lanes, STRIP, Shape, WaveFacts};
 use wavemill_ir::{Block, BlockBuilder, FaultKind, LANES, Row, Terminator, Uni};
 use wavemill_jit::Jit;
-use wavemill_machine::engine::{Engine, Lds, Surroundings, Task, Wave, WaveExit};
+use wavemill_machine::engine::{Engine, Lds, Start, Starts, Surroundings, Task, Wave, WaveExit};
 use wavemill_machine::{BlockSource, GuestMemory, OutOfRange, RegisterCounts, Strict};
 use wavemill_oracle::SplitMix64;
 use wavemill_reference_engine::{ReferenceEngine, ReferenceExecutor};
@@ -136,6 +137,26 @@ impl BlockSource for Source<'_> {
     }
 }
 
+/// What is known of rows in which the lanes of a strip follow from the first one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum KnownRows {
+    /// Their values.
+    Values,
+    /// How the lanes differ from the first one.
+    Differences,
+    /// How the lanes differ from the first one of their strip, and where the first ones are.
+    Strips,
+}
+
+impl KnownRows {
+    const ALL: [KnownRows; 3] = [KnownRows::Values, KnownRows::Differences, KnownRows::Strips];
+}
+
+/// The values of the first lanes of all strips.
+fn firsts_of(values: &[u32; LANES]) -> [u32; LANES / STRIP] {
+    std::array::from_fn(|strip| values[STRIP * strip])
+}
+
 /// The engines that run a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Who {
@@ -146,6 +167,10 @@ pub(crate) enum Who {
     Jit(usize),
     /// Machine code that leaves before this operation, in an executor that has run the block before.
     Leaving(u32),
+    /// As [`Who::Jit`] once more, for waves of which it is known how they start.
+    Started(KnownRows),
+    /// As [`Who::Leaving`], for waves of which it is known how they start.
+    StartedLeaving(u32),
     /// This engine, with the machine code that it has made by now.
     Engine(&'static Jit),
     /// The reference engine runs this many operations, then the interpreter continues.
@@ -248,6 +273,40 @@ impl Bench {
         wave
     }
 
+    /// What is known of its waves: of rows in which the lanes of a strip follow from the first one.
+    fn start(&self, known: KnownRows) -> Start {
+        let shape = |(row, values): (Row, &[u32; LANES])| {
+            let exact = Shape::exact(values);
+            let Lanes::Wave { stride, strips } = exact.lanes() else { return None };
+            let firsts = match known {
+                KnownRows::Values => return Some((row, exact)),
+                KnownRows::Differences => [0, strips[0], strips[1], strips[2]],
+                KnownRows::Strips => [0; 4],
+            };
+            let steps =
+                std::array::from_fn(|lane| (firsts[lane / STRIP] + stride * (lane % STRIP) as u64) as u32);
+            let base = match known {
+                KnownRows::Strips => {
+                    let all = firsts_of(values);
+                    let ends = (all.iter().min(), all.iter().max());
+                    let (Some(least), Some(largest)) = ends else { return None };
+                    Shape::strip_uniform(32).in_range((*least).into(), (*largest).into())
+                }
+                _ => Shape::uniform(32),
+            };
+            Some((row, Shape::exact(&steps).plus(base)))
+        };
+        let rows = self.all_rows().into_iter().zip(&self.rows).filter_map(shape).collect();
+        let wave = WaveFacts {
+            rows: self.counts.rows,
+            absent: self.counts.absent.0..self.counts.absent.1,
+            private_memory: Some(self.counts.private_base.first()),
+            exceptions: self.exceptions,
+        };
+        let entry = Entry { rows_in_all_lanes: rows, ..Entry::default() };
+        Start { pc: self.block.start, context: self.context, generation: 0, wave, entry }
+    }
+
     /// Runs the block once.
     pub(crate) fn run(&self, who: Who) -> After {
         let mut wave = self.wave();
@@ -283,12 +342,19 @@ impl Bench {
         let setting = self.setting();
         let around = setting.around();
         let source = Source(self);
+        let start = match who {
+            Who::Started(known) => Some(self.start(known)),
+            Who::StartedLeaving(_) => Some(self.start(KnownRows::Values)),
+            _ => None,
+        };
+        wave.follows_start = start.is_some();
         let task = Task {
             counts: self.counts,
             source: &source,
             counting: false,
             strict: self.strict,
             interests: None,
+            starts: start.as_ref().map(|start| start as &dyn Starts),
         };
         let mut out_of_range = OutOfRange::default();
         let interpreter = |wave: &mut Wave, out_of_range: &mut OutOfRange| {
@@ -299,15 +365,20 @@ impl Bench {
         };
         let exit = match who {
             Who::Interpreter => interpreter(wave, &mut out_of_range),
-            Who::Jit(_) | Who::Leaving(_) => {
+            Who::Jit(_) | Who::Leaving(_) | Who::Started(_) | Who::StartedLeaving(_) => {
                 let (engine, before) = match who {
-                    Who::Leaving(operation) => (Jit::leaving_before(operation), 1),
+                    Who::Leaving(operation) | Who::StartedLeaving(operation) => {
+                        (Jit::leaving_before(operation), 1)
+                    }
                     Who::Jit(before) => (Jit::new(), before),
+                    Who::Started(_) => (Jit::new(), 1),
                     _ => unreachable!("the arm is for these"),
                 };
                 let mut executor = engine.executor(task);
                 for _ in 0..before {
-                    executor.run(&mut self.wave(), around, self.budget, None);
+                    let mut earlier = self.wave();
+                    earlier.follows_start = wave.follows_start;
+                    executor.run(&mut earlier, around, self.budget, None);
                     self.fill(&setting);
                 }
                 let earlier = executor.out_of_range();
@@ -401,8 +472,16 @@ impl Bench {
         let expected = self.run_wave(Who::Interpreter, &mut wave);
         let written = wave.writes;
         let longest = self.blocks().map(|block| block.insts.len()).max();
-        let leaving = (first..longest.unwrap_or(0)).step_by(7).map(|n| Who::Leaving(n as u32));
-        for who in [Who::Jit(0), Who::Jit(1)].into_iter().chain(leaving) {
+        let leaving = (first..longest.unwrap_or(0)).step_by(7).map(|n| n as u32);
+        let mut all = vec![Who::Jit(0), Who::Jit(1)];
+        // What is known of a start is about waves whose lanes are all active.
+        if self.active == !0 {
+            all.extend(KnownRows::ALL.map(Who::Started));
+            all.extend(leaving.map(Who::StartedLeaving));
+        } else {
+            all.extend(leaving.map(Who::Leaving));
+        }
+        for who in all {
             let mut wave = self.wave();
             let after = self.run_wave(who, &mut wave);
             // What is not noted as written is not cleared for the next wave. More may be noted.

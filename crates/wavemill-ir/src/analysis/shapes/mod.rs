@@ -23,7 +23,7 @@ use state::Layout;
 const VISITS: u32 = 3;
 
 /// What is known at the entry of a graph.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Entry {
     /// Shapes of rows in the active lanes.
     pub rows: Vec<(Row, Shape)>,
@@ -67,8 +67,9 @@ impl<'g, B: Deref<Target = Block>> Shapes<'g, B> {
             let writes = |inst: &Inst| inst.writes().any(is_active);
             let insts = node.block.insts.iter().enumerate().filter(|(_, inst)| writes(inst));
             let numbered = insts.filter_map(|(n, _)| {
+                let slot = next;
                 next += 1;
-                (next <= state::SLOTS).then(|| (n, next - 1))
+                (slot < usize::from(state::SLOTS)).then_some((n, slot as u8))
             });
             numbered.collect()
         });

@@ -24,12 +24,7 @@ impl Emitter<'_> {
         refused: Handler,
     ) {
         let is_lds = matches!(access.address, Address::Lds { .. });
-        let dwords = access.data.len();
-        let size = match (access.narrow, access.atomic) {
-            (Some((bytes, _)), _) => bytes,
-            (None, Some(update)) => 4 * u32::from(update.width.dwords()),
-            (None, None) => 4 * dwords as u32,
-        };
+        let size = access.size();
         if masked {
             // Nothing is checked, and nothing happens.
             self.asm.put(Instruction::with2(Code::Cmp_rm64_imm8, in_file(uni_offset(Uni::ACTIVE)), 0));
@@ -346,10 +341,10 @@ impl Emitter<'_> {
     }
 
     /// Loads dwords of a strip.
-    fn gather(&mut self, row: usize, offsets: usize, strip: usize, masked: bool) {
+    fn gather(&mut self, group: usize, offsets: usize, strip: usize, masked: bool) {
         let (found, distances) = (mask_temp(0), temp(0));
         let (same, apart, done) = (self.asm.label(), self.asm.label(), self.asm.label());
-        let row = of_group(row, strip);
+        let row = of_group(group, strip);
         self.distances(offsets, strip, distances);
         let mut there = memory(HOST, 0, false);
         there.index = OFFSET;
@@ -371,14 +366,7 @@ impl Emitter<'_> {
         self.put_active(load, strip, masked);
         self.asm.jump(Code::Jmp_rel32_64, done);
         self.asm.bind(apart);
-        self.set_lanes(found, strip, masked);
-        let mut operand = memory(HOST, 0, false);
-        operand.index = of_group(offsets, strip);
-        let gather = Instruction::with2(Code::EVEX_Vpgatherdd_zmm_k1_vm32z, row, operand);
-        self.asm.put(gather.map(|mut gather| {
-            gather.set_op_mask(found);
-            gather
-        }));
+        self.gather_dwords(group, 0, offsets, strip, masked);
         self.asm.bind(done);
     }
 

@@ -11,7 +11,7 @@ use crate::emit::registers::{CONTEXT, STRIPS, mask_temp, of_group, temp};
 
 impl Emitter<'_> {
     /// The same for LDS.
-    fn check_lds(&mut self, size: u32, refused: Label) {
+    pub(super) fn check_lds(&mut self, size: u32, refused: Label) {
         let asm = &mut self.asm;
         let lds_size = memory(CONTEXT, layout::LDS_SIZE as i64, false);
         asm.put(Instruction::with2(Code::Mov_r32_rm32, LIMIT_32, lds_size));
@@ -25,7 +25,7 @@ impl Emitter<'_> {
 
     /// An access by all lanes of consecutive pieces of memory; goes to `apart` if that is not so, or not in one allocation.
     pub(super) fn consecutive(&mut self, access: &LaneAccess, at: usize, data: &[usize], apart: Label) {
-        let size = access.narrow.map_or(4 * access.data.len() as u32, |(bytes, _)| bytes);
+        let size = access.size();
         let (low, high) = match access.address {
             Address::Pair { low, high } => (low, Some(high)),
             Address::Offset { row, .. } | Address::Lds { row } => (row, None),
@@ -36,7 +36,7 @@ impl Emitter<'_> {
         const XOR: Code = Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32;
         /// `a | (b ^ c)`.
         const DIFFERS: u32 = 0xf6;
-        self.first_lane(Register::EAX, low);
+        self.first_lane(Register::EAX, low, 0);
         let whole = temp(STRIPS - 1);
         self.asm.put(Instruction::with2(BROADCAST, whole, Register::EAX));
         for strip in 0..STRIPS {
@@ -50,7 +50,7 @@ impl Emitter<'_> {
             self.put4(TERNARY, temp(0), temp(strip), lanes, DIFFERS);
         }
         if let Some(high) = high {
-            self.first_lane(Register::ECX, high);
+            self.first_lane(Register::ECX, high, 0);
             self.asm.put(Instruction::with2(BROADCAST, whole, Register::ECX));
             for strip in 0..STRIPS {
                 let lanes = self.row_operand(high, strip);
@@ -87,24 +87,35 @@ impl Emitter<'_> {
             }
         }
         for strip in 0..STRIPS {
-            let groups: Vec<Register> = data.iter().map(|group| of_group(*group, strip)).collect();
-            let memory =
-                |n: usize| memory(OFFSET, i64::from(16 * size) * strip as i64 + 64 * n as i64, false);
-            if let Some((bytes, signed)) = access.narrow {
-                self.asm.put(narrow_move(groups[0], memory(0), bytes, signed, access.is_store));
-                continue;
+            self.move_consecutive(access, data, strip, OFFSET, i64::from(16 * size) * strip as i64);
+        }
+    }
+
+    /// Moves the consecutive data of a strip.
+    pub(super) fn move_consecutive(
+        &mut self,
+        access: &LaneAccess,
+        data: &[usize],
+        strip: usize,
+        pointer: Register,
+        displacement: i64,
+    ) {
+        let groups: Vec<Register> = data.iter().map(|group| of_group(*group, strip)).collect();
+        let memory = |n: usize| memory(pointer, displacement + 64 * n as i64, false);
+        if let Some((bytes, signed)) = access.narrow {
+            self.asm.put(narrow_move(groups[0], memory(0), bytes, signed, access.is_store));
+            return;
+        }
+        match (access.is_store, &groups[..]) {
+            (false, [row]) => self.put2(Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512, *row, Err(memory(0))),
+            (true, [row]) => {
+                self.asm.put(Instruction::with2(Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, memory(0), *row));
             }
-            match (access.is_store, &groups[..]) {
-                (false, [row]) => self.put2(Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512, *row, Err(memory(0))),
-                (true, [row]) => {
-                    self.asm.put(Instruction::with2(Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, memory(0), *row));
-                }
-                (false, [first, second]) => self.load_pairs([*first, *second], memory(0), memory(1)),
-                (true, [first, second]) => self.store_pairs([*first, *second], [memory(0), memory(1)]),
-                (true, [x, y, z, w]) => self.store_quads([*x, *y, *z, *w], [0, 1, 2, 3].map(memory)),
-                (false, [x, y, z, w]) => self.load_quads([*x, *y, *z, *w], [0, 1, 2, 3].map(memory)),
-                _ => unreachable!("checked when the operation was classified"),
-            }
+            (false, [first, second]) => self.load_pairs([*first, *second], memory(0), memory(1)),
+            (true, [first, second]) => self.store_pairs([*first, *second], [memory(0), memory(1)]),
+            (true, [x, y, z, w]) => self.store_quads([*x, *y, *z, *w], [0, 1, 2, 3].map(memory)),
+            (false, [x, y, z, w]) => self.load_quads([*x, *y, *z, *w], [0, 1, 2, 3].map(memory)),
+            _ => unreachable!("checked when the operation was classified"),
         }
     }
 

@@ -5,6 +5,7 @@ use wavemill_ir::{Inst, LaneMask, MemType, Op, Operand, Space};
 use wavemill_machine::registers::RegisterCounts;
 
 use super::atomic::Update;
+use super::form::Form;
 use super::is_plain;
 use crate::emit::Emitter;
 use crate::unit::cells;
@@ -43,10 +44,21 @@ pub(crate) struct LaneAccess {
     pub is_store: bool,
     /// Bytes of each lane, if they are less than a dword, and whether a load extends their sign.
     pub narrow: Option<(u32, bool)>,
+    /// How the lanes are known to access memory if all are active.
+    pub form: Option<Form>,
     all_lanes: bool,
 }
 
 impl LaneAccess {
+    /// Bytes of each lane.
+    pub(super) fn size(&self) -> u32 {
+        match (self.narrow, self.atomic) {
+            (Some((bytes, _)), _) => bytes,
+            (None, Some(update)) => 4 * u32::from(update.width.dwords()),
+            (None, None) => 4 * self.data.len() as u32,
+        }
+    }
+
     /// Rows that it reads.
     pub(crate) fn sources(&self) -> Vec<u32> {
         let data = if self.is_store { &self.data[..] } else { &[] };
@@ -135,7 +147,16 @@ pub(crate) fn lane_access(inst: &Inst, counts: RegisterCounts) -> Option<LaneAcc
         }
         None => None,
     };
-    Some(LaneAccess { address, offset: inst.attrs.imm, data, atomic, is_store, narrow, all_lanes })
+    Some(LaneAccess {
+        address,
+        offset: inst.attrs.imm,
+        data,
+        atomic,
+        is_store,
+        narrow,
+        form: None,
+        all_lanes,
+    })
 }
 
 impl Emitter<'_> {
@@ -144,6 +165,9 @@ impl Emitter<'_> {
         let masked = !access.all_lanes && !self.full;
         if masked {
             self.load_masks();
+        }
+        if let (false, Some(form)) = (masked, &access.form) {
+            return self.formed(access, form, at);
         }
         let Some((data, pinned)) =
             self.data_groups(&access.sources(), &access.data, at, access.is_store || masked)

@@ -10,6 +10,7 @@
 mod apart;
 mod atomic;
 mod consecutive;
+mod form;
 mod lanes;
 mod private;
 mod scalar;
@@ -24,6 +25,7 @@ use super::Emitter;
 use super::assembler::{Label, in_file, memory};
 use super::registers::{CONTEXT, TABLE, active, of_group};
 
+pub(crate) use form::Form;
 pub(crate) use lanes::{LaneAccess, lane_access};
 pub(crate) use private::{PrivateAccess, private_access};
 pub(crate) use scalar::{ScalarLoad, scalar_load};
@@ -143,14 +145,13 @@ impl Emitter<'_> {
         });
     }
 
-    /// Loads the value of the first lane of a row.
-    fn first_lane(&mut self, register: Register, row: u32) {
-        match self.rows.find(row) {
-            Some(group) => {
-                let vector = low_half(of_group(group, 0));
-                self.asm.put(Instruction::with2(Code::EVEX_Vmovd_rm32_xmm, register, vector));
+    /// Loads the value of the first lane of a strip.
+    fn first_lane(&mut self, register: Register, row: u32, strip: usize) {
+        match self.row_operand(row, strip) {
+            Ok(vector) => {
+                self.asm.put(Instruction::with2(Code::EVEX_Vmovd_rm32_xmm, register, low_half(vector)));
             }
-            None => self.asm.put(Instruction::with2(Code::Mov_r32_rm32, register, in_file(row))),
+            Err(home) => self.asm.put(Instruction::with2(Code::Mov_r32_rm32, register, home)),
         }
     }
 

@@ -424,7 +424,7 @@ impl Emitter<'_> {
             let first = of_lane(Register::RSP, 0);
             self.asm.put(Instruction::with2(Code::Mov_r32_rm32, Register::EAX, first));
         } else {
-            self.first_lane(Register::EAX, row);
+            self.first_lane(Register::EAX, row, 0);
         }
         let first = temp(0);
         self.asm.put(Instruction::with2(Code::EVEX_Vpbroadcastd_zmm_k1z_r32, first, Register::EAX));

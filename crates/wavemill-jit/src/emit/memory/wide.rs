@@ -65,15 +65,7 @@ impl Emitter<'_> {
                 }
             }
             if let [row] = data.chunks_exact(2).remainder() {
-                let mut operand = memory(HOST, 4 * (data.len() - 1) as i64, false);
-                operand.index = of_group(offsets, strip);
-                self.set_lanes(found, strip, masked);
-                let code = Code::EVEX_Vpgatherdd_zmm_k1_vm32z;
-                let gather = Instruction::with2(code, of_group(*row, strip), operand);
-                self.asm.put(gather.map(|mut gather| {
-                    gather.set_op_mask(found);
-                    gather
-                }));
+                self.gather_dwords(*row, 4 * (data.len() - 1) as i64, offsets, strip, masked);
             }
         }
     }
@@ -103,6 +95,26 @@ impl Emitter<'_> {
                 self.scatter_dwords(*row, 4 * (data.len() - 1) as i64, offsets, strip, masked);
             }
         }
+    }
+
+    /// Loads a dword of each of a strip's lanes.
+    pub(super) fn gather_dwords(
+        &mut self,
+        row: usize,
+        displacement: i64,
+        offsets: usize,
+        strip: usize,
+        masked: bool,
+    ) {
+        let found = mask_temp(0);
+        self.set_lanes(found, strip, masked);
+        let mut from = memory(HOST, displacement, false);
+        from.index = of_group(offsets, strip);
+        let gather = Instruction::with2(Code::EVEX_Vpgatherdd_zmm_k1_vm32z, of_group(row, strip), from);
+        self.asm.put(gather.map(|mut gather| {
+            gather.set_op_mask(found);
+            gather
+        }));
     }
 
     /// Stores a dword of each of a strip's lanes, in the order of the lanes.

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use wavemill_ir::analysis::{Entry, Shape};
 use wavemill_ir::{LANES, Uni};
 use wavemill_isa::Target;
 use wavemill_machine::{RegisterCounts, Registers, TURNS, Traps, WaveInit};
@@ -55,6 +56,8 @@ pub(super) struct Chip {
     waves: Vec<Identity>,
     /// The rows with the ids of the work-items, for each wave of a workgroup of the full size.
     ids: Vec<Ids>,
+    /// User SGPRs from S0 on.
+    user_sgprs: Vec<u32>,
 }
 
 /// The registers from which a wave reads where it runs.
@@ -86,6 +89,7 @@ impl InitialState {
                 groups: [groups(0), groups(1)],
                 waves: waves.map(|(slot, wave)| self.identity(slot, wave, counts)).collect(),
                 ids: (0..self.waves).map(|wave| self.rows_of_ids(self.workgroup_size, wave)).collect(),
+                user_sgprs: self.user_sgprs.clone().unwrap_or_else(|| self.described_user_sgprs()),
             }
         })
     }
@@ -99,6 +103,41 @@ impl InitialState {
             gpr_alloc: location.gpr_alloc(self.target, sgprs, vgprs, accs),
             lds_alloc: location.lds_alloc(self.lds_allocated),
             xcc_id: location.xcc,
+        }
+    }
+
+    /// Sets the system SGPRs, which follow the user SGPRs that the descriptor counts.
+    fn init_system_sgprs(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
+        let chip = self.chip(regs.counts());
+        let d = &self.descriptor;
+        let wave_scratch = u64::from(slot) * self.scratch_per_wave;
+        let next = (chip.user_sgprs.len() as u16).max(d.rsrc2.user_sgpr_count() as u16);
+        let mut s = Sgprs { regs, next };
+        if d.rsrc2.workgroup_id_x() {
+            s.push(workgroup[0]);
+        }
+        if d.rsrc2.workgroup_id_y() {
+            s.push(workgroup[1]);
+        }
+        if d.rsrc2.workgroup_id_z() {
+            s.push(workgroup[2]);
+        }
+        if d.rsrc2.workgroup_info() {
+            let waves = self.work_items(workgroup).div_ceil(LANES as u32);
+            // Without a global data share there is no ordered count, and the field is 0 (CDNA4 ISA 3.13).
+            let order = match self.target.facts().gds {
+                true => chip.number(workgroup).wrapping_mul(self.waves.into()).wrapping_add(wave.into()),
+                false => 0,
+            };
+            let order = order as u32 % TURNS;
+            s.push(u32::from(wave == 0) << 31 | (wave & 0x1f) << 20 | order << 6 | waves & 0x3f);
+        }
+        if d.rsrc2.enable_private_segment() {
+            if self.architected_scratch() {
+                regs.set_uni64(registers::FLAT_SCRATCH, self.scratch + wave_scratch);
+            } else {
+                s.push(wave_scratch as u32);
+            }
         }
     }
 
@@ -116,8 +155,9 @@ impl InitialState {
         ]
     }
 
-    /// Sets the user SGPRs that the descriptor describes.
-    fn described_user_sgprs(&self, s: &mut Sgprs<'_>) {
+    /// The user SGPRs that the descriptor describes.
+    fn described_user_sgprs(&self) -> Vec<u32> {
+        let mut s = Words(Vec::new());
         let d = &self.descriptor;
         let p = d.properties;
         if p.private_segment_buffer() {
@@ -147,6 +187,7 @@ impl InitialState {
         for n in 0..d.kernarg_preload.length() as usize {
             s.push(self.kernarg_words.get(first + n).copied().unwrap_or(0));
         }
+        s.0
     }
 }
 
@@ -189,6 +230,15 @@ impl Sgprs<'_> {
         self.regs.set_uni(Uni(self.next), value);
         self.next += 1;
     }
+}
+
+/// Values of SGPRs in order.
+struct Words(Vec<u32>);
+
+impl Words {
+    fn push(&mut self, value: u32) {
+        self.0.push(value);
+    }
 
     fn push64(&mut self, value: u64) {
         self.push(value as u32);
@@ -202,44 +252,12 @@ impl WaveInit for InitialState {
     }
 
     fn init(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
-        let counts = regs.counts();
-        let chip = self.chip(counts);
-        let d = &self.descriptor;
-        let wave_scratch = u64::from(slot) * self.scratch_per_wave;
-        let mut s = Sgprs { regs, next: 0 };
-        match &self.user_sgprs {
-            Some(words) => words.iter().for_each(|word| s.push(*word)),
-            None => self.described_user_sgprs(&mut s),
-        }
-        // System SGPRs follow the user SGPRs that the descriptor counts.
-        s.next = s.next.max(d.rsrc2.user_sgpr_count() as u16);
-        if d.rsrc2.workgroup_id_x() {
-            s.push(workgroup[0]);
-        }
-        if d.rsrc2.workgroup_id_y() {
-            s.push(workgroup[1]);
-        }
-        if d.rsrc2.workgroup_id_z() {
-            s.push(workgroup[2]);
+        let chip = self.chip(regs.counts());
+        for (n, word) in (0..).zip(&chip.user_sgprs) {
+            regs.set_uni(Uni(n), *word);
         }
         let size = size_of(workgroup, self.workgroup_size, self.global_size);
-        let waves = size.iter().product::<u32>().div_ceil(LANES as u32);
-        if d.rsrc2.workgroup_info() {
-            // Without a global data share there is no ordered count, and the field is 0 (CDNA4 ISA 3.13).
-            let order = match self.target.facts().gds {
-                true => chip.number(workgroup).wrapping_mul(self.waves.into()).wrapping_add(wave.into()),
-                false => 0,
-            };
-            let order = order as u32 % TURNS;
-            s.push(u32::from(wave == 0) << 31 | (wave & 0x1f) << 20 | order << 6 | waves & 0x3f);
-        }
-        if d.rsrc2.enable_private_segment() {
-            if self.architected_scratch() {
-                regs.set_uni64(registers::FLAT_SCRATCH, self.scratch + wave_scratch);
-            } else {
-                s.push(wave_scratch as u32);
-            }
-        }
+        self.init_system_sgprs(workgroup, wave, slot, regs);
         self.traps.init(regs);
         let known = chip.ids.get(wave as usize).filter(|_| size == self.workgroup_size);
         let own;
@@ -250,10 +268,24 @@ impl WaveInit for InitialState {
                 &own
             }
         };
-        let rows = if self.packed_ids() { 1 } else { self.requested_ids() };
-        for (number, row) in (0..).zip(&ids[..rows]) {
+        for (number, row) in (0..).zip(&ids[..self.rows_with_ids()]) {
             regs.set_row(registers::vgpr(number), row);
         }
+    }
+
+    fn init_like_first(&self, workgroup: [u32; 3], wave: u32, slot: u32, regs: &mut Registers) {
+        self.init_system_sgprs(workgroup, wave, slot, regs);
+    }
+
+    /// The ids of work-items.
+    fn shapes(&self) -> Entry {
+        let size = size_of([0; 3], self.workgroup_size, self.global_size);
+        let waves = size.iter().product::<u32>() / LANES as u32;
+        let ids: Vec<Ids> = (0..waves).map(|wave| self.rows_of_ids(size, wave)).collect();
+        let rows = (0..self.rows_with_ids()).filter(|_| !ids.is_empty());
+        let shape = |row: usize| Shape::any_of(ids.iter().map(|rows| &rows[row]));
+        let rows = rows.map(|row| (registers::vgpr(row as u16), shape(row))).collect();
+        Entry { rows_in_all_lanes: rows, ..Entry::default() }
     }
 
     fn rare(&self) -> &[Uni] {
@@ -300,6 +332,11 @@ impl InitialState {
     /// Dimensions of which the kernel requests the ids of work-items.
     fn requested_ids(&self) -> usize {
         self.descriptor.rsrc2.workitem_id().min(2) as usize + 1
+    }
+
+    /// Rows in which the kernel gets them.
+    fn rows_with_ids(&self) -> usize {
+        if self.packed_ids() { 1 } else { self.requested_ids() }
     }
 
     /// The rows from V0 on with the ids of the work-items of a wave.
