@@ -449,7 +449,7 @@ unsafe fn gathers<const TYPE: u8>(op: *mut HostOp, all: &Span, mask: u64) -> boo
     let mut low_bits = 0;
     if bytes(TYPE) == 2 {
         for (lane, offset) in all.offsets.iter().enumerate() {
-            low_bits |= if mask >> lane & 1 != 0 { first as u32 + offset } else { 0 };
+            low_bits |= if mask >> lane & 1 != 0 { (first as u32).wrapping_add(*offset) } else { 0 };
         }
     }
     inside && low_bits & 1 == 0

@@ -195,7 +195,7 @@ impl Strip {
 
     /// Rows that it writes, each once.
     pub(crate) fn results(&self) -> Vec<u32> {
-        let mut rows = Vec::new();
+        let mut rows = self.otherwise.as_ref().map_or_else(Vec::new, |otherwise| otherwise.results());
         for step in &self.steps {
             if let Step::Vector { dst: Dst::Row(row), .. } = step
                 && !rows.contains(row)

@@ -17,6 +17,7 @@ pub mod engine;
 mod exchange;
 mod export;
 mod fault;
+mod host_floats;
 pub mod image;
 mod lds;
 mod memory;

@@ -32,6 +32,7 @@ use crate::control::{Attendant, RunControl};
 use crate::engine::{Engine, Executor, Lds, Starts, Surroundings, Task};
 use crate::export::WaveExports;
 use crate::fault::{Fault, Strict};
+use crate::host_floats::HostFloats;
 use crate::observe::{Events, Findings, Interests, Observer, Reporter, SingleSteps};
 use crate::out_of_range::OutOfRange;
 use dirty::Dirty;
@@ -183,6 +184,8 @@ fn run_grid(
     observer: Option<&dyn Observer>,
     host: Option<&dyn Host>,
 ) -> Result<RunStats, RunError> {
+    // Threads that the run starts inherit it.
+    let _floats = HostFloats::set();
     let interests = observer.map(Observer::interests).unwrap_or_default();
     let total = grid.workgroups.iter().map(|n| u64::from(*n)).product::<u64>();
     let cores = cores();

@@ -11,7 +11,7 @@ use wavemill_ir::{
 use wavemill_machine::{AddressMode, CellPair, GuestMemory, RegisterCounts};
 use wavemill_oracle::SplitMix64;
 
-use crate::common::{BUFFER, Bench};
+use crate::common::{BUFFER, Bench, SCRATCH};
 use crate::programs::programs;
 
 const ROWS: u16 = 40;
@@ -246,7 +246,8 @@ fn bench(seed: u64) -> Bench {
     put(SMALL, 4 * random.below(4));
     put(LEFT, 2 + random.below(5));
     let any = random.next_u64();
-    let masks = [!0, !0, any, 0xffff, any | 0xffff_0000, 1 << random.below(64), 0, !1];
+    let alternating = 0x5555_5555_5555_5555;
+    let masks = [!0, !0, any, 0xffff, any | 0xffff_0000, 1 << random.below(64), 0, !1, alternating];
     put(MASK, random.pick(&masks));
     put(MASK.plus(2), random.pick(&masks));
     bench.active = random.pick(&masks);
@@ -530,6 +531,126 @@ fn what_is_known_of_a_start_ends_with_indirect_jumps() {
             let exit =
                 bench.compare_machine_code(0).unwrap_or_else(|difference| panic!("{way:?}: {difference}"));
             assert_eq!(exit, "End", "{way:?}");
+        }
+    }
+}
+
+/// The same for private memory: at one offset in all lanes, or some lanes four bytes below the others.
+#[test]
+fn private_accesses_end_where_private_memory_ends() {
+    let end = u64::from(SCRATCH);
+    let types = [MemType::Dwords(1), MemType::Dwords(2), MemType::Dwords(4), MemType::U8, MemType::I16];
+    for ty in types {
+        let size = u64::from(ty.bytes());
+        for (below, beyond) in
+            [0, 4].into_iter().flat_map(|below| [-4, -1, 0, 1, 2, 4].map(|beyond| (below, beyond)))
+        {
+            let mut bench = Bench::new(COUNTS, 6);
+            for lane in 0..64 {
+                bench.rows[0][lane] = 8 + below as u32 * (lane as u32 % 2);
+                bench.rows[2][lane] =
+                    (end - size).wrapping_add_signed(beyond) as u32 - below as u32 * (lane as u32 % 2);
+            }
+            bench.cells[usize::from(LEFT.0)] = 2;
+            bench.budget = 100;
+            for is_store in [false, true] {
+                let access = match is_store {
+                    true => inst(Op::Store(Space::Scratch, ty), NONE, &[Row(0).into(), NONE, DATA.into()], 0),
+                    false => inst(Op::Load(Space::Scratch, ty), DATA.into(), &[Row(0).into(), NONE], 0),
+                };
+                bench.block = twice(vec![access, all_lanes_move(0, 2, 1)]);
+                for active in [!0, 0xffff_0000_ffff_fff0, !(1 << 63)] {
+                    bench.active = active;
+                    if let Err(difference) = bench.compare_machine_code(0) {
+                        panic!("{ty:?} {below} {beyond} {active:x}: {difference}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A program that moves its private memory: machine code knows where it was.
+#[test]
+fn private_memory_is_where_the_program_says() {
+    const LOW: Uni = COUNTS.private_base.first();
+    for by in [256u64, 0u64.wrapping_sub(256), 512, 1 << 32] {
+        for offset in [0, 4, 20, 60] {
+            let mut bench = Bench::new(COUNTS, 9);
+            bench.rows[0] = [offset; 64];
+            bench.rows[2] = std::array::from_fn(|lane| offset ^ (4 * (lane as u32 % 2)));
+            bench.cells[usize::from(LEFT.0)] = 3;
+            bench.budget = 100;
+            let access = |row: u16, is_store: bool| {
+                let (op, dst, data): (_, Operand, Operand) = match is_store {
+                    true => (Op::Store(Space::Scratch, MemType::Dwords(1)), NONE, DATA.into()),
+                    false => (Op::Load(Space::Scratch, MemType::Dwords(1)), DATA.plus(row).into(), NONE),
+                };
+                inst(op, dst, &[Row(row).into(), NONE, data], 0)
+            };
+            let mut moves = inst(
+                Op::Scalar(ScalarOp::AddCarryOut, Width::W64),
+                LOW.into(),
+                &[LOW.into(), Operand::Const(by)],
+                4,
+            );
+            moves.dst[1] = FLAG.into();
+            let mut insts = vec![access(0, false), access(2, true), access(2, false), access(0, true), moves];
+            (0..).zip(&mut insts).for_each(|(guest, inst)| inst.guest = guest);
+            bench.block = twice(insts);
+            verify(&bench.block).expect("operations are well formed");
+            if let Err(difference) = bench.compare_machine_code(0) {
+                panic!("by {by:#x} at {offset}: {difference}");
+            }
+        }
+    }
+}
+
+/// Stores of lanes that overlap those of the active lanes before them, with inactive lanes between: the last lane's stay.
+#[test]
+fn wide_stores_overlap_in_the_order_of_lanes() {
+    for dwords in [2, 3, 4] {
+        for (stride, active) in [(4, 0x5555_5555_5555_5555), (2, 0x1111_1111_1111_1111), (8, !0)] {
+            for space in [Space::Global, Space::Lds] {
+                let mut bench = Bench::new(COUNTS, 12);
+                let start = if space == Space::Lds { 64 } else { bench.buffer + 64 };
+                for lane in 0..64 {
+                    let address = start + stride * lane as u64;
+                    (bench.rows[0][lane], bench.rows[1][lane]) = (address as u32, (address >> 32) as u32);
+                }
+                bench.active = active;
+                bench.cells[usize::from(LEFT.0)] = 2;
+                bench.budget = 100;
+                let op = Op::Store(space, MemType::Dwords(dwords));
+                bench.block = twice(vec![inst(op, NONE, &[Row(0).into(), NONE, DATA.into()], 0)]);
+                if let Err(difference) = bench.compare_machine_code(0) {
+                    panic!("{dwords} dwords, {space:?}, {stride} apart: {difference}");
+                }
+            }
+        }
+    }
+}
+
+/// A load into cells is done in range, then up to the end of memory or beyond it.
+#[test]
+fn loads_into_cells_end_where_memory_ends() {
+    const COLD: Uni = Uni(4);
+    for dwords in [1, 2, 4, 8, 16u8] {
+        for beyond in [-4, 0, 4, 4 * i64::from(dwords)] {
+            let mut bench = Bench::new(COUNTS, 13);
+            let cold = (bench.buffer + BUFFER - 4 * u64::from(dwords)).wrapping_add_signed(beyond);
+            for (cell, address) in [(BASES, bench.buffer), (COLD, cold)] {
+                bench.cells[usize::from(cell.0)] = address as u32;
+                bench.cells[usize::from(cell.0) + 1] = (address >> 32) as u32;
+            }
+            bench.cells[usize::from(LEFT.0)] = 2;
+            bench.budget = 100;
+            let load = inst(Op::ScalarLoad(dwords), Uni(20).into(), &[BASES.into()], 0);
+            let moves = inst(Op::Scalar(ScalarOp::Mov, Width::W64), BASES.into(), &[COLD.into()], 1);
+            bench.block = twice(vec![load, moves]);
+            if let Err(difference) = bench.compare_machine_code(0) {
+                panic!("{dwords} dwords, {beyond}: {difference}");
+            }
         }
     }
 }

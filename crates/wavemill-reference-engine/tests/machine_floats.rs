@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use wavemill_float::EXP2_TOO_CLOSE;
 use wavemill_ir::{
     Attrs, Block, CmpPred, FloatOp, FloatType, FpEnv, Inst, LANES, LaneMask, Op, Operand, Round, Row,
     SrcMods, SubDword, Terminator, Uni, Value, verify,
@@ -12,7 +13,7 @@ use wavemill_ir::{
 use wavemill_machine::{CellPair, RegisterCounts};
 use wavemill_oracle::SplitMix64;
 
-use crate::common::Bench;
+use crate::common::{Bench, Who};
 use crate::machine_code::shrink;
 use crate::programs::programs;
 
@@ -45,6 +46,8 @@ struct Numbers {
     odd: u64,
     /// All are powers of two.
     powers: bool,
+    /// None is negative: others have no root.
+    positive: bool,
 }
 
 impl Numbers {
@@ -79,6 +82,7 @@ impl Numbers {
             spread: random.pick(&[1, 1, 2, 16]),
             odd: random.pick(&[u64::MAX, u64::MAX, u64::MAX, 40, 4]),
             powers: false,
+            positive: random.one_in(4),
         };
         if random.one_in(4) {
             // A sum with a product of its size, or with a small one, as in a step of a division. Powers cancel out.
@@ -112,7 +116,7 @@ impl Numbers {
             _ => random.next_u64(),
         };
         let fraction = fraction & ((1 << fraction_bits) - 1);
-        let sign = random.next_u64() & 1;
+        let sign = random.next_u64() & u64::from(!self.positive);
         let number = fraction | (exponent as u64) << fraction_bits;
         if self.wide { number | sign << 63 } else { number | sign << 31 }
     }
@@ -222,6 +226,22 @@ fn instruction(random: &mut SplitMix64, numbers: &Numbers, guest: u32) -> Option
     inst.problem().is_none().then_some(inst)
 }
 
+/// A block of instructions with one operation each.
+fn block(insts: Vec<Inst>) -> Arc<Block> {
+    let guest = (0..insts.len() as u64).map(|n| 0x1000 + 4 * n).collect();
+    let covered = 0x1000..0x1800;
+    let block = Block {
+        start: covered.start,
+        next: covered.end,
+        ranges: vec![covered],
+        insts,
+        guest,
+        terminator: Terminator::Jump(0xf000),
+    };
+    verify(&block).expect("operations are well formed");
+    Arc::new(block)
+}
+
 fn bench(seed: u64) -> Bench {
     let mut random = SplitMix64::new(seed);
     let mut bench = Bench::new(COUNTS, !seed);
@@ -260,18 +280,7 @@ fn bench(seed: u64) -> Bench {
                 .expect("an operation that is well formed")
         })
         .collect();
-    let guest = (0..u64::from(guests)).map(|n| 0x1000 + 4 * n).collect();
-    let covered = 0x1000..0x1800;
-    let block = Block {
-        start: covered.start,
-        next: covered.end,
-        ranges: vec![covered],
-        insts,
-        guest,
-        terminator: Terminator::Jump(0xf000),
-    };
-    verify(&block).expect("operations are well formed");
-    bench.block = Arc::new(block);
+    bench.block = block(insts);
     bench.budget = 100;
     bench
 }
@@ -289,4 +298,83 @@ fn floats_are_the_same_as_machine_code() {
         }
     }
     assert!(failed.is_empty(), "{} differ:\n{}", failed.len(), failed[..failed.len().min(SHOWN)].join("\n"));
+}
+
+/// A program of one operation in each rounding mode, with the same sources in all lanes. Quotients are scaled.
+fn same_in_all_lanes(op: FloatOp, ty: FloatType, sources: &[u64]) -> Bench {
+    let op = Op::Float(op, ty);
+    let mut bench = Bench::new(COUNTS, 0);
+    bench.active = !0;
+    for (i, source) in sources.iter().enumerate() {
+        bench.rows[2 * i] = [*source as u32; LANES];
+        bench.rows[2 * i + 1] = [(source >> 32) as u32; LANES];
+    }
+    bench.cells[usize::from(SCALED.0)..][..2].fill(!0);
+    let operand = |(i, value): (usize, &Value)| match value {
+        Value::None => Operand::None,
+        Value::Mask => SCALED.into(),
+        _ => Operand::Row(Row(2 * i as u16)),
+    };
+    let rounds = [Round::NearestEven, Round::PlusInf, Round::MinusInf, Round::Zero];
+    let insts = (0..).zip(rounds).map(|(guest, round)| {
+        let mut src = [Operand::None; Inst::SOURCES];
+        for (src, operand) in src.iter_mut().zip(op.signature().sources.iter().enumerate().map(operand)) {
+            *src = operand;
+        }
+        let attrs = Attrs { fp: FpEnv { round, ..FpEnv::default() }, ..Attrs::default() };
+        let dst = [Row(SOURCES + 2 * guest as u16).into(), Operand::None];
+        Inst { op, dst, src, attrs, mask: LaneMask::Active, guest }
+    });
+    bench.block = block(insts.collect());
+    bench.budget = 100;
+    bench
+}
+
+/// What the reference engine, the interpreter and machine code make of it is the same.
+fn same_everywhere(bench: &Bench) -> Result<String, String> {
+    match bench.run(Who::Reference).difference(&bench.run(Who::Interpreter)) {
+        Some(difference) => Err(format!("reference engine and interpreter: {difference}")),
+        None => bench.compare_machine_code(0),
+    }
+}
+
+/// In modes that round towards zero, sums beyond the limit become the greatest number, but not before they are scaled.
+#[test]
+fn sums_beyond_the_limit_are_scaled_back() {
+    let greatest = f64::MAX;
+    for x in [2f64.powi(600), -2f64.powi(600) * 1.3, greatest] {
+        for y in [2f64.powi(423), 2f64.powi(424) * 1.7, 2f64.powi(500), 2f64.powi(560), greatest] {
+            for sum in [1.5, 3.0, -2f64.powi(-40), 2f64.powi(1000)] {
+                let bench =
+                    same_in_all_lanes(FloatOp::DivFmas, FloatType::F64, &[x, y, sum].map(f64::to_bits));
+                bench
+                    .compare_machine_code(0)
+                    .unwrap_or_else(|difference| panic!("{x:e}, {y:e}, {sum:e}: {difference}"));
+            }
+        }
+    }
+}
+
+/// The reciprocal roots of `1 - 2 k / 2^53` are `3 k^2 / 2^107` above the middle of two neighbours: the correction of an
+/// estimate may be off by more.
+#[test]
+fn reciprocal_roots_close_to_the_middle_of_neighbours() {
+    for k in (1..40).step_by(2) {
+        let x = 1.0 - 2.0 * f64::from(k) / 2f64.powi(53);
+        for scale in [0, 4, -600] {
+            let bench = same_in_all_lanes(FloatOp::Rsq, FloatType::F64, &[(x * 2f64.powi(scale)).to_bits()]);
+            same_everywhere(&bench).unwrap_or_else(|difference| panic!("{k}, {scale}: {difference}"));
+        }
+    }
+}
+
+/// Of powers of two, the results of two sources are next to the middle of two neighbours.
+#[test]
+fn powers_close_to_the_middle_of_neighbours() {
+    for close in EXP2_TOO_CLOSE {
+        for source in [close - 1, close, close + 1] {
+            let bench = same_in_all_lanes(FloatOp::Exp2, FloatType::F32, &[source.into()]);
+            same_everywhere(&bench).unwrap_or_else(|difference| panic!("{source:#x}: {difference}"));
+        }
+    }
 }

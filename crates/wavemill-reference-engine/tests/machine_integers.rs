@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wavemill_ir::{
     Attrs, Block, CmpPred, CvtOp, DstUnused, FloatOp, FloatType, Inst, IntOp, IntType, LaneMask, Op, Operand,
-    Row, SubDword, Terminator, Uni, Value, verify,
+    Row, ScalarOp, SubDword, Terminator, Uni, Value, Width, verify,
 };
 use wavemill_machine::{CellPair, RegisterCounts};
 use wavemill_oracle::SplitMix64;
@@ -43,7 +43,22 @@ fn value(random: &mut SplitMix64) -> u32 {
         1 => bytes(random, &[0, 0, 0, 0xff]),
         // Selectors of bytes.
         2 => bytes(random, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13]),
-        3 => random.pick(&[0, 1, 15, 16, 31, 32, 33, 63, 64, 0x7fff_ffff, 0x8000_0000, !0, 0x80_0000]),
+        3 => random.pick(&[
+            0,
+            1,
+            15,
+            16,
+            31,
+            32,
+            33,
+            63,
+            64,
+            0x7fff_ffff,
+            0x8000_0000,
+            !0,
+            0x80_0000,
+            0x4f00_0000,
+        ]),
         _ => bits(random),
     }
 }
@@ -106,13 +121,56 @@ fn operation(random: &mut SplitMix64, op: Op, guest: u32) -> Inst {
     Inst { op, dst, src, attrs, mask, guest }
 }
 
+/// An operation on cells. Results overlap sources now and then.
+fn scalar_operation(random: &mut SplitMix64, op: Op, guest: u32) -> Inst {
+    let signature = op.signature();
+    loop {
+        let cell = |random: &mut SplitMix64, dwords: u16| {
+            Operand::Uni(Uni(random.below(u64::from(CELLS - 2 - dwords)) as u16))
+        };
+        let dst = signature.results.map(|kind| match kind.dwords() {
+            0 => Operand::None,
+            n => cell(random, n),
+        });
+        let mut src = [Operand::None; Inst::SOURCES];
+        for (src, kind) in src.iter_mut().zip(signature.sources) {
+            *src = match (kind.dwords(), random.below(4)) {
+                (0, _) => Operand::None,
+                (1, 0) => Operand::Const(value(random).into()),
+                (2, 0) => Operand::Const(u64::from(value(random)) << 32 | u64::from(value(random))),
+                (n, _) => cell(random, n),
+            };
+        }
+        let attrs = Attrs { imm: random.below(5) as i32, ..Attrs::default() };
+        let inst = Inst { op, dst, src, attrs, mask: LaneMask::Active, guest };
+        if inst.problem().is_none() {
+            return inst;
+        }
+    }
+}
+
 /// A program of one operation, with different operands and selections.
 fn bench(op: Op, seed: u64) -> Bench {
     let mut random = SplitMix64::new(seed);
     let mut bench = Bench::new(COUNTS, !seed);
     bench.rows.iter_mut().for_each(|row| *row = std::array::from_fn(|_| value(&mut random)));
     bench.cells.iter_mut().for_each(|cell| *cell = value(&mut random));
-    let insts = (0..OPERATIONS).map(|guest| operation(&mut random, op, guest)).collect();
+    let make = match op {
+        Op::Scalar(..) | Op::ScalarCmp(..) => scalar_operation,
+        _ => operation,
+    };
+    let insts: Vec<Inst> = (0..OPERATIONS).map(|guest| make(&mut random, op, guest)).collect();
+    for inst in &insts {
+        // Wide numbers that are equal, or have equal halves.
+        if let (Op::IntCmp(_, IntType::I64 | IntType::U64), [Operand::Row(row), Operand::Const(value), ..]) =
+            (op, inst.src)
+        {
+            for (n, half) in [value as u32, (value >> 32) as u32].into_iter().enumerate() {
+                let row = &mut bench.rows[usize::from(row.0) + n];
+                row.iter_mut().filter(|_| random.one_in(2)).for_each(|lane| *lane = half);
+            }
+        }
+    }
     let (start, next) = (0x1000, 0x1800);
     let guest = (0..u64::from(OPERATIONS)).map(|n| start + 4 * n).collect();
     let covered = start..next;
@@ -157,4 +215,16 @@ fn comparisons_and_parts_of_results_are_the_same_as_machine_code() {
         ops.extend(floats.map(|op| Op::Float(op, ty)));
     }
     same_as_interpreter(&ops, programs() / 600);
+}
+
+#[test]
+fn operations_on_cells_are_the_same_as_machine_code() {
+    let mut ops = Vec::new();
+    for width in [Width::W32, Width::W64] {
+        ops.extend(ScalarOp::ALL.iter().map(|op| Op::Scalar(*op, width)).filter(|op| op.is_defined()));
+    }
+    for ty in [IntType::I32, IntType::U32, IntType::U64] {
+        ops.extend(CmpPred::INT.map(|pred| Op::ScalarCmp(pred, ty)));
+    }
+    same_as_interpreter(&ops, programs() / 300);
 }

@@ -7,10 +7,12 @@ mod images;
 mod kernels;
 mod machine_accesses;
 mod machine_code;
+mod machine_far;
 mod machine_floats;
 mod machine_integers;
 mod machine_loops;
 mod machine_runs;
+mod machine_sources;
 mod malformed;
 #[cfg(target_arch = "x86_64")]
 mod planted;

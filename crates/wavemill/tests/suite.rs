@@ -7,6 +7,7 @@ mod counts;
 mod edges;
 mod faults;
 mod find;
+mod host_floats;
 mod host_memory;
 mod images;
 mod known_gaps;

@@ -323,7 +323,8 @@ fn put_scaled_half(b: &mut Builder<'_>, half: u8, [product, addend, sum]: [Src; 
     b.put_rounded(sum, Code::EVEX_Vcvtpd2ps_ymm_k1z_zmmm512b64_er, None, sum, round)
 }
 
-/// The same of f64. Where the sum, or what it is scaled to, is no normal number, the lanes are for the interpreter.
+/// The same of f64. Where the sum, or what it is scaled to, is near a limit of normal numbers, the lanes are for the
+/// interpreter.
 fn fmas_scaled_wide(b: &mut Builder<'_>, cells: u32) -> Option<()> {
     let whole = Where::Everywhere;
     let sources = [Number::unflushed(b, 0)?, Number::unflushed(b, 1)?, Number::unflushed(b, 2)?];
@@ -334,7 +335,10 @@ fn fmas_scaled_wide(b: &mut Builder<'_>, cells: u32) -> Option<()> {
     b.update(first, SHUFFLE, Some(first), second, Some(EVEN), whole)?;
     let format = DOUBLE;
     let scale = (format.scale as u32) * format.unit;
-    let normal = (format.ones - 2) * format.unit;
+    // Exponents of numbers that were rounded as if there were more of them: neither the least nor the greatest normal ones.
+    // Sums become those beyond the limits, too.
+    const LEAST: u32 = 2;
+    let rounded = (format.ones - 2 - LEAST) * format.unit;
     // What is added to the exponents. Mask 2 is not free: it collects the lanes that are refused.
     let change = second;
     b.put(change, Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, change, change)?;
@@ -343,13 +347,13 @@ fn fmas_scaled_wide(b: &mut Builder<'_>, cells: u32) -> Option<()> {
     put_last(b, format, work, 2, AND, format.field())?;
     b.compare(1, COMPARE, work, format.exponent(format.bias as u32), GREATER, Where::Mask(1))?;
     put_where(b, change, scale, 1)?;
-    // Mask 0: numbers that are not normal, before or after they are scaled.
+    // Mask 0: numbers of other exponents, before or after they are scaled.
     b.put(work, AND, high, format.field())?;
-    b.put(work, SUB, work, format.exponent(1))?;
-    b.compare(0, COMPARE, work, Src::Const(normal), GREATER, whole)?;
+    b.put(work, SUB, work, format.exponent(LEAST))?;
+    b.compare(0, COMPARE, work, Src::Const(rounded), GREATER, whole)?;
     b.put(high, ADD, high, change)?;
     b.put(work, ADD, work, change)?;
-    b.compare(1, COMPARE, work, Src::Const(normal), GREATER, whole)?;
+    b.compare(1, COMPARE, work, Src::Const(rounded), GREATER, whole)?;
     union(b, 0, 1);
     b.push(Step::LoadMask { dst: 1, cells });
     b.push(Step::Mask { code: Code::VEX_Kandw_kr_kr_kr, dst: 0, a: 0, b: 1 });

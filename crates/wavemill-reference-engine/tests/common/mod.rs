@@ -28,7 +28,7 @@ pub(crate) const BUFFER: u64 = 4096;
 /// Bytes of LDS that the workgroup requests, and size of a granule.
 const LDS: (u32, u32) = (1000, 512);
 /// Bytes of private memory of a lane.
-const SCRATCH: u32 = 64;
+pub(crate) const SCRATCH: u32 = 64;
 
 /// A program, and the state that it starts in.
 pub(crate) struct Bench {
