@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
 use crate::common::{COUNTS, FLAG, Runner, best, inst, s, v};
+use wavemill_ir::analysis::{Entry, Shape};
 use wavemill_ir::{
     AtomicOp, Attrs, Block, BufferAddr, CmpPred, Cond, Inst, IntOp, IntType, LaneOp, MemType, Op, Operand,
     Row, ScalarOp, Space, Terminator, Uni, Width,
@@ -212,6 +213,17 @@ impl Program {
 impl WaveInit for Program {
     fn work_items(&self, _: [u32; 3]) -> u32 {
         64
+    }
+
+    /// The addresses of both, so that machine code knows how those of the lanes differ.
+    fn shapes(&self) -> Entry {
+        let both = [0, 1].map(|workgroup| {
+            let mut regs = Registers::new(COUNTS);
+            self.init([workgroup, 0, 0], 0, 0, &mut regs);
+            regs
+        });
+        let shape = |row: u16| (Row(row), Shape::any_of(&both.each_ref().map(|regs| regs.row(Row(row)))));
+        Entry { rows_in_all_lanes: [OFFSET, ADDRESS, ADDRESS + 1].map(shape).to_vec(), ..Entry::default() }
     }
 
     fn init(&self, workgroup: [u32; 3], _: u32, _: u32, regs: &mut Registers) {

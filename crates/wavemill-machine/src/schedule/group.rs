@@ -210,6 +210,7 @@ impl Group {
                 needed.are_set(grid, self.id, n as u32, slot, &wave.regs),
                 "another wave starts like this"
             );
+            wave.follows_start &= wave.regs.uni64(Uni::ACTIVE) == !0;
             return;
         }
         match needed {
@@ -222,6 +223,7 @@ impl Group {
         wave.set_active(lanes);
         let rare = needed.is_none_or(|needed| needed.some_rare);
         initialise(run, self.id, n as u32, slot, rare, &mut wave.regs);
+        wave.follows_start &= wave.regs.uni64(Uni::ACTIVE) == !0;
     }
 
     /// Queries the observer for the waves that it watches.

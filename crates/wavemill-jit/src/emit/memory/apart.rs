@@ -38,15 +38,16 @@ impl Emitter<'_> {
             [x, y, z, w] => {
                 let odd = self.asm.label();
                 self.unless_aligned(offsets, 8, masked, odd);
-                let is_store = access.is_store;
+                let access = access.clone();
                 self.later.push(Box::new(move |e| {
                     e.asm.bind(odd);
                     e.unless_aligned_behind(offsets, 4, 8, masked, refused.entry);
-                    if is_store {
+                    if access.is_store {
                         e.unless_ascending(offsets, size, masked, refused.entry);
                         e.note_store();
                         e.scatter_odd_quads([x, y, z, w], offsets, masked);
                     } else {
+                        e.load_once(&access, &[x, y, z, w], offsets, masked, refused.back);
                         e.gather_odd_quads([x, y, z, w], offsets, masked);
                     }
                     e.asm.jump(Code::Jmp_rel32_64, refused.back);
@@ -61,8 +62,8 @@ impl Emitter<'_> {
         if !is_lds && access.is_store {
             self.note_store();
         }
-        // All lanes get the same value, whatever others write. Of three dwords, the pair may come second.
-        if !is_lds && !access.is_store && data.len() != 3 {
+        // All lanes get the same value, whatever others write.
+        if !is_lds && !access.is_store {
             self.load_once(access, data, offsets, masked, refused.back);
         }
         if let Some((bytes, signed)) = access.narrow {
@@ -244,7 +245,17 @@ impl Emitter<'_> {
             }
             None => {
                 self.asm.put(Instruction::with2(Code::Lea_r64_m, Register::RAX, value));
-                self.broadcast_dwords(data, Register::RAX, masked);
+                let odd = self.asm.label();
+                if data.len() > 2 {
+                    self.asm.put(Instruction::with2(Code::Test_rm32_imm32, Register::EAX, 4));
+                    self.asm.jump(Code::Jne_rel32_64, odd);
+                }
+                self.broadcast_dwords(data, 0, Register::RAX, masked);
+                if data.len() > 2 {
+                    self.asm.jump(Code::Jmp_rel32_64, done);
+                    self.asm.bind(odd);
+                    self.broadcast_dwords(data, 1, Register::RAX, masked);
+                }
             }
         }
         self.asm.jump(Code::Jmp_rel32_64, done);

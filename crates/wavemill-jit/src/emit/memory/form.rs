@@ -134,9 +134,21 @@ impl Emitter<'_> {
                 if !is_lds && access.is_store {
                     self.note_store();
                 }
+                let (different, done) = (self.asm.label(), self.asm.label());
+                if form.moves == Moves::Equal {
+                    let [first, others @ ..] = POINTERS;
+                    for other in others {
+                        self.asm.put(Instruction::with2(Code::Cmp_r64_rm64, first, other));
+                        self.asm.jump(Code::Jne_rel32_64, different);
+                    }
+                    self.load_for_all(access, &data, first);
+                    self.asm.jump(Code::Jmp_rel32_64, done);
+                }
+                self.asm.bind(different);
                 for (strip, pointer) in POINTERS.into_iter().enumerate() {
                     self.move_of_strip(access, form.moves, &data, strip, pointer, 0);
                 }
+                self.asm.bind(done);
             }
         }
         self.asm.bind(refused.back);
@@ -206,8 +218,8 @@ impl Emitter<'_> {
     ) {
         let firsts: [u32; STRIPS] = std::array::from_fn(|strip| distances[STRIP * strip]);
         let Some(offsets) = offsets else {
-            if moves == Moves::Equal && firsts == [0; STRIPS] && access.narrow.is_none() {
-                return self.broadcast_dwords(data, OFFSET, false);
+            if moves == Moves::Equal && firsts == [0; STRIPS] {
+                return self.load_for_all(access, data, OFFSET);
             }
             for (strip, first) in firsts.into_iter().enumerate() {
                 self.move_of_strip(access, moves, data, strip, OFFSET, first.into());
@@ -230,6 +242,16 @@ impl Emitter<'_> {
             }
             (false, _) => self.gather_wide(data, offsets, false),
         }
+    }
+
+    /// Loads the data of all lanes from one address, once: all get the same, whatever others write.
+    fn load_for_all(&mut self, access: &LaneAccess, data: &[usize], pointer: Register) {
+        if access.narrow.is_none() {
+            return self.broadcast_dwords(data, 0, pointer, false);
+        }
+        let from = memory(pointer, 0, false);
+        self.asm.put(Instruction::with2(narrow_load(access.narrow), Register::ECX, from));
+        self.broadcast(data[0], Register::ECX, false);
     }
 
     /// Moves the data of a strip whose first lane accesses memory at a pointer.

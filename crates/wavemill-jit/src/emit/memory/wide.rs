@@ -278,22 +278,29 @@ impl Emitter<'_> {
         }
     }
 
-    /// Puts the dwords at an address into all active lanes.
-    pub(super) fn broadcast_dwords(&mut self, data: &[usize], address: Register, masked: bool) {
-        for (n, rows) in data.chunks(2).enumerate() {
-            let from = memory(address, 8 * n as i64, false);
-            match rows {
-                [row] => {
-                    self.asm.put(Instruction::with2(Code::Mov_r32_rm32, Register::ECX, from));
-                    self.broadcast(*row, Register::ECX, masked);
-                }
-                _ => {
-                    self.asm.put(Instruction::with2(Code::Mov_r64_rm64, Register::RCX, from));
-                    self.broadcast(rows[0], Register::ECX, masked);
-                    self.asm.put(Instruction::with2(Code::Shr_rm64_imm8, Register::RCX, 32));
-                    self.broadcast(rows[1], Register::ECX, masked);
-                }
+    /// Puts the dwords at an address into all active lanes. Those before the first pair are moved alone, and one behind the
+    /// last pair.
+    pub(super) fn broadcast_dwords(
+        &mut self,
+        data: &[usize],
+        before: usize,
+        address: Register,
+        masked: bool,
+    ) {
+        let mut n = 0;
+        while n < data.len() {
+            let from = memory(address, 4 * n as i64, false);
+            if n < before || n + 1 == data.len() {
+                self.asm.put(Instruction::with2(Code::Mov_r32_rm32, Register::ECX, from));
+                self.broadcast(data[n], Register::ECX, masked);
+                n += 1;
+                continue;
             }
+            self.asm.put(Instruction::with2(Code::Mov_r64_rm64, Register::RCX, from));
+            self.broadcast(data[n], Register::ECX, masked);
+            self.asm.put(Instruction::with2(Code::Shr_rm64_imm8, Register::RCX, 32));
+            self.broadcast(data[n + 1], Register::ECX, masked);
+            n += 2;
         }
     }
 }
