@@ -404,6 +404,45 @@ fn an_allocation_is_not_another_one_4_gib_away() {
     }
 }
 
+/// Strips whose addresses differ in the highest bit only, which is the least of all signed distances. First, only the
+/// lanes of one strip are active.
+#[test]
+fn half_of_all_addresses_away_is_another_place() {
+    for ty in [MemType::U16, MemType::Dwords(1), MemType::Dwords(2), MemType::Dwords(4)] {
+        for (stride, is_store) in
+            [(0, false), (4, false), (-4i64, false), (-32, false), (-32, true), (32, true)]
+        {
+            let mut bench = Bench::new(COUNTS, 9);
+            for lane in 0..64 {
+                let near = (bench.buffer + BUFFER / 2).wrapping_add_signed(stride * (lane as i64 % 16));
+                let address = if lane / 16 == 1 { near ^ 1 << 63 } else { near };
+                (bench.rows[0][lane], bench.rows[1][lane]) = (address as u32, (address >> 32) as u32);
+            }
+            let (op, dst, data) = match is_store {
+                true => (Op::Store(Space::Global, ty), NONE, DATA.into()),
+                false => (Op::Load(Space::Global, ty), DATA.into(), NONE),
+            };
+            let moves = |to: Uni, from: Operand, guest| {
+                inst(Op::Scalar(ScalarOp::Mov, Width::W64), to.into(), &[from], guest)
+            };
+            let insts = vec![
+                moves(Uni::ACTIVE, MASK.into(), 0),
+                inst(op, dst, &[Row(0).into(), NONE, data], 1),
+                moves(MASK, Operand::Const(!0), 2),
+            ];
+            bench.block = twice(insts);
+            verify(&bench.block).expect("operations are well formed");
+            bench.budget = 100;
+            bench.cells[usize::from(LEFT.0)] = 2;
+            bench.cells[usize::from(MASK.0)] = 0xffff;
+            bench.cells[usize::from(MASK.0) + 1] = 0;
+            if let Err(difference) = bench.compare_machine_code(0) {
+                panic!("{ty:?}, {stride} apart, a store: {is_store}: {difference}");
+            }
+        }
+    }
+}
+
 /// One operation accesses memory in range, then up to its end or beyond it: faults, lanes without
 /// memory and their number are those of the interpreter.
 #[test]
