@@ -13,7 +13,7 @@ use crate::emit::registers::{STRIPS, of_group};
 /// Lanes of a strip.
 const STRIP: usize = ALL_LANES / STRIPS;
 /// The largest distance of a lane from the first one. Displacements and indices of the host have 32 bits.
-const MOST: i64 = 1 << 24;
+const MOST: u64 = 1 << 24;
 /// The host pointers of strips.
 const POINTERS: [Register; STRIPS] = [Register::R8, Register::R9, Register::R10, Register::R11];
 
@@ -69,7 +69,10 @@ impl Form {
             return (moves != Moves::Apart).then_some(Form { place: Place::Strips, moves });
         };
         let firsts = [0, signed(second), signed(third), signed(fourth)];
-        if firsts.iter().any(|first| first.abs() > MOST) || stride.abs() > MOST / STRIP as i64 {
+        // The absolute value of the least number is none that a signed number can have.
+        if firsts.iter().any(|first| first.unsigned_abs() > MOST)
+            || stride.unsigned_abs() > MOST / STRIP as u64
+        {
             return None;
         }
         let from_first: [i64; ALL_LANES] =
@@ -206,8 +209,14 @@ impl Emitter<'_> {
     ) {
         let firsts: [u32; STRIPS] = std::array::from_fn(|strip| distances[STRIP * strip]);
         let Some(offsets) = offsets else {
-            if moves == Moves::Equal && firsts == [0; STRIPS] && access.narrow.is_none() {
-                return self.broadcast_dwords(data, OFFSET, false);
+            // All lanes get the same value, whatever others write.
+            if moves == Moves::Equal && firsts == [0; STRIPS] {
+                if access.narrow.is_none() {
+                    return self.broadcast_dwords(data, OFFSET, false);
+                }
+                let from = memory(OFFSET, 0, false);
+                self.asm.put(Instruction::with2(narrow_load(access.narrow), Register::ECX, from));
+                return self.broadcast(data[0], Register::ECX, false);
             }
             for (strip, first) in firsts.into_iter().enumerate() {
                 self.move_of_strip(access, moves, data, strip, OFFSET, first.into());
