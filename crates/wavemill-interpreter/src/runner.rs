@@ -182,6 +182,12 @@ impl<'a> Runner<'a> {
         op
     }
 
+    /// Whether the source still has the code that compiled blocks are of. Blocks from then on, and what the translator is
+    /// told of others, may be of the code to which another thread has changed it.
+    fn has_same_code(&self) -> bool {
+        self.source.generation() == self.generation
+    }
+
     /// Machine code for the block of a gate, if the translator makes some. Returns the operation to continue with.
     fn translated(
         &mut self,
@@ -203,8 +209,13 @@ impl<'a> Runner<'a> {
         let translation = translator.map_or(Translation::Never, |translator| {
             translator.translate(pc, &mut CodeOf { runner: self, context, follows_start })
         });
-        let is_for_later = matches!(translation, Translation::Later);
-        let unit = if let Translation::Unit(unit) = translation { Some(unit) } else { None };
+        // What is known of a start may be about code that the wave has not run.
+        let is_for_later =
+            matches!(translation, Translation::Later) || (follows_start && !self.has_same_code());
+        let unit = match translation {
+            Translation::Unit(unit) if !is_for_later => Some(unit),
+            _ => None,
+        };
         let linked = unit.and_then(|unit| {
             Linked::new(unit, |Link { block, operation }| {
                 self.entry(block, context);
@@ -367,6 +378,7 @@ impl Executor for Runner<'_> {
                     // until blocks are dropped.
                     branch = unsafe { control::branch_to(patch, pc) }.map(|from| (from, pc));
                     op = self.entry(pc, ctx.context);
+                    ctx.follows_start &= self.has_same_code();
                     // A branch to an address without code is not chained, so that each one is
                     // reported.
                     let nowhere = self
@@ -379,7 +391,10 @@ impl Executor for Runner<'_> {
                         unsafe { (*patch).own.jump.target[slot] = op };
                     }
                 }
-                Exit::Hot { gate } => op = self.translated(gate, ctx.context, ctx.follows_start),
+                Exit::Hot { gate } => {
+                    ctx.follows_start &= self.has_same_code();
+                    op = self.translated(gate, ctx.context, ctx.follows_start);
+                }
                 Exit::InvalidateCode { pc } => {
                     ctx.follows_start = false;
                     self.source.refresh();
@@ -418,6 +433,8 @@ impl Executor for Runner<'_> {
                     break WaveExit::Yield;
                 }
                 Exit::Wait { pc } => {
+                    // It goes on inside its block, where another block may begin to which it has not branched.
+                    ctx.follows_start = false;
                     wave.pc = pc;
                     break WaveExit::Wait;
                 }
@@ -645,5 +662,120 @@ mod tests {
         let operations: Vec<_> =
             asked.iter().map(|one| (one.block.insts.len(), one.host_operations.len())).collect();
         assert_eq!(operations, [(0, 0), (1, 1), (2, 2)]);
+    }
+
+    /// A ring of two blocks. The code changes when somebody asks for the second block, if that is to be so.
+    struct Changed {
+        generation: Arc<AtomicU64>,
+        with_second: bool,
+    }
+
+    impl BlockSource for Changed {
+        fn block(&self, pc: u64, _: u32) -> Arc<Block> {
+            if pc == 8 && self.with_second {
+                self.generation.store(2, Ordering::Relaxed);
+            }
+            let mut b = BlockBuilder::new(pc);
+            b.begin_guest(pc);
+            Arc::new(b.finish(pc + 4, Terminator::Jump(8 - pc)))
+        }
+
+        fn generation(&self) -> u64 {
+            self.generation.load(Ordering::Relaxed)
+        }
+    }
+
+    /// Keeps where it was asked, and whether that was for waves that follow their start. For others, there will be machine
+    /// code.
+    #[derive(Debug, Default)]
+    struct ForStarts {
+        asked: std::sync::Mutex<Vec<(u64, bool)>>,
+        /// The code changes when it is asked.
+        changes: Option<Arc<AtomicU64>>,
+    }
+
+    impl Translator for ForStarts {
+        fn patience(&self, _: &Block, _: u32, _: RegisterCounts) -> u64 {
+            1
+        }
+
+        fn translate(&self, position: u64, blocks: &mut dyn Blocks) -> Translation {
+            let for_start = blocks.start().is_some();
+            let mut asked = self.asked.lock().unwrap();
+            asked.push((position, for_start));
+            if let Some(generation) = &self.changes {
+                generation.store(2, Ordering::Relaxed);
+            }
+            // A test should fail rather than go on for ever.
+            if for_start || asked.len() > 100 { Translation::Never } else { Translation::Later }
+        }
+    }
+
+    /// What a translator is asked in the ring, for one wave that follows its start and then for another one that does not.
+    fn asked_in_ring(with_second: bool, when_asked: bool) -> Vec<(u64, bool)> {
+        let generation = Arc::new(AtomicU64::new(1));
+        let source = Changed { generation: Arc::clone(&generation), with_second };
+        let translator =
+            Arc::new(ForStarts { changes: when_asked.then_some(generation), ..Default::default() });
+        let (wave, entry) = (wavemill_ir::analysis::WaveFacts::default(), Default::default());
+        let start = Start { pc: 0, context: 0, generation: 1, wave, entry };
+        let strict = Strict::default();
+        let starts: Option<&dyn Starts> = Some(&start);
+        let task = Task { counts: COUNTS, source: &source, counting: false, strict, interests: None, starts };
+        let mut runner = Runner::new(Tier::Portable, task, Some(translator.clone()));
+        for follows_start in [true, false] {
+            let mut wave = Wave::new(COUNTS);
+            wave.follows_start = follows_start;
+            steps(&mut runner, &mut wave, 20);
+        }
+        let asked = translator.asked.lock().unwrap();
+        asked.clone()
+    }
+
+    /// Each block is entered ten times by each wave: once, then sixteen times more, before the next look.
+    #[test]
+    fn waves_go_on_until_there_is_machine_code_of_their_kind() {
+        assert_eq!(asked_in_ring(false, false), [(0, true), (8, true), (0, false), (8, false)]);
+    }
+
+    /// What is known of a start is about the old code, and the wave may have run some of it.
+    #[test]
+    fn no_wave_follows_its_start_in_code_that_another_thread_changes() {
+        let of_first = asked_in_ring(true, false);
+        assert_eq!(of_first[..2], [(0, true), (8, false)]);
+        // The second wave comes to compiled code that is new.
+        let of_first = asked_in_ring(false, true);
+        assert_eq!(of_first[..2], [(0, true), (8, false)]);
+        assert!(of_first[2..].iter().all(|(_, for_start)| !for_start));
+    }
+
+    /// It stands inside its block then, where another block may begin.
+    #[test]
+    fn a_wave_that_waits_does_not_follow_its_start() {
+        struct Waits;
+        impl BlockSource for Waits {
+            fn block(&self, pc: u64, _: u32) -> Arc<Block> {
+                let mut b = BlockBuilder::new(pc);
+                b.begin_guest(pc);
+                b.scalar(ScalarOp::Mov, Width::W32, Uni(0), &[Operand::Const(0)]);
+                b.begin_guest(pc + 4);
+                let op = wavemill_ir::Op::Sync(wavemill_ir::SyncOp::Lower);
+                b.push(op, [Operand::None; 2], [Uni(0).into()], wavemill_ir::Attrs::default());
+                Arc::new(b.finish(pc + 8, Terminator::Jump(pc)))
+            }
+        }
+        let (wave, entry) = (wavemill_ir::analysis::WaveFacts::default(), Default::default());
+        let start = Start { pc: 0, context: 0, generation: Waits.generation(), wave, entry };
+        let strict = Strict::default();
+        let starts: Option<&dyn Starts> = Some(&start);
+        let task = Task { counts: COUNTS, source: &Waits, counting: false, strict, interests: None, starts };
+        let mut runner = Runner::new(Tier::Portable, task, None);
+        let mut wave = Wave::new(COUNTS);
+        wave.follows_start = true;
+        let (map, lds) = (MemoryMap::default(), Lds::new(0, 1));
+        let around =
+            Surroundings { map: &map, lds: &lds, scratch_size: 0, private: (0, 0), deterministic: true };
+        assert!(matches!(runner.run(&mut wave, around, 10, None), WaveExit::Wait));
+        assert_eq!((wave.pc, wave.follows_start), (4, false));
     }
 }

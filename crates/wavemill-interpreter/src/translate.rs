@@ -264,7 +264,11 @@ const ENTRIES_UNTIL_NEXT_LOOK: u64 = 16;
 /// The operation is a gate.
 pub(crate) unsafe fn look_later(gate: *mut HostOp) {
     // SAFETY: the caller's promise.
-    unsafe { (*gate).k[0] = ENTRIES_UNTIL_NEXT_LOOK };
+    unsafe {
+        (*gate).k[0] = ENTRIES_UNTIL_NEXT_LOOK;
+        // There may be machine code for the other kind of waves. A gate that enters it would ask at once.
+        (*gate).run = count;
+    }
 }
 
 /// A gate to machine code, of which there are two kinds: for waves that follow their start, and for others.

@@ -311,6 +311,12 @@ fn all_lanes_move(to: u16, from: u16, guest: u32) -> Inst {
     Inst { mask: LaneMask::All, ..inst(Op::Int(IntOp::Mov), Row(to).into(), &[Row(from).into()], guest) }
 }
 
+fn block_at(start: u64, insts: Vec<Inst>, terminator: Terminator) -> Arc<Block> {
+    let guest = (0..=insts.len() as u64).map(|n| start + 4 * n).collect();
+    let ranges = std::iter::once(start..start + 0x800).collect();
+    Arc::new(Block { start, next: start + 0x800, ranges, insts, guest, terminator })
+}
+
 /// A block that runs as often as a cell says.
 fn twice(mut insts: Vec<Inst>) -> Arc<Block> {
     let guests = insts.len() as u32;
@@ -399,6 +405,48 @@ fn an_allocation_is_not_another_one_4_gib_away() {
                         }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Strips whose addresses differ in the highest bit only, which is the least of all signed distances. First, only the
+/// lanes of one strip are active.
+#[test]
+fn half_of_all_addresses_away_is_another_place() {
+    for ty in [MemType::U16, MemType::Dwords(1), MemType::Dwords(2), MemType::Dwords(4)] {
+        for (stride, is_store) in
+            [(0, false), (4, false), (-4i64, false), (-32, false), (-32, true), (32, true)]
+        {
+            let mut bench = Bench::new(COUNTS, 9);
+            for lane in 0..64 {
+                let near = (bench.buffer + BUFFER / 2).wrapping_add_signed(stride * (lane as i64 % 16));
+                (bench.rows[0][lane], bench.rows[1][lane]) = (near as u32, (near >> 32) as u32);
+                (bench.rows[2][lane], bench.rows[3][lane]) = (u32::from(lane / 16 == 1), 0);
+            }
+            let (op, dst, data) = match is_store {
+                true => (Op::Store(Space::Global, ty), NONE, DATA.into()),
+                false => (Op::Load(Space::Global, ty), DATA.into(), NONE),
+            };
+            let moves = |to: Uni, from: Operand, guest| {
+                inst(Op::Scalar(ScalarOp::Mov, Width::W64), to.into(), &[from], guest)
+            };
+            let (base, far, sum) = (Row(0).into(), Row(2).into(), Row(4));
+            let shift = inst(Op::Int(IntOp::Shl64), far, &[far, Operand::Const(63)], 0);
+            let add = inst(Op::Int(IntOp::ShlAdd64), sum.into(), &[far, Operand::Const(0), base], 1);
+            let narrows = vec![moves(Uni::ACTIVE, MASK.into(), 0), moves(MASK, Operand::Const(!0), 1)];
+            let accesses = vec![inst(op, dst, &[sum.into(), NONE, data], 0), counts_iteration(1)];
+            let cond = Cond::NonZero(LEFT, Width::W32);
+            let again = Terminator::Branch { cond, taken: 0x2000, next: 0xf000 };
+            bench.block = block_at(0x1000, vec![shift, add], Terminator::Jump(0x2000));
+            bench.more =
+                vec![block_at(0x2000, narrows, Terminator::Jump(0x3000)), block_at(0x3000, accesses, again)];
+            (bench.active, bench.budget) = (!0, 100);
+            bench.cells[usize::from(LEFT.0)] = 2;
+            bench.cells[usize::from(MASK.0)] = 0xffff;
+            bench.cells[usize::from(MASK.0) + 1] = 0;
+            if let Err(difference) = bench.compare_machine_code(0) {
+                panic!("{ty:?}, {stride} apart, a store: {is_store}: {difference}");
             }
         }
     }
@@ -502,18 +550,13 @@ fn what_is_known_of_a_start_ends_with_indirect_jumps() {
     ];
     for way in ways {
         let mut bench = Bench::new(COUNTS, 9);
-        let block = |start: u64, insts: Vec<Inst>, terminator: Terminator| {
-            let guest = (0..=insts.len() as u64).map(|n| start + 4 * n).collect();
-            let ranges = std::iter::once(start..start + 0x800).collect();
-            Arc::new(Block { start, next: start + 0x800, ranges, insts, guest, terminator })
-        };
         let cond = Cond::NonZero(FLAG, Width::W32);
-        bench.block = block(0x1000, vec![], Terminator::Branch { cond, taken: 0x2000, next: 0x3000 });
+        bench.block = block_at(0x1000, vec![], Terminator::Branch { cond, taken: 0x2000, next: 0x3000 });
         let load = Op::Load(Space::Global, MemType::Dwords(1));
         let load = inst(load, DATA.into(), &[Row(0).into()], 0);
         bench.more = vec![
-            block(0x2000, vec![load], Terminator::End),
-            block(0x3000, vec![all_lanes_move(0, 2, 0), all_lanes_move(1, 3, 1)], way),
+            block_at(0x2000, vec![load], Terminator::End),
+            block_at(0x3000, vec![all_lanes_move(0, 2, 0), all_lanes_move(1, 3, 1)], way),
         ];
         for lane in 0..64u64 {
             let known = bench.buffer + 4 * lane;

@@ -13,7 +13,7 @@ use crate::emit::registers::{STRIPS, of_group};
 /// Lanes of a strip.
 const STRIP: usize = ALL_LANES / STRIPS;
 /// The largest distance of a lane from the first one. Displacements and indices of the host have 32 bits.
-const MOST: i64 = 1 << 24;
+const MOST: u64 = 1 << 24;
 /// The host pointers of strips.
 const POINTERS: [Register; STRIPS] = [Register::R8, Register::R9, Register::R10, Register::R11];
 
@@ -69,7 +69,10 @@ impl Form {
             return (moves != Moves::Apart).then_some(Form { place: Place::Strips, moves });
         };
         let firsts = [0, signed(second), signed(third), signed(fourth)];
-        if firsts.iter().any(|first| first.abs() > MOST) || stride.abs() > MOST / STRIP as i64 {
+        // The absolute value of the least number is none that a signed number can have.
+        if firsts.iter().any(|first| first.unsigned_abs() > MOST)
+            || stride.unsigned_abs() > MOST / STRIP as u64
+        {
             return None;
         }
         let from_first: [i64; ALL_LANES] =
