@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wavemill_interpreter::translate::Blocks;
+use wavemill_ir::Block;
 use wavemill_ir::analysis::{Exit, Full, Graph, Lanes, Limits, Shapes};
-use wavemill_ir::{Block, FaultKind};
 use wavemill_machine::engine::Start;
 
 /// The largest programs that are looked at.
@@ -22,8 +22,8 @@ pub(crate) struct Addresses {
 
 impl Addresses {
     fn of(graph: &Graph<Arc<Block>>, start: &Start) -> Addresses {
-        // Blocks behind the limits may lead back, and so may code that is loaded later.
-        let is_cut = |exit: &Exit| matches!(exit, Exit::Limit(_) | Exit::Fault(FaultKind::NoCode));
+        // Blocks behind the limits may lead back. Code that is loaded later is another generation.
+        let is_cut = |exit: &Exit| matches!(exit, Exit::Limit(_));
         if graph.nodes().iter().any(|node| node.exits.iter().any(is_cut)) {
             return Addresses::default();
         }

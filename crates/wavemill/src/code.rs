@@ -161,6 +161,8 @@ impl Code {
 
     pub(crate) fn add(&self, region: Region) {
         self.regions.write().unwrap_or_else(|e| e.into_inner()).push(region);
+        // Waves that run may get there.
+        self.next_generation();
     }
 
     /// Adds a region if no other region has some of it. The result is whether it was added.
@@ -169,6 +171,7 @@ impl Code {
         let apart = regions.iter().all(|r| r.end <= region.start || r.start >= region.end);
         if apart {
             regions.push(region);
+            self.next_generation();
         }
         apart
     }
