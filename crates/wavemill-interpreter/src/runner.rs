@@ -53,8 +53,9 @@ pub(crate) struct Runner<'a> {
     ctx: Option<Box<Ctx>>,
     /// Which loads begin an exchange. Operations point to it.
     heads: Rc<Heads<'a>>,
-    /// How waves start, and the generation of the code that this is about.
+    /// How waves start.
     starts: Option<&'a dyn Starts>,
+    /// The generation of the code that `starts` describes.
     first_generation: Option<u64>,
     /// Makes machine code of blocks that are entered often.
     translator: Option<Arc<dyn Translator>>,
@@ -182,8 +183,8 @@ impl<'a> Runner<'a> {
         op
     }
 
-    /// Whether the source still has the code that compiled blocks are of. Blocks from then on, and what the translator is
-    /// told of others, may be of the code to which another thread has changed it.
+    /// Whether the source still has the code that was compiled. Otherwise another thread has changed it, and new blocks are of
+    /// the new code, also those that the translator gets.
     fn has_same_code(&self) -> bool {
         self.source.generation() == self.generation
     }

@@ -41,7 +41,7 @@ mod host {
     use std::arch::asm;
 
     pub(super) type Mode = u32;
-    /// All bits but those that tell which exceptions there were.
+    /// All bits but the flags of exceptions.
     pub(super) const CONTROL: Mode = 0xffc0;
     /// Exceptions are masked.
     pub(super) const NEEDED: Mode = 0x1f80;

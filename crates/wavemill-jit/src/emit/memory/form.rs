@@ -28,19 +28,19 @@ enum Moves {
     Apart,
 }
 
-/// Where the lanes access memory.
+/// The lanes whose addresses are checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Place {
-    /// The distances of the lanes in bytes from the lowest one.
-    Fixed(Box<[u32; ALL_LANES]>),
-    /// From the first lane of each strip.
+enum Bases {
+    /// The first lane of the wave. These are the distances of the lanes in bytes from the lowest one.
+    Wave(Box<[u32; ALL_LANES]>),
+    /// The first lane of each strip.
     Strips,
 }
 
 /// A known form of an access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Form {
-    place: Place,
+    bases: Bases,
     moves: Moves,
 }
 
@@ -66,7 +66,7 @@ impl Form {
             _ => return None,
         };
         let Some([second, third, fourth]) = strips else {
-            return (moves != Moves::Apart).then_some(Form { place: Place::Strips, moves });
+            return (moves != Moves::Apart).then_some(Form { bases: Bases::Strips, moves });
         };
         let firsts = [0, signed(second), signed(third), signed(fourth)];
         // The absolute value of the least number is none that a signed number can have.
@@ -92,7 +92,7 @@ impl Form {
         if pairs && distances.iter().any(|distance| distance % 8 != 0) {
             return None;
         }
-        Some(Form { place: Place::Fixed(Box::new(distances)), moves })
+        Some(Form { bases: Bases::Wave(Box::new(distances)), moves })
     }
 }
 
@@ -116,8 +116,8 @@ impl Emitter<'_> {
         if !is_lds {
             self.load_operation(at);
         }
-        match &form.place {
-            Place::Fixed(distances) => {
+        match &form.bases {
+            Bases::Wave(distances) => {
                 let span = distances.iter().max().copied().unwrap_or(0) + access.size();
                 self.host_pointer(access, form.moves, 0, distances[0], span, refused);
                 if !is_lds && access.is_store {
@@ -125,7 +125,7 @@ impl Emitter<'_> {
                 }
                 self.move_fixed(access, form.moves, distances, &data, offsets);
             }
-            Place::Strips => {
+            Bases::Strips => {
                 let span = match form.moves {
                     Moves::Equal => access.size(),
                     _ => STRIP as u32 * access.size(),

@@ -18,6 +18,7 @@ fn odd() -> Register {
 }
 
 impl Emitter<'_> {
+    /// Puts `code(a)` or `code(a, constant)` into the lanes of a mask, or into all lanes.
     fn put_in(&mut self, mask: Register, code: Code, to: Register, a: Register, b: Option<u32>) {
         let made = match b {
             None => Instruction::with2(code, to, a),
